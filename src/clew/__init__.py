@@ -1,0 +1,60 @@
+"""Clew: memory for coding agents.
+
+import clew
+
+with clew.open("memories.db") as memory:
+    memory.remember("We chose PostgreSQL because of row-level security.", type="decision")
+    for result in memory.recall("which database?").results:
+        print(result.relevance, result.memory.content)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import (
+    ClewError,
+    Conflict,
+    Denied,
+    InvalidInput,
+    Misconfigured,
+    NotFound,
+    StoreRefused,
+    Unavailable,
+)
+from clew.model.memory import Draft, Filter, Memory, Remembered, Version
+from clew.model.recalled import Recalled, RecallOptions, Result, Trace, Why
+from clew.model.scope import Identity, Scope
+
+if TYPE_CHECKING:
+    import os
+
+    from clew.clew import Clew
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Clew", "ClewError", "Conflict", "Denied", "Draft", "Filter", "Identity", "InvalidInput", "Memory",
+    "Misconfigured", "NotFound", "RecallOptions", "Recalled", "Remembered", "Result", "Scope", "StoreRefused",
+    "Trace", "Unavailable", "Version", "Why", "open",
+]  # fmt: skip
+
+
+def open(
+    url: str | os.PathLike[str] | None = None, *, home: str | os.PathLike[str] | None = None, **settings: Any
+) -> Clew:
+    """Open a store, creating it when there is none. Without a URL: clew.db under CLEW_HOME.
+
+    Settings are given by section, as in `clew.open(recall={"limit": 5})`.
+    """
+    from clew.compose import open_clew
+
+    return open_clew(url, home=home, overrides=settings)
+
+
+def __getattr__(name: str) -> Any:
+    """`clew.Clew` brings numpy along; nobody who only asks for help should wait for that."""
+    if name == "Clew":
+        return import_module("clew.clew").Clew
+    raise AttributeError(f"module 'clew' has no attribute {name!r}")

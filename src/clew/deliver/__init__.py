@@ -1,0 +1,1 @@
+"""Session locks, the durable queue, receipts."""

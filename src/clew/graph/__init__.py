@@ -1,0 +1,1 @@
+"""Pure graph arithmetic: activation, refinement, inhibition, confidence, paths."""

@@ -1,0 +1,1 @@
+"""Who may see what, and how it is rendered."""

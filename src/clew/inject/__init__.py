@@ -1,0 +1,1 @@
+"""Blocks for agents, within a token budget."""

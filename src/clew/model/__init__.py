@@ -1,0 +1,1 @@
+"""Frozen values: what the steps pass to each other. No I/O, no clock."""

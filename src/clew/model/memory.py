@@ -1,0 +1,180 @@
+"""A memory: one thing worth keeping, with its scope, type, layer, provenance and validity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from clew.model.scope import Scope
+from clew.model.times import to_rfc3339
+
+TYPES = ("rule", "decision", "fact", "note", "skill")
+LAYERS = ("rule", "working", "long_term")
+CLASSIFICATIONS = ("public", "internal", "confidential", "restricted")
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a caller hands over to be remembered. Only `content` is needed."""
+
+    content: str
+    type: str = "note"
+    layer: str | None = None
+    title: str | None = None
+    tags: tuple[str, ...] = ()
+    category: str | None = None
+    paths: tuple[str, ...] = ()
+    author: str | None = None
+    thread: str | None = None
+    at: datetime | None = None
+    origin: str = "user"
+    tool_call: str | None = None
+    parents: tuple[str, ...] = ()
+    trust: str | None = None
+    classification: str | None = None
+    confidence: float = 1.0
+    weight: float = 1.0
+    upsert_key: str | None = None
+    supersedes: str | None = None
+    valid_at: datetime | None = None
+    invalid_at: datetime | None = None
+    expires_at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    id: str | None = None  # import keeps ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    id: str
+    org: str
+    project: str | None
+    user: str | None
+    agent: str | None
+    session: str | None
+    namespace: str | None
+    type: str
+    layer: str
+    title: str | None
+    content: str
+    tags: tuple[str, ...]
+    category: str | None
+    paths: tuple[str, ...]
+    author: str | None
+    thread: str | None
+    at: datetime
+    origin: str
+    tool_call: str | None
+    parents: tuple[str, ...]
+    trust: str
+    classification: str
+    confidence: float
+    weight: float
+    upsert_key: str | None
+    content_hash: str
+    valid_at: datetime
+    invalid_at: datetime | None
+    superseded_by: str | None
+    expires_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    deleted_at: datetime | None
+    version: int
+    metadata: Mapping[str, Any]
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.org, self.project, self.user, self.agent, self.session, self.namespace)
+
+    def as_json(self) -> dict[str, Any]:
+        """Absent fields are left out; times are RFC 3339."""
+        return {name: _plain(value) for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One state a memory had. `change` says what ended in this state."""
+
+    version: int
+    change: str  # created | edited | reverted | confirmed | superseded | invalidated | forgotten | restored
+    changed_at: datetime
+    memory: Memory
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "change": self.change,
+            "changed_at": to_rfc3339(self.changed_at),
+            "memory": self.memory.as_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """The analysed form of a memory's text: what the indices keep."""
+
+    length: int
+    terms: bytes  # sorted (hash, count) pairs, five bytes each
+    vector: bytes | None = None  # float16, unit length
+    space: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A memory ready to be saved, with its index entries and what the draft asked for."""
+
+    memory: Memory
+    indexed: Indexed
+    masked: tuple[str, ...] = ()
+    supersedes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories to list or forget. Empty means no restriction."""
+
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    layer: str | None = None
+    namespace: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    pattern: str | None = None  # a glob over the content, found anywhere in it
+    before: datetime | None = None
+    deleted: bool = False
+    superseded: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The answer to a write. `deduplicated`: the same text was live already, and its id is returned."""
+
+    memory: Memory
+    deduplicated: bool = False
+    superseded: str | None = None
+    masked: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.memory.id
+
+    def as_json(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"id": self.id, "deduplicated": self.deduplicated}
+        if self.superseded:
+            answer["superseded"] = self.superseded
+        return answer | {"masked": list(self.masked), "memory": self.memory.as_json()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return to_rfc3339(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value

@@ -1,0 +1,120 @@
+"""What recall answers: results that say why they are there, and one trace value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from clew.model.memory import Memory
+
+RETRIEVALS = ("lexical", "semantic", "hybrid")
+MODES = ("all", "working", "long_term", "rules_only")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallOptions:
+    limit: int = 10
+    mode: str = "all"
+    retrieval: str = "hybrid"
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    as_of: datetime | None = None
+    include_superseded: bool = False
+    include_invalid: bool = False
+    floor: float = 0.0
+    rules: bool = True
+    agent: str | None = None
+    session: str | None = None
+    namespace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """One reason a result is there."""
+
+    source: str  # lexical | semantic | graph | rule | working | boost
+    rank: int | None = None
+    raw: float | None = None
+    relevance: float | None = None
+    via: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`relevance` is absolute; `rank_score` orders this one list and means nothing outside it."""
+
+    memory: Memory
+    relevance: float
+    rank_score: float
+    rank: int
+    why: tuple[Why, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        memory = self.memory
+        answer: dict[str, Any] = {"id": memory.id, "content": memory.content}
+        if memory.title:
+            answer["title"] = memory.title
+        return answer | {
+            "type": memory.type,
+            "layer": memory.layer,
+            "score": self.relevance,
+            "rank_score": self.rank_score,
+            "rank": self.rank,
+            "why": [reason.as_json() for reason in self.why],
+            "at": memory.as_json()["at"],
+            "tags": list(memory.tags),
+            **({"project": memory.project} if memory.project else {}),
+            **({"superseded_by": memory.superseded_by} if memory.superseded_by else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    reason: str
+    count: int
+    ids: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {"reason": self.reason, "count": self.count} | ({"ids": list(self.ids)} if self.ids else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    name: str
+    into: int
+    out: int
+    removed: tuple[Removed, ...] = ()
+    ms: float = 0.0
+    note: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "in": self.into,
+            "out": self.out,
+            "removed": [removal.as_json() for removal in self.removed],
+            "ms": round(self.ms, 3),
+        } | ({"note": self.note} if self.note else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    stages: tuple[Stage, ...] = ()
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"stages": [stage.as_json() for stage in self.stages]} | self.notes
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    results: Sequence[Result]
+    trace: Trace
+
+    def as_json(self) -> dict[str, Any]:
+        return {"results": [result.as_json() for result in self.results], "trace": self.trace.as_json()}

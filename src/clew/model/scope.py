@@ -1,0 +1,106 @@
+"""Scope says where a memory lives and what a call may see; identity says who asks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from clew.errors import Denied, InvalidInput, NotFound
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+
+_LIMITS = {"org": 120, "project": 240, "user": 120, "agent": 120, "session": 120, "namespace": 120}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Org is the security boundary. Project and user narrow: a memory without one is seen by all
+    who share the rest. Agent, session and namespace are provenance and restrict only when asked."""
+
+    org: str = "local"
+    project: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    namespace: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, limit in _LIMITS.items():
+            _check_name(name, getattr(self, name), limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Comes from the credential, never from arguments. The local default owns the org `local`."""
+
+    org: str = "local"
+    user: str | None = None
+    agent: str | None = None
+    roles: tuple[str, ...] = ("owner",)
+
+    def check(self, scope: Scope) -> None:
+        """Refuse a scope outside this identity. Another org is 'not found', not 'denied'."""
+        if scope.org != self.org:
+            raise NotFound(
+                f"org '{scope.org}' was not found",
+                code="ORG_NOT_FOUND",
+                next=f"use a credential of that org, or the org '{self.org}'",
+            )
+        if scope.user not in (None, self.user) and "owner" not in self.roles:
+            raise Denied(
+                f"user '{self.user}' may not act as '{scope.user}'",
+                code="USER_DENIED",
+                next="use your own user, or none",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which rows of an org a query may see: every store call takes one. None means any."""
+
+    org: str
+    projects: tuple[str, ...] | None
+    users: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, scope: Scope) -> Reach:
+        return cls(scope.org, _or_absent(scope.project), _or_absent(scope.user))
+
+    @classmethod
+    def across_projects(cls, scope: Scope) -> Reach:
+        """The whole org, but still no other user's private memories."""
+        return cls(scope.org, None, _or_absent(scope.user))
+
+    @classmethod
+    def everything(cls, org: str) -> Reach:
+        """For the owner's own tools: export, re-index, statistics."""
+        return cls(org, None, None)
+
+    def sees(self, project: str | None, user: str | None) -> bool:
+        in_project = self.projects is None or (project or "") in self.projects
+        return in_project and (self.users is None or (user or "") in self.users)
+
+    def places(self) -> list[tuple[str, str]] | None:
+        """The (project, user) pairs, or None when they cannot be listed."""
+        if self.projects is None or self.users is None:
+            return None
+        return [(project, user) for project in self.projects for user in self.users]
+
+
+def _or_absent(name: str | None) -> tuple[str, ...]:
+    return ("",) if name is None else ("", name)
+
+
+def _check_name(name: str, value: str | None, limit: int) -> None:
+    if value is None and name != "org":
+        return
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(
+            f"{name} is blank", code=f"{name.upper()}_ID_INVALID", next=f"leave {name} out or give it a name"
+        )
+    if len(value) > limit or _CONTROL.search(value):
+        raise InvalidInput(
+            f"{name} must be one line of at most {limit} characters",
+            code=f"{name.upper()}_ID_INVALID",
+            next=f"shorten {name}",
+        )

@@ -1,0 +1,30 @@
+"""A vector space: which model made the vectors, and what its cosines mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSpace:
+    """The identity of a model's vectors and the two cosines that put them on one scale.
+
+    Vectors of different spaces are never compared; `key` tells them apart in the store. `unrelated` and
+    `same` are measured once per model on labelled pairs: the cosine of two texts that have nothing to do with
+    each other, and that of two texts saying the same thing. A floor of 0.4 then means the same under each.
+    """
+
+    name: str
+    revision: str
+    dim: int
+    unrelated: float
+    same: float
+
+    @property
+    def key(self) -> str:
+        """The text under which vectors of this space are stored."""
+        return f"{self.name}@{self.revision}"
+
+    def relevance(self, cosine: float) -> float:
+        """The cosine on the absolute scale: 0 for unrelated or worse, 1 for the same or better."""
+        return min(1.0, max(0.0, (cosine - self.unrelated) / (self.same - self.unrelated)))

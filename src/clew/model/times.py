@@ -1,0 +1,42 @@
+"""Times: aware UTC in Python, integer microseconds in SQLite, RFC 3339 with milliseconds in JSON."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from clew.errors import InvalidInput
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_AGO = re.compile(r"(\d{1,6})\s*([smhdw])")
+_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def to_micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def to_rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_time(text: str, *, now: datetime | None = None) -> datetime:
+    """Read RFC 3339 (a date alone is midnight UTC); with `now`, also an age such as `7d`."""
+    ago = _AGO.fullmatch(text.strip()) if now else None
+    if ago and now:
+        return now - timedelta(seconds=int(ago[1]) * _UNIT_S[ago[2]])
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidInput(
+            f"'{text[:40]}' is not a time",
+            code="TIME_INVALID",
+            next="write it as 2026-05-01T12:00:00Z or 2026-05-01",
+        ) from None
+    return moment

@@ -1,0 +1,1 @@
+"""Find what is worth saying now: plan, gather, filter, fuse, rank, explain."""

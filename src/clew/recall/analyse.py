@@ -1,0 +1,156 @@
+"""The one analyser: text to terms, the same for memories and queries, on every engine.
+
+NFKC first; identifiers and paths are split and also kept whole, so `AuthService`, `auth_service` and
+`src/auth/service.py` share terms; words are stemmed; scripts without spaces give bigrams.
+A term is carried as the CRC-32 of its text: four bytes in the index, no words in it, and the same
+number on every machine. Two terms that collide only share a posting list, which BM25 survives.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections import Counter
+from functools import cache
+from zlib import crc32
+
+REVISION = 1  # stored with the index: another revision means re-indexing
+
+MAX_TERM_CHARS = 64  # longer runs are blobs, kept whole and never split
+_CACHE_SIZE = 200_000
+
+# Combining marks of Indic, Hebrew and Arabic scripts are not \w but belong to their words.
+_LETTER = r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff])"
+# Letters and digits, joined by what joins identifiers, paths, tickets and versions.
+_CHUNK = re.compile(rf"{_LETTER}+(?:[_\-./\\:#@'’]+{_LETTER}+)*")
+_ASCII_CHUNK = re.compile(r"[A-Za-z0-9]+(?:[_\-./\\:#@']+[A-Za-z0-9]+)*")
+_JOINT = re.compile(r"[_\-./\\:#@]+")
+_LINE_NUMBER = re.compile(r"(?<=\w):\d+(?::\d+)?$")
+_ASCII_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PART = re.compile(r"\d+|\D+")
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    r"\U00020000-\U0003fa1f]+"
+)
+_POSSESSIVE = re.compile(r"['’]s?$|['’]")
+
+# Function words: they carry no topic and would dominate short texts.
+STOP_WORDS = frozenset(
+    "a an and are as at be been but by can could did do does for from had has have how i if in into is it its me "
+    "my no not of on or our she he so than that the their them then there these they this to was we were what "
+    "when where which who whom why will with would you your us am about also any some such just should her his "
+    "him s t d ll re ve m don doesn didn isn wasn".split()
+)
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text in order, repeats included."""
+    return [term for chunk in _chunks(text) for term in _split(chunk)] or _only_stop_words(text)
+
+
+def term_hashes(text: str) -> Counter[int]:
+    """How often each term occurs, by hash; the form that is stored."""
+    known = _HASHES
+    counts: list[int] = []
+    for chunk in _chunks(text):
+        hashes = known.get(chunk)
+        counts += _remember_hashes(chunk) if hashes is None else hashes
+    return Counter(counts or [hash_term(term) for term in _only_stop_words(text)])
+
+
+def query_terms(text: str) -> dict[int, str]:
+    """The distinct terms of a query, hash to text, in order. A lone character of an unspaced script
+    stands for itself; longer runs ask for their bigrams only."""
+    found = {}
+    for chunk in _chunks(text):
+        wanted = _split(chunk)
+        if _UNSPACED.fullmatch(chunk) and len(chunk) > 1:
+            wanted = tuple(term for term in wanted if len(term) == 2)
+        found.update({hash_term(term): term for term in wanted})
+    return found or {hash_term(term): term for term in _only_stop_words(text)}
+
+
+def hash_term(term: str) -> int:
+    return crc32(term.encode("utf-8", "surrogatepass"))
+
+
+def _chunks(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_CHUNK.findall(text)
+    folded = unicodedata.normalize("NFKC", text)
+    if not _UNSPACED.search(folded):
+        return _CHUNK.findall(folded)
+    spaced = _UNSPACED.sub(lambda run: f" {run[0]} ", folded)
+    return [run for piece in spaced.split() for run in _UNSPACED.findall(piece) or _CHUNK.findall(piece)]
+
+
+def _split(chunk: str) -> tuple[str, ...]:
+    """All terms of one chunk: its parts, and wholes for what is more than a plain word."""
+    if chunk.isascii() and chunk.isalpha() and (chunk.islower() or chunk[1:].islower()):
+        word = chunk.lower()
+        return () if word in STOP_WORDS else (_stem(word),)
+    if _UNSPACED.fullmatch(chunk):
+        return tuple(chunk) + tuple(chunk[i : i + 2] for i in range(len(chunk) - 1))
+    return _split_identifier(_POSSESSIVE.sub("", chunk))
+
+
+def _split_identifier(chunk: str) -> tuple[str, ...]:
+    found: list[str] = []
+    pieces = [piece for piece in _JOINT.split(chunk) if piece]
+    for piece in pieces:
+        words = [_fold(part) for part in _parts(piece)]
+        found += [_stem(word) for word in words if word not in STOP_WORDS or len(pieces) > 1]
+        if len(words) > 1:
+            found.append("".join(words))
+    if len(pieces) > 1:
+        # `mw.py:42` is asked for as `mw.py`: the line number is a term, not part of the whole.
+        found.append("".join(_fold(piece) for piece in _JOINT.split(_LINE_NUMBER.sub("", chunk))))
+    return tuple(found)
+
+
+def _parts(piece: str) -> list[str]:
+    """`AuthService2` is three parts; a blob is one."""
+    if len(piece) > MAX_TERM_CHARS:
+        return [piece]
+    return _ASCII_PART.findall(piece) if piece.isascii() else _PART.findall(piece)
+
+
+def _fold(word: str) -> str:
+    """Lower case without accents."""
+    if word.isascii():
+        return word.lower()
+    plain = unicodedata.normalize("NFD", word.casefold())
+    return unicodedata.normalize("NFC", "".join(c for c in plain if not 0x300 <= ord(c) <= 0x36F))
+
+
+def _only_stop_words(text: str) -> list[str]:
+    """A text of nothing but function words still has terms, so that it can be found."""
+    return [_fold(chunk) for chunk in _chunks(text)]
+
+
+_HASHES: dict[str, tuple[int, ...]] = {}
+_STEM_LOCK = threading.Lock()  # the stemmer keeps a buffer of its own
+
+
+def _remember_hashes(chunk: str) -> tuple[int, ...]:
+    hashes = tuple(hash_term(term) for term in _split(chunk))
+    if len(chunk) <= MAX_TERM_CHARS:
+        if len(_HASHES) >= _CACHE_SIZE:
+            _HASHES.clear()
+        _HASHES[chunk] = hashes
+    return hashes
+
+
+@cache
+def _stemmer() -> object:
+    import Stemmer
+
+    return Stemmer.Stemmer("english", 10_000)
+
+
+def _stem(word: str) -> str:
+    if len(word) < 3 or len(word) > MAX_TERM_CHARS or not word.isascii():
+        return word
+    with _STEM_LOCK:
+        return str(_stemmer().stemWord(word))  # type: ignore[attr-defined]

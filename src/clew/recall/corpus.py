@@ -1,0 +1,159 @@
+"""The read model: what one reach sees, as segments in memory, kept current by the change log.
+
+A corpus is a large segment, a small one for what changed since, and a mask for what is gone. It is never
+edited: a change makes a new corpus that shares the large segment. Rebuilt at any time, dropped when memory
+runs short, and never a copy of a whole store: a scope too large to keep is searched on disk instead.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.model.scope import Reach
+from clew.model.space import VectorSpace
+from clew.ports import Store, Tx
+from clew.recall.segment import Segment, build_segment
+
+MAX_DELTA = 512  # more changes than this and a rebuild is cheaper than carrying them
+BYTES_PER_MEMORY = 2_048  # vectors of 256 dimensions, some 60 terms, bookkeeping
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Everything search may look at. Arrays are in one order: segment after segment."""
+
+    segments: tuple[Segment, ...]
+    alive: NDArray[np.bool_]
+    seq: int
+    # Set for a corpus of candidates, whose own numbers are not those of the scope.
+    size: int | None = None
+    total_length: float | None = None
+    frequencies: dict[int, int] | None = None
+    semantic_partial: bool = False
+    checked: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("layer", "type", "valid_at", "invalid_at", "expires_at", "superseded", "updated_at", "weight",
+                     "length", "has_vector"):  # fmt: skip
+            joined = np.concatenate([getattr(segment, name) for segment in self.segments])
+            object.__setattr__(self, name, joined)
+        object.__setattr__(self, "ids", [id for segment in self.segments for id in segment.ids])
+
+    layer: NDArray[np.int8] = field(init=False)
+    type: NDArray[np.int8] = field(init=False)
+    valid_at: NDArray[np.int64] = field(init=False)
+    invalid_at: NDArray[np.int64] = field(init=False)
+    expires_at: NDArray[np.int64] = field(init=False)
+    superseded: NDArray[np.bool_] = field(init=False)
+    updated_at: NDArray[np.int64] = field(init=False)
+    weight: NDArray[np.float64] = field(init=False)
+    length: NDArray[np.float32] = field(init=False)
+    has_vector: NDArray[np.bool_] = field(init=False)
+    ids: list[str] = field(init=False)
+
+    @property
+    def count(self) -> int:
+        """Memories in scope."""
+        return int(self.alive.sum()) if self.size is None else self.size
+
+    @property
+    def mean_length(self) -> float:
+        total = float(self.length[self.alive].sum()) if self.total_length is None else self.total_length
+        return max(1.0, total / max(1, self.count))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(segment.nbytes for segment in self.segments)
+
+
+class Corpora:
+    """Corpora by reach; the least recently used go first."""
+
+    def __init__(self, store: Store, *, space: VectorSpace | None, max_bytes: int) -> None:
+        self._store = store
+        self._space = space.key if space else ""
+        self._dim = space.dim if space else 1
+        self._max_bytes = max_bytes
+        self._kept: OrderedDict[Reach, Corpus] = OrderedDict()
+        self._lock = threading.Lock()
+        self._building: dict[Reach, threading.Lock] = {}
+
+    def get(self, reach: Reach) -> Corpus | None:
+        """The present corpus; None when the scope is too large to keep."""
+        connection, version = self._store.data_version()
+        with self._lock:
+            corpus = self._kept.get(reach)
+            if corpus is not None:
+                self._kept.move_to_end(reach)
+                if corpus.checked.get(connection) == version:
+                    return corpus
+            turn = self._building.setdefault(reach, threading.Lock())
+        with turn:
+            corpus = self._refresh(reach)
+        if corpus is not None:
+            corpus.checked[connection] = version
+            self._keep(reach, corpus)
+        return corpus
+
+    def load(self, tx: Tx, reach: Reach, numbers: list[int]) -> Segment:
+        """A segment of just these rows, for scopes searched on disk."""
+        return build_segment(tx.index.rows_by_row(reach, numbers, self._space), self._dim)
+
+    def drop(self) -> None:
+        with self._lock:
+            self._kept.clear()
+
+    def _refresh(self, reach: Reach) -> Corpus | None:
+        with self._lock:
+            known = self._kept.get(reach)
+        with self._store.read() as tx:
+            last = tx.changes.last(reach.org)
+            if known is not None and known.seq == last:
+                return known
+            changed = self._changed_ids(tx, reach, known) if known else None
+            if known is None or changed is None:
+                return self._build(tx, reach, last)
+            return self._apply(tx, reach, known, changed, last)
+
+    def _changed_ids(self, tx: Tx, reach: Reach, known: Corpus) -> set[str] | None:
+        room = MAX_DELTA - sum(len(segment) for segment in known.segments[1:])
+        changes = tx.changes.since(reach.org, known.seq, limit=4 * MAX_DELTA)
+        if changes is None:
+            return None
+        ids = {
+            change.id
+            for change in changes
+            if change.kind == "memory" and (reach.projects is None or change.project in reach.projects)
+        }
+        return ids if len(ids) <= room else None
+
+    def _build(self, tx: Tx, reach: Reach, seq: int) -> Corpus | None:
+        limit = max(1, self._max_bytes // BYTES_PER_MEMORY)
+        rows = tx.index.scope_rows(reach, self._space, limit=limit + 1)
+        if len(rows) > limit:
+            return None
+        segment = build_segment(rows, self._dim)
+        return Corpus((segment,), np.ones(len(segment), np.bool_), seq)
+
+    def _apply(self, tx: Tx, reach: Reach, known: Corpus, changed: set[str], seq: int) -> Corpus:
+        """Carry everything that changed since the large segment was built in one small segment."""
+        base = known.segments[0]
+        moved = changed.union(*(segment.ids for segment in known.segments[1:]))
+        delta = build_segment(tx.index.rows_by_id(reach, sorted(moved), self._space), self._dim)
+        stays = np.fromiter((id not in moved for id in base.ids), np.bool_, len(base))
+        alive = np.concatenate([known.alive[: len(base)] & stays, np.ones(len(delta), np.bool_)])
+        return Corpus((base, delta), alive, seq)
+
+    def _keep(self, reach: Reach, corpus: Corpus) -> None:
+        with self._lock:
+            self._kept[reach] = corpus
+            self._kept.move_to_end(reach)
+            total = sum(kept.nbytes for kept in self._kept.values())
+            while total > self._max_bytes and len(self._kept) > 1:
+                _reach, dropped = self._kept.popitem(last=False)
+                total -= dropped.nbytes

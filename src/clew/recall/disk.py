@@ -1,0 +1,68 @@
+"""Search a scope too large to keep in memory: candidates from the engine, the same scoring after that.
+
+Lexical candidates come from the full-text index, rarest words first; semantic ones from a scan of the
+vectors in blocks. The scope's own counts are asked from the engine, so a memory scores as it would have
+in memory; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.model.scope import Reach
+from clew.ports import Tx
+from clew.recall.analyse import query_terms
+from clew.recall.corpus import Corpus
+
+if TYPE_CHECKING:
+    from clew.recall.recall import Reader
+
+MAX_LEXICAL = 3_000  # stop adding commoner words once this many memories were named
+MAX_SEMANTIC = 500
+MAX_RECENT = 200
+
+
+def corpus_of_candidates(
+    text: str, vector: NDArray[np.float32] | None, reach: Reach, reader: Reader, notes: dict[str, object]
+) -> Corpus:
+    notes["read_model"] = "scope too large: searched on disk"
+    with reader.store.read() as tx:
+        size, total_length = tx.index.size(reach)
+        rows, frequencies = _lexical(tx, reach, text)
+        if vector is not None and reader.embedder is not None:
+            rows |= _nearest(tx, reach, reader.embedder.space.key, vector)
+        rows |= set(tx.index.always_loaded(reach, limit=MAX_RECENT))
+        segment = reader.corpora.load(tx, reach, sorted(rows))
+    return Corpus(
+        (segment,),
+        np.ones(len(segment), np.bool_),
+        seq=0,
+        size=size,
+        total_length=float(total_length),
+        frequencies=frequencies,
+    )
+
+
+def _lexical(tx: Tx, reach: Reach, text: str) -> tuple[set[int], dict[int, int]]:
+    """Rows that have the query's words, rarest word first, and how many memories have each word."""
+    matches = {term: tx.index.matching(reach, term) for term in query_terms(text)}
+    rows: set[int] = set()
+    for term in sorted(matches, key=lambda term: len(matches[term])):
+        if rows and len(rows) + len(matches[term]) > MAX_LEXICAL:
+            break
+        rows.update(matches[term][:MAX_LEXICAL])
+    return rows, {term: len(found) for term, found in matches.items()}
+
+
+def _nearest(tx: Tx, reach: Reach, space: str, vector: NDArray[np.float32]) -> set[int]:
+    best: list[tuple[float, int]] = []
+    for block in tx.index.vectors(reach, space):
+        matrix = np.frombuffer(b"".join([blob for _row, blob in block]), "<f2").reshape(len(block), -1)
+        cosines = matrix.astype(np.float32) @ vector
+        top = np.argpartition(-cosines, min(MAX_SEMANTIC, len(block) - 1))[:MAX_SEMANTIC]
+        best = heapq.nlargest(MAX_SEMANTIC, [*best, *((float(cosines[at]), block[at][0]) for at in top)])
+    return {row for _cosine, row in best}

@@ -1,0 +1,1 @@
+"""The write path: mask, classify, analyse, save atomically."""

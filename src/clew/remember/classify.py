@@ -1,0 +1,108 @@
+"""Give a text its sensitivity: restricted, confidential, internal or public.
+
+Deterministic and without a model, so that a label can be explained and computed again. The rules, of which
+the most restrictive that matches wins:
+
+1. restricted: a secret was masked, or the text speaks of ssn, social security, credit card, pci, pii.
+2. confidential: a path with a directory auth, secrets, credentials or keys, or a ``.env`` file; or the words
+   password, api key, token, private key, secret.
+3. internal: a decision about compliance, security, audit, policy, sox, sr 11-7, gdpr, hipaa.
+4. public: at least one path, and every path under public/ or docs/.
+5. internal otherwise.
+
+It runs on the text after masking. A ``[masked:...]`` marker in the text alone counts as well: an imported or
+quoted text that carries one had a secret in it, and a caller who forgets ``masked=True`` must not publish it.
+"""
+
+import re
+from collections.abc import Sequence
+
+# Stored with each label; raising it makes the rows labelled by an older version due for another look.
+CLASSIFIER_VERSION = 1
+# From least to most restrictive.
+TIERS = ("public", "internal", "confidential", "restricted")
+_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
+
+# Plain substrings, tried before any regular expression: most texts contain none of them.
+_RESTRICTED_HINTS = ("ssn", "social", "credit", "pci", "pii")
+_CONFIDENTIAL_HINTS = ("password", "api", "token", "private", "secret")
+# A plural is the same word; an underscore separates words here, so that DB_PASSWORD speaks of a password.
+_RESTRICTED = re.compile(r"(?<![a-z0-9])(?:ssn|social[\s_-]+security|credit[\s_-]+card|pci|pii)s?(?![a-z0-9])")
+_CONFIDENTIAL = re.compile(r"(?<![a-z0-9])(?:password|api[\s_-]?key|private[\s_-]?key|secret)s?(?![a-z0-9])")
+_TOKEN = re.compile(r"(?<![a-z0-9])tokens?(?![a-z0-9])")
+# What makes "token" a credential; without one within reach it is a unit of text ("token budget").
+_CREDENTIAL_NEARBY = re.compile(
+    r"(?<![a-z0-9])(?:o?auth\w*|access|refresh|bearer|csrf|jwt|session|login|sign[\s-]?in|credentials?|rotat\w+"
+    r"|revok\w+|expir\w+|leak\w*|api|id|personal|deploy|header|cookie|vault)(?![a-z0-9])"
+)
+_NEARBY_CHARACTERS = 40
+
+_SENSITIVE_DIRECTORIES = frozenset({"auth", "secrets", "credentials", "keys"})
+_PUBLIC_DIRECTORIES = frozenset({"public", "docs"})
+
+
+def classify(
+    content: str,
+    *,
+    paths: Sequence[str] = (),
+    type: str = "note",
+    masked: bool = False,
+    strict_token_rule: bool = True,
+) -> str:
+    """Return the tier of a text; ``type`` is the memory's type, ``masked`` says that a secret was taken out.
+
+    ``strict_token_rule=False`` asks for a word such as access, OAuth or rotate near "token", because by the
+    documented rule every talk about a token budget is confidential. Rule 3 yields what is the default anyway;
+    it matters because it keeps a security decision under docs/ from being public.
+    """
+    lowered = content.lower()
+    if masked or "[masked:" in lowered or _is_restricted(lowered):
+        return "restricted"
+    parts = [path.lower().replace("\\", "/").split("/") for path in paths]
+    if any(map(_is_sensitive_path, parts)) or _is_confidential(lowered, strict_token_rule):
+        return "confidential"
+    if not parts or (type.lower() == "decision" and _GOVERNANCE.search(lowered)):
+        return "internal"
+    return "public" if all(map(_is_public_path, parts)) else "internal"
+
+
+def highest(a: str, b: str) -> str:
+    """Return the more restrictive of two tiers; a label that is missing or unknown counts as restricted."""
+    return TIERS[max(_RANK.get(a, 3), _RANK.get(b, 3))]
+
+
+_GOVERNANCE = re.compile(
+    r"(?<![a-z0-9])(?:compliance|security|audits?|polic(?:y|ies)|sox|sr[\s-]?11-7|gdpr|hipaa)(?![a-z0-9])"
+)
+
+
+def _is_restricted(lowered: str) -> bool:
+    return any(hint in lowered for hint in _RESTRICTED_HINTS) and _RESTRICTED.search(lowered) is not None
+
+
+def _is_confidential(lowered: str, strict_token_rule: bool) -> bool:
+    if not any(hint in lowered for hint in _CONFIDENTIAL_HINTS):
+        return False
+    return _CONFIDENTIAL.search(lowered) is not None or _speaks_of_tokens(lowered, strict_token_rule)
+
+
+def _speaks_of_tokens(lowered: str, strict_token_rule: bool) -> bool:
+    if strict_token_rule:
+        return _TOKEN.search(lowered) is not None
+    for token in _TOKEN.finditer(lowered):
+        near = lowered[max(0, token.start() - _NEARBY_CHARACTERS) : token.end() + _NEARBY_CHARACTERS]
+        if _CREDENTIAL_NEARBY.search(near):
+            return True
+    return False
+
+
+def _is_sensitive_path(parts: list[str]) -> bool:
+    """Directories only: src/auth/login.py is sensitive, src/auth.py is not; `keys/` is a directory."""
+    name = parts[-1]
+    return name == ".env" or name.startswith(".env.") or not _SENSITIVE_DIRECTORIES.isdisjoint(parts[:-1])
+
+
+def _is_public_path(parts: list[str]) -> bool:
+    """Under public/ or docs/ of the project: `..` could lead out again, and /docs is not the project's."""
+    rooted = parts[1:] if parts[0] == "." else parts
+    return len(rooted) > 1 and rooted[0] in _PUBLIC_DIRECTORIES and ".." not in rooted

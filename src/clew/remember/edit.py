@@ -1,0 +1,109 @@
+"""Change a memory, look at its history, go back.
+
+In: an id, and the fields to change. Out: the memory as it is now. The state before is kept as a version.
+Durable when it returns; run twice with the same values, the second run changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from datetime import datetime
+from typing import Any
+
+from clew.errors import Conflict, InvalidInput, NotFound
+from clew.model.memory import Draft, Indexed, Memory, Version
+from clew.model.scope import Reach
+from clew.ports import Tx
+from clew.remember.lifecycle import not_found, put_state, reindex
+from clew.remember.prepare import WritePolicy, draft_memory, expiry
+
+EDITABLE = (
+    "content", "type", "layer", "title", "tags", "category", "paths", "author", "thread", "at", "confidence",
+    "weight", "classification", "valid_at", "invalid_at", "expires_at", "metadata", "upsert_key",
+)  # fmt: skip
+_TEXT = ("content", "title", "tags", "category", "paths", "author")
+
+
+def edited(
+    memory: Memory, changes: Mapping[str, Any], *, now: datetime, policy: WritePolicy
+) -> tuple[Memory, tuple[str, ...]]:
+    """The memory with the changes applied, checked and masked like a new one. Pure."""
+    unknown = sorted(set(changes) - set(EDITABLE))
+    if unknown or not changes:
+        raise InvalidInput(
+            f"'{unknown[0]}' cannot be edited" if unknown else "nothing to change was given",
+            code="MEMORY_EDIT_INVALID",
+            next=f"name one of: {', '.join(EDITABLE)}",
+        )
+    draft, masked = draft_memory(_as_draft(memory, changes), memory.scope, now=now, policy=policy)
+    if "layer" in changes or "type" in changes:
+        draft = replace(draft, expires_at=expiry(draft.layer, changes.get("expires_at"), now, policy))
+    kept = {
+        name: getattr(memory, name)
+        for name in ("created_at", "origin", "trust", "parents", "tool_call", "superseded_by", "version")
+    }
+    return replace(draft, id=memory.id, deleted_at=None, updated_at=now, **kept), masked
+
+
+def _as_draft(memory: Memory, changes: Mapping[str, Any]) -> Draft:
+    names = {field.name for field in fields(Draft)} & set(EDITABLE)
+    values = {name: getattr(memory, name) for name in names} | dict(changes)
+    if changes.get("type") == "rule" and "layer" not in changes:
+        values["layer"] = "rule"  # a rule by type is a rule by layer, and rules do not expire
+    if "classification" not in changes and "content" in changes:
+        values["classification"] = None  # the text decides anew
+    return Draft(**values)
+
+
+def apply_edit(tx: Tx, old: Memory, new: Memory, indexed: Indexed | None, *, change: str) -> Memory:
+    """Store the new state; `indexed` is given when the searchable text changed."""
+    duplicate = tx.memories.live_duplicate(new)
+    if duplicate not in (None, old.id) and new.invalid_at is None:
+        raise Conflict(
+            f"memory {duplicate} says the same already",
+            code="MEMORY_DUPLICATE",
+            next=f"forget one of them: clew forget {old.id}",
+        )
+    stored = put_state(tx, old, new, change)
+    if indexed is not None:
+        reindex(tx, stored, indexed)
+    return stored
+
+
+def text_changed(old: Memory, new: Memory) -> bool:
+    return any(getattr(old, name) != getattr(new, name) for name in _TEXT)
+
+
+def version_of(tx: Tx, memory: Memory, number: int) -> Version:
+    versions = tx.memories.versions(memory)
+    for version in versions:
+        if version.version == number:
+            return version
+    raise NotFound(
+        f"memory {memory.id} has no version {number}",
+        code="VERSION_NOT_FOUND",
+        next=f"choose one of {versions[0].version} to {versions[-1].version}: clew history {memory.id}",
+    )
+
+
+def reverted(memory: Memory, to: Version, now: datetime) -> Memory:
+    """The earlier state with a new version number; what was forgotten softly comes back."""
+    return replace(to.memory, version=memory.version, updated_at=now, deleted_at=None)
+
+
+def must_get(tx: Tx, reach: Reach, id: str, *, deleted: bool = False) -> Memory:
+    """The memory with this id or unique beginning of an id; anything else is 'not found'."""
+    memory = tx.memories.get(reach, id, deleted=deleted)
+    if memory is None and len(id) >= 8:
+        found = tx.memories.ids_from(reach, id)
+        if len(found) > 1:
+            raise InvalidInput(
+                f"{len(found)} memories start with {id}",
+                code="MEMORY_ID_AMBIGUOUS",
+                next="write more of the id",
+            )
+        memory = tx.memories.get(reach, found[0]) if found else None
+    if memory is None:
+        raise not_found(id)
+    return memory

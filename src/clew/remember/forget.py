@@ -1,0 +1,143 @@
+"""Forget: soft by default, hard on request.
+
+In: ids or a filter. Out: a receipt. A soft forget takes memories out of every index and answer at once and
+keeps rows and history; a hard one leaves no trace of the text in rows, history, indices, vectors, log or
+free pages. While a reader still holds the log, the receipt says `pending`, and the next hard forget, open or
+`clew doctor` finishes it. Forgetting twice is `not found` the second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from clew.errors import InvalidInput
+from clew.model.memory import Filter, Memory
+from clew.model.scope import Reach
+from clew.ports import Store, Tx
+from clew.remember.lifecycle import soft_delete
+
+BATCH = 500
+PREVIEWS = 1000  # how many a dry run lists
+PENDING = "purge_pending"
+OUT_OF_REACH = "exports and backups made earlier are out of reach; delete them yourself"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was forgotten, and whether any of it can still be on the disk."""
+
+    ids: tuple[str, ...]
+    hard: bool
+    log: str = "kept"  # kept (soft) | erased | pending
+    at: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"forgotten": len(self.ids), "ids": list(self.ids), "hard": self.hard}
+        if self.hard:
+            answer |= {
+                "erased": ["rows", "history", "full text", "vectors", "free pages"],
+                "log": self.log,
+                "not_erased": OUT_OF_REACH,
+            }
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a dry run would forget."""
+
+    count: int
+    overflow: bool
+    memories: tuple[Memory, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "dry_run": True,
+            "would_forget": self.count,
+            "overflow": self.overflow,
+            "memories": [
+                {"id": memory.id, "type": memory.type, "preview": memory.content[:80]} for memory in self.memories
+            ],
+        }
+
+
+def forget(store: Store, memories: Sequence[Memory], *, hard: bool, now: datetime, actor: str) -> Receipt:
+    erase = _erase if hard else _hide
+    for start in range(0, len(memories), BATCH):
+        store.write(
+            partial(_forget_batch, batch=memories[start : start + BATCH], erase=erase, now=now, actor=actor)
+        )
+    ids = tuple(memory.id for memory in memories)
+    if not hard:
+        return Receipt(ids, hard=False)
+    return Receipt(ids, hard=True, log="erased" if finish_purge(store) else "pending")
+
+
+def finish_purge(store: Store) -> bool:
+    """Erase the log; if a reader still holds it, leave a note so that it is finished later."""
+    erased = store.purge()
+    store.write(lambda tx: tx.meta.put(PENDING, "" if erased else "1"), durable=False)
+    return erased
+
+
+def is_purge_pending(tx: Tx) -> bool:
+    return bool(tx.meta.get(PENDING))
+
+
+def matching(tx: Tx, reach: Reach, wanted: Filter, *, everything: bool, now: datetime) -> list[Memory]:
+    """All memories that a bulk forget means. Refuses a filter that says nothing."""
+    if everything and not wanted.is_empty:
+        raise InvalidInput(
+            "all and filters exclude each other",
+            code="BULK_FORGET_INVALID_FILTERS",
+            next="give either --all or filters",
+        )
+    if not everything and wanted.is_empty:
+        raise InvalidInput(
+            "no filter was given",
+            code="BULK_FORGET_NO_FILTERS",
+            next="name an id, a filter such as --tag or --older-than, or --all",
+        )
+    found: list[Memory] = []
+    cursor = None
+    while page := tx.memories.find(reach, wanted, now=now, limit=BATCH, cursor=cursor):
+        found += page
+        cursor = page[-1].id
+    return found
+
+
+def preview(memories: Sequence[Memory]) -> Preview:
+    return Preview(len(memories), len(memories) > PREVIEWS, tuple(memories[:PREVIEWS]))
+
+
+def _forget_batch(
+    tx: Tx,
+    *,
+    batch: Sequence[Memory],
+    erase: Callable[[Tx, Memory, datetime], None],
+    now: datetime,
+    actor: str,
+) -> None:
+    action = "forget_hard" if erase is _erase else "forget"
+    for memory in batch:
+        current = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
+        if current is None or (erase is _hide and current.deleted_at):
+            continue  # someone else was faster
+        erase(tx, current, now)
+        tx.audit.note(
+            memory.org, at=now, actor=actor, action=action, id=memory.id, content_hash=memory.content_hash
+        )
+
+
+def _hide(tx: Tx, memory: Memory, now: datetime) -> None:
+    soft_delete(tx, memory, now)
+
+
+def _erase(tx: Tx, memory: Memory, now: datetime) -> None:
+    tx.index.drop(tx.memories.row_of(memory))
+    tx.memories.delete(memory)
+    tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")

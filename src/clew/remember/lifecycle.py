@@ -1,0 +1,64 @@
+"""The states a memory passes through after it was written. Each change keeps the state it replaces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from clew.errors import Conflict, NotFound
+from clew.model.memory import Indexed, Memory
+from clew.ports import Tx
+from clew.remember.prepare import index_terms
+
+
+def put_state(tx: Tx, old: Memory, new: Memory, change: str) -> Memory:
+    """Replace a memory's state; the old one becomes history. The indices are the caller's business."""
+    tx.memories.keep_version(old)
+    numbered = replace(new, version=old.version + 1)
+    if not tx.memories.update(numbered, change=change, expected_version=old.version):
+        raise Conflict(
+            f"memory {old.id} was changed by someone else",
+            code="MEMORY_CHANGED",
+            next=f"look at it again: clew show {old.id}",
+        )
+    tx.changes.note(new.org, new.project, "memory", new.id, "put")
+    return numbered
+
+
+def supersede(tx: Tx, old: Memory, new: Memory, now: datetime) -> Memory:
+    """The old memory stays, valid until the new one began, and points to it."""
+    ended = max(old.valid_at, new.valid_at)
+    return put_state(tx, old, replace(old, superseded_by=new.id, invalid_at=ended, updated_at=now), "superseded")
+
+
+def soft_delete(tx: Tx, memory: Memory, now: datetime) -> Memory:
+    """Out of every index and every answer; history and row stay until a hard forget."""
+    gone = put_state(tx, memory, replace(memory, deleted_at=now, updated_at=now), "forgotten")
+    tx.index.drop(tx.memories.row_of(memory))
+    tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")
+    return gone
+
+
+def revive(tx: Tx, memory: Memory, now: datetime) -> Memory:
+    """Bring a softly forgotten memory back as it was; its vector is made up for later."""
+    back = put_state(tx, memory, replace(memory, deleted_at=None, updated_at=now), "restored")
+    tx.index.put(tx.memories.row_of(back), back, index_terms(back))
+    return back
+
+
+def reindex(tx: Tx, memory: Memory, indexed: Indexed) -> None:
+    row = tx.memories.row_of(memory)
+    tx.index.drop(row)
+    tx.index.put(row, memory, indexed)
+
+
+def is_expired(memory: Memory, now: datetime) -> bool:
+    return memory.expires_at is not None and memory.expires_at <= now
+
+
+def not_found(id: str) -> NotFound:
+    return NotFound(
+        f"memory {id[:60]} was not found",
+        code="MEMORY_NOT_FOUND",
+        next="check the id and the project: clew list",
+    )

@@ -1,0 +1,274 @@
+"""From a draft to a memory that may be stored: checked, masked, classified, hashed, analysed. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from hashlib import sha256
+from struct import Struct
+from types import MappingProxyType
+from typing import Any
+
+from clew.errors import InvalidInput
+from clew.model.ids import new_id
+from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, Indexed, Memory
+from clew.model.scope import Scope
+from clew.recall.analyse import term_hashes
+from clew.remember.classify import classify, highest
+from clew.remember.redact import redact
+from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
+
+_PAIR = Struct("<IB")
+_SPACES = re.compile(r"\s+")
+_ID = re.compile(r"[\w.:@-]{1,120}")
+MAX_LABEL_CHARS = 240
+MAX_LIST_ITEMS = 64
+MAX_METADATA_CHARS = 16_000
+
+
+@dataclass(frozen=True, slots=True)
+class WritePolicy:
+    """The few settings the write path needs."""
+
+    max_chars: int = 100_000
+    working_ttl_hours: float = 24.0
+    working_max: int = 200
+    strict_token_rule: bool = True
+
+
+def draft_memory(
+    draft: Draft, scope: Scope, *, now: datetime, policy: WritePolicy, parents: Mapping[str, str] = NOTHING
+) -> tuple[Memory, tuple[str, ...]]:
+    """The memory to store, and which kinds of secret were masked in it.
+
+    `parents` maps parent ids to their trust: what is derived is never trusted more than its sources.
+    """
+    masked: set[str] = set()
+    content = _mask(_checked_text(draft.content, policy.max_chars), masked)
+    if not content:
+        raise _empty("nothing is left of the content once private parts are removed")
+    type_ = one_of("type", draft.type, TYPES)
+    layer = _layer(draft, type_)
+    at = draft.at or now
+    paths = _labels("path", draft.paths, masked)
+    memory = Memory(
+        id=_given_id(draft.id) or new_id("mem", at_ms=int(now.timestamp() * 1000)),
+        org=scope.org,
+        project=scope.project,
+        user=scope.user,
+        agent=scope.agent,
+        session=scope.session,
+        namespace=scope.namespace,
+        type=type_,
+        layer=layer,
+        title=_label("title", draft.title, masked),
+        content=content,
+        tags=_labels("tag", draft.tags, masked),
+        category=_label("category", draft.category, masked),
+        paths=paths,
+        author=_label("author", draft.author, masked),
+        thread=_label("thread", draft.thread, masked),
+        at=at,
+        origin=_label("origin", draft.origin, masked) or "user",
+        tool_call=_label("tool_call", draft.tool_call, masked),
+        parents=tuple(draft.parents),
+        trust=_trust(draft, parents),
+        classification=_classification(draft, content, paths, type_, masked, policy),
+        confidence=_fraction("confidence", draft.confidence),
+        weight=_finite("weight", draft.weight),
+        upsert_key=_label("upsert_key", draft.upsert_key, masked),
+        content_hash=content_hash(content),
+        valid_at=draft.valid_at or at,
+        invalid_at=_after("invalid_at", draft.invalid_at, draft.valid_at or at),
+        superseded_by=None,
+        expires_at=expiry(layer, draft.expires_at, now, policy),
+        created_at=now,
+        updated_at=now,
+        deleted_at=None,
+        version=1,
+        metadata=_metadata(draft.metadata, masked),
+    )
+    return memory, tuple(sorted(masked))
+
+
+def content_hash(content: str) -> str:
+    """The same text in another encoding form or spacing has the same hash."""
+    return sha256(_SPACES.sub(" ", unicodedata.normalize("NFC", content)).strip().encode()).hexdigest()
+
+
+def index_terms(memory: Memory) -> Indexed:
+    """The terms of everything one would search a memory by."""
+    parts = (memory.title, memory.content, memory.author, memory.category, *memory.tags, *memory.paths)
+    counts = term_hashes("\n".join([part for part in parts if part]))
+    packed = b"".join([_PAIR.pack(term, min(counts[term], 255)) for term in sorted(counts)])
+    return Indexed(length=sum(counts.values()), terms=packed)
+
+
+def embedding_text(title: str | None, content: str) -> str:
+    """What a memory's vector is made of: no names or labels, which would drown the meaning."""
+    return f"{title}\n{content}" if title else content
+
+
+def expiry(layer: str, asked: datetime | None, now: datetime, policy: WritePolicy) -> datetime | None:
+    """Working memories live for a day unless the caller says sooner or later; others only end if asked."""
+    if layer != "working":
+        return asked
+    return asked or now + timedelta(hours=policy.working_ttl_hours)
+
+
+def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
+    allowed = list(allowed)
+    if value in allowed:
+        return value
+    near = get_close_matches(str(value), allowed, n=1)
+    raise InvalidInput(
+        f"'{str(value)[:40]}' is not a {name}" + (f"; did you mean '{near[0]}'?" if near else ""),
+        code=f"MEMORY_{name.upper()}_INVALID",
+        next=f"choose one of: {', '.join(allowed)}",
+    )
+
+
+def _layer(draft: Draft, type_: str) -> str:
+    if draft.layer is not None:
+        return one_of("layer", draft.layer, LAYERS)
+    return "rule" if type_ == "rule" else "long_term"
+
+
+def _checked_text(text: str, max_chars: int) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput("content must be text", code="MEMORY_CONTENT_REQUIRED", next="pass a string")
+    if not text.strip():
+        raise _empty("the content is empty")
+    if len(text) > max_chars:
+        raise InvalidInput(
+            f"the content has {len(text):,} characters; the limit is {max_chars:,}",
+            code="MEMORY_TOO_LARGE",
+            next="split it into several memories, or raise remember.max_chars",
+        )
+    return _storable(text)
+
+
+def _storable(text: str) -> str:
+    """No NUL (SQLite would cut the text there) and no lone surrogates (they have no UTF-8 form)."""
+    if text.isascii() and "\x00" not in text:
+        return text.strip()
+    clean = text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+    return clean.strip()
+
+
+def _mask(text: str, masked: set[str]) -> str:
+    redacted = redact(text)
+    masked.update(redacted.kinds)
+    return redacted.text.strip()
+
+
+def _label(name: str, value: str | None, masked: set[str]) -> str | None:
+    """A one-line text about the memory; masked like its content."""
+    if value is None:
+        return None
+    line = _SPACES.sub(" ", _storable(str(value))).strip()
+    if len(line) > MAX_LABEL_CHARS:
+        raise InvalidInput(
+            f"{name} has {len(line)} characters; the limit is {MAX_LABEL_CHARS}",
+            code="MEMORY_LABEL_TOO_LONG",
+            next=f"shorten {name}",
+        )
+    return _mask(line, masked) or None
+
+
+def _labels(name: str, values: Iterable[str], masked: set[str]) -> tuple[str, ...]:
+    """Distinct and in order."""
+    labels = [label for value in values if (label := _label(name, value, masked))]
+    if len(labels) > MAX_LIST_ITEMS:
+        raise InvalidInput(
+            f"{len(labels)} {name}s; the limit is {MAX_LIST_ITEMS}",
+            code="MEMORY_LABEL_TOO_MANY",
+            next=f"keep the {name}s that matter",
+        )
+    return tuple(dict.fromkeys(labels))
+
+
+def _trust(draft: Draft, parents: Mapping[str, str]) -> str:
+    own = draft.trust or trust_of_origin(draft.origin)
+    return trust_of(one_of("trust", own, TRUSTS), parents.values())
+
+
+def _classification(
+    draft: Draft, content: str, paths: tuple[str, ...], type_: str, masked: set[str], policy: WritePolicy
+) -> str:
+    """Computed; a caller may ask for a stricter label, never for a laxer one."""
+    text = content if not draft.title else f"{draft.title}\n{content}"
+    computed = classify(
+        text, paths=paths, type=type_, masked=bool(masked), strict_token_rule=policy.strict_token_rule
+    )
+    if draft.classification is None:
+        return computed
+    return highest(computed, one_of("classification", draft.classification, CLASSIFICATIONS))
+
+
+def _metadata(metadata: Mapping[str, Any], masked: set[str]) -> Mapping[str, Any]:
+    if not metadata:
+        return NOTHING
+    try:
+        text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            "metadata is not a JSON object", code="MEMORY_METADATA_INVALID", next="pass plain JSON values"
+        ) from None
+    if len(text) > MAX_METADATA_CHARS:
+        raise InvalidInput(
+            f"metadata has {len(text):,} characters; the limit is {MAX_METADATA_CHARS:,}",
+            code="MEMORY_METADATA_INVALID",
+            next="keep large data elsewhere and link to it",
+        )
+    return MappingProxyType(_mask_values(json.loads(text), masked))
+
+
+def _mask_values(value: Any, masked: set[str]) -> Any:
+    match value:
+        case str():
+            return _mask(_storable(value), masked)
+        case dict():
+            return {_mask(key, masked): _mask_values(item, masked) for key, item in value.items()}
+        case list():
+            return [_mask_values(item, masked) for item in value]
+        case _:
+            return value
+
+
+def _given_id(id: str | None) -> str | None:
+    if id is not None and not _ID.fullmatch(id):
+        raise InvalidInput(
+            f"'{id[:40]}' cannot be an id", code="MEMORY_ID_INVALID", next="use letters, digits, . _ : @ -"
+        )
+    return id
+
+
+def _after(name: str, end: datetime | None, start: datetime) -> datetime | None:
+    if end is not None and end < start:
+        raise InvalidInput(f"{name} lies before valid_at", code="MEMORY_VALIDITY_INVALID", next="give a later time")
+    return end
+
+
+def _fraction(name: str, value: float) -> float:
+    if not (isinstance(value, int | float) and 0 <= value <= 1):
+        raise InvalidInput(f"{name} must lie between 0 and 1", code="MEMORY_NUMBER_INVALID", next=f"correct {name}")
+    return float(value)
+
+
+def _finite(name: str, value: float) -> float:
+    if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+        raise InvalidInput(
+            f"{name} must be a number of at least 0", code="MEMORY_NUMBER_INVALID", next=f"correct {name}"
+        )
+    return float(value)
+
+
+def _empty(why: str) -> InvalidInput:
+    return InvalidInput(why, code="MEMORY_CONTENT_REQUIRED", next="pass some text, or '-' to read it from stdin")

@@ -1,0 +1,452 @@
+"""Take secrets and private passages out of a text before anything is stored, indexed or logged.
+
+In: any text. Out: the text without its ``<private>`` spans, each secret replaced by ``[masked:KIND]``.
+Nothing is kept; running it twice changes nothing; a text without secrets comes back as the same object.
+Why this is an own rule table and not a library: docs/adr/0005-secret-masking.md.
+
+INVARIANT: linear time on any input. Each pattern here fails after a bounded number of characters, or consumes
+what it matched, or can start only once per run of its own characters. A new rule needs a line in the hostile
+table of test_redact.py. INVARIANT: no KIND contains a word that the rules look for (token, secret, password),
+so that a marker never makes its neighbours look suspicious.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """What is left to store, the sorted kinds of secrets masked in it, the number of private spans cut."""
+
+    text: str
+    kinds: tuple[str, ...]
+    private_spans: int
+
+
+def redact(text: str) -> Redacted:
+    """Return the text as it may be stored; clean text costs a few substring searches."""
+    text, private_spans = _cut_private(text)
+    kinds: set[str] = set()
+    # Masking one secret can uncover the border of the next, hence a second look; four passes are a safety
+    # limit against text built to uncover one secret per pass.
+    for _ in range(4):
+        masked = _mask_once(text, kinds)
+        if masked == text:
+            break
+        text = masked
+    return Redacted(text, tuple(sorted(kinds)), private_spans)
+
+
+def _mask_once(text: str, kinds: set[str]) -> str:
+    # Plain substring searches are the cheapest prefilter there is. Keys with a prefix are long words; prose
+    # has hardly any of 20 characters, and where there are some only those need searching.
+    long_words = " ".join([word for word in text.split() if len(word) >= 20])
+    if long_words:
+        for rule in dict.fromkeys([_PREFIXED[prefix] for prefix in _PREFIXES if prefix in long_words]):
+            text = _apply(rule, text, kinds)
+    lowered = _lowered(text)
+    hints = [hint for hint in _HINTS if hint in lowered]
+    if hints:
+        text = _mask_hinted(text, hints, kinds, has_long_words=bool(long_words))
+    return text if _CARD_LIKE.search(text) is None else _apply(_CARD, text, kinds)
+
+
+def _mask_hinted(text: str, hints: list[str], kinds: set[str], *, has_long_words: bool) -> str:
+    for rule in dict.fromkeys([_PHRASED[hint] for hint in hints if hint in _PHRASED]):
+        text = _apply(rule, text, kinds)
+    if hints[-1] not in _NAME_WORDS:
+        return text
+    text = _mask_assigned(text, kinds)
+    return _mask_random(text, kinds) if has_long_words else text
+
+
+def _lowered(text: str) -> str:
+    """Lower case with every character at its old place; ``str.lower`` makes two of a dotted capital I."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join([c.lower() if c.isascii() else c for c in text])
+
+
+# --- private spans --------------------------------------------------------------------------------
+
+_PRIVATE_TAG = re.compile(r"<\s*+(/?)\s*+private(?:\s[^<>]*+)?>", re.IGNORECASE)
+
+
+def _cut_private(text: str) -> tuple[str, int]:
+    """Cut ``<private>`` spans: nested ones with the outermost, an unclosed one to the end of the text."""
+    if "<" not in text or _PRIVATE_TAG.search(text) is None:
+        return text, 0
+    kept, spans = _outside_private(text)
+    # Cutting can join two halves into a new tag (`<pri<private></private>vate>`). Nobody writes that by
+    # accident, so it counts as unclosed.
+    rejoined = next((tag for tag in _PRIVATE_TAG.finditer(kept) if not tag[1]), None)
+    return (kept, spans) if rejoined is None else (kept[: rejoined.start()], spans + 1)
+
+
+def _outside_private(text: str) -> tuple[str, int]:
+    kept, depth, spans, at = [], 0, 0, 0
+    for tag in _PRIVATE_TAG.finditer(text):
+        if not tag[1]:
+            if depth == 0:
+                kept.append(text[at : tag.start()])
+                spans += 1
+            depth += 1
+        elif depth:
+            depth -= 1
+            at = tag.end()
+    if depth == 0:
+        kept.append(text[at:])
+    return "".join(kept), spans
+
+
+# --- keys with a known shape ----------------------------------------------------------------------
+
+
+class _Rule(NamedTuple):
+    """A kind of secret: strings it cannot do without, a pattern (masks group ``v`` or all), a last check."""
+
+    kind: str
+    needs: tuple[str, ...]
+    pattern: str
+    is_secret: Callable[[str], bool] | None = None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # On first use: compiling the whole table takes longer than importing the module may.
+    return re.compile(pattern)
+
+
+def _apply(rule: _Rule, text: str, kinds: set[str]) -> str:
+    def mask(match: re.Match[str]) -> str:
+        start, end = match.span("v" if "v" in match.re.groupindex else 0)
+        value = text[start:end]
+        if value.startswith("[masked:") or (rule.is_secret is not None and not rule.is_secret(value)):
+            return match[0]
+        kinds.add(rule.kind)
+        return f"{text[match.start() : start]}[masked:{rule.kind}]{text[end : match.end()]}"
+
+    return _compiled(rule.pattern).sub(mask, text)
+
+
+def _is_mixed(value: str) -> bool:
+    """Digits, or capitals inside: what random keys have and words, slugs and CONSTANTS lack."""
+    has_digit = any(map(str.isdigit, value))
+    has_lower = any(map(str.islower, value))
+    return has_digit if not has_lower else has_digit or any(map(str.isupper, value[1:]))
+
+
+def _is_keylike(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isupper, value))
+
+
+def _is_not_a_variable(value: str) -> bool:
+    return _compiled(_VARIABLE).match(value) is None
+
+
+def _is_card(value: str) -> bool:
+    """The Luhn sum, ISO/IEC 7812-1 annex B."""
+    digits = [int(character) for character in reversed(value) if character.isdigit()]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
+    return (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+
+# A key starts after a character that cannot belong to it, an escape such as \n in JSON, or %3D in a URL.
+_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
+_RUN_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
+_WORD_END = r"(?![A-Za-z0-9])"
+
+# The body of a PEM block that lost its END line: base64 and armour headers, real or escaped newlines.
+_PEM_BODY = r"(?:(?:\s|\\{1,4}[nr])*+(?:[A-Za-z0-9+/=]{16,}+|[A-Z][A-Za-z-]{2,19}: [^\n]{1,80}+\n))*+"
+_PEM = (
+    r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+    # Up to the next END, but not over another BEGIN: that one is a block of its own.
+    rf"(?:(?:[^-]|-(?!---))*+-{{4,5}} ?END [A-Z0-9 ]{{1,60}}-{{4,5}}|{_PEM_BODY})"
+)
+
+# Needles of these are case-sensitive prefixes inside a word of 20 characters or more.
+_PREFIX_RULES = (
+    _Rule("aws-id", ("AKIA", "ASIA", "ABIA", "ACCA"), rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}{_WORD_END}"),
+    _Rule("github", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), rf"{_START}gh[pousr]_[A-Za-z0-9]{{36,}}"),
+    _Rule("github", ("github_pat_",), rf"{_START}github_pat_[A-Za-z0-9_]{{36,}}"),
+    _Rule(
+        "gitlab",
+        ("glpat-", "gldt-", "glrt-", "glptt-"),
+        rf"{_START}gl(?:pa|d|r|pt)t-[\w-]{{20,}}+(?:\.[\w-]++)*+",
+    ),
+    _Rule("slack", ("xox", "xapp-"), rf"{_START}(?:xox[a-z](?:\.xox[a-z])?|xapp)-[A-Za-z0-9-]{{10,}}", _is_mixed),
+    _Rule(
+        "slack",
+        ("hooks.slack.com/",),
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<v>[\w/+-]{20,})",
+    ),
+    _Rule("discord", ("/api/webhooks/",), r"/api/webhooks/(?P<v>\d{10,20}/[\w-]{40,})"),
+    _Rule("stripe", ("k_live_", "k_test_"), rf"{_START}[sr]k_(?:live|test)_[A-Za-z0-9]{{16,}}"),
+    _Rule("stripe", ("whsec_",), rf"{_START}whsec_[A-Za-z0-9+/]{{24,}}={{0,2}}"),
+    _Rule("google", ("AIza",), rf"{_START}AIza[\w-]{{35}}(?![\w-])"),
+    _Rule("google", ("GOCSPX-", "ya29."), rf"{_START}(?:GOCSPX-|ya29\.)[\w-]{{20,}}"),
+    _Rule("anthropic", ("sk-ant-",), rf"{_START}sk-ant-[\w-]{{16,}}", _is_mixed),
+    _Rule("openai", ("sk-",), rf"{_START}sk-(?!ant-)[\w-]{{20,}}", _is_keylike),
+    _Rule("huggingface", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
+    _Rule("npm", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{36,}}"),
+    _Rule("pypi", ("pypi-AgE",), rf"{_START}pypi-AgE[\w-]{{40,}}"),
+    _Rule("sendgrid", ("SG.",), rf"{_START}SG\.[\w-]{{16,32}}\.[\w-]{{32,}}"),
+    _Rule("twilio", ("SK", "AC"), rf"{_START}(?:SK|AC)[0-9a-f]{{32}}{_WORD_END}"),
+    _Rule("mailgun", ("key-",), rf"{_RUN_START}key-[0-9a-f]{{32}}{_WORD_END}"),
+    _Rule("digitalocean", ("_v1_",), rf"{_START}do[opr]_v1_[0-9a-f]{{64}}{_WORD_END}"),
+    _Rule(
+        "azure",
+        ("AccountKey=", "SharedAccessKey="),
+        r"(?:AccountKey|SharedAccessKey)=(?P<v>[A-Za-z0-9+/]{40,}={0,2})",
+    ),
+    _Rule("vault", ("hvs.", "hvb."), rf"{_START}hv[sb]\.[\w-]{{24,}}"),
+    _Rule("age", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58,}"),
+    _Rule("shopify", ("shpat_", "shpss_"), rf"{_START}shp(?:at|ss)_[0-9a-fA-F]{{32,}}"),
+    _Rule("linear", ("lin_api_",), rf"{_START}lin_api_[A-Za-z0-9]{{32,}}"),
+    _Rule("groq", ("gsk_",), rf"{_START}gsk_[A-Za-z0-9]{{40,}}"),
+    # Three parts (signed) to five (encrypted, whose second part may be empty).
+    _Rule("jwt", ("eyJ",), rf"{_RUN_START}eyJ[\w-]{{10,}}+(?:\.{{1,2}}[\w-]{{4,}}+){{1,4}}"),
+)
+_PREFIXED = {prefix: rule for rule in _PREFIX_RULES for prefix in rule.needs}
+_PREFIXES = tuple(_PREFIXED)
+
+# Needles of these are looked for in the lowered text, because what they match may contain spaces.
+_PHRASE_RULES = (
+    _Rule("pem", ("private key",), _PEM),
+    _Rule(
+        "aws",
+        ("secret",),
+        r"(?i:secret_?access_?key)[\\\"'\]]{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4}"
+        r"(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+    ),
+    # The two columns of the credentials file that the AWS console hands out; the id is masked by now.
+    _Rule(
+        "aws",
+        ("[masked:aws-id]",),
+        r"\[masked:aws-id\][,;:\s\"']{1,4}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+    ),
+    # Neither part contains a slash and each scheme needs one, so no character is read for two schemes.
+    _Rule("url", ("://",), r"://[^\s:/?#@\"'<>`]*+:(?P<v>[^\s/\"'<>`]+)@(?=[\w.\[-])", _is_not_a_variable),
+    _Rule(
+        "url",
+        ("curl ",),
+        r"\s(?:-u|--user)[ =][\"']?[\w.@-]{1,64}:(?P<v>[^\s\"']{1,200})",
+        _is_not_a_variable,
+    ),
+    _Rule(
+        "bearer",
+        ("authorization", "bearer"),
+        r"(?i:\bbearer|authorization[\\\"']{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4}(?:bearer|basic|token|digest))"
+        r"\s{1,3}(?P<v>[A-Za-z0-9._~+/-]{12,}+=*+)",
+        _is_mixed,
+    ),
+)
+_PHRASED = {hint: rule for rule in _PHRASE_RULES for hint in rule.needs}
+# What a name of a secret contains; `pass` covers password, passwd and passphrase.
+_NAME_WORDS = ("pass", "pwd", "secret", "token", "credential", "auth", "key")
+# The names last: the last hint found tells whether there was a name at all.
+_HINTS = (*[hint for hint in _PHRASED if hint not in _NAME_WORDS], *_NAME_WORDS)
+
+# The look behind comes after the first digit: in front of it, it would cost the search its fast path.
+_CARD_LIKE = re.compile(r"[2-6](?<![\w-].)\d{3}[ -]?\d{4,6}[ -]?\d{4}")
+_CARD = _Rule(
+    "card",
+    (),
+    # Issuer ranges with their lengths; a bare 13 to 19 digits would also be a timestamp or a snowflake id.
+    r"(?<![\w-])(?<!\d\.)(?:(?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6(?:011|[245]\d\d)|35[2-8]\d)(?P<s>[ -]?)\d{4}"
+    r"(?:(?P=s)\d{4}){2}|3[47]\d\d(?P<t>[ -]?)\d{6}(?P=t)\d{5}"
+    r"|3(?:0[0-5]|[68]\d)\d(?P<u>[ -]?)\d{6}(?P=u)\d{4})(?![\w-]|\.\d)",
+    _is_card,
+)
+
+# --- values given to a name -----------------------------------------------------------------------
+
+_TAILS = r"key|token|secret|value|plain|prod(?:uction)?|staging|dev|test|live|b(?:ase)?64|admin|root|\d{1,3}"
+# A name with its separator. The value is only looked at, so that a value judged harmless cannot hide a secret
+# inside itself; 200 characters are enough to judge by, what follows them is taken afterwards.
+_ASSIGNED = (
+    r"(?i:(?P<name>(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|auth|key)"
+    rf"(?:[_.-]?(?:{_TAILS})){{0,3}})\\{{0,3}}[\"'`]?\]?"
+    r"(?P<sep>(?::\s{0,3}[a-z_][\w.\[\]| ]{0,40}?)?\s{0,3}(?::=|={1,3}>?|!=)\s{0,3}|\s{0,3}:\s{0,3}|>"
+    r"|\s{1,3}(?:is|was):?\s{1,3}|[ \t]{1,3}))"
+    r"(?=(?P<quote>\\{0,3}[\"'`])(?P<quoted>[^\n\"'`\\]{1,200})|(?P<bare>[^\s\"'`\\]{1,200}))"
+)
+# Alone these are everyday words: `bypass`, `sort key`, `auth`. They count in smtp_pass, api key, _auth.
+_WEAK_NAME = r"(?i:(?:pass|auth|key)(?![a-z]))"
+_WEAK_BEFORE = (
+    r"(?i:(?:[_.-]|^)(?:pass)|_auth"
+    r"|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|client|deploy)[_ -]?key)$"
+)
+_QUOTED_REST = r"[^\n\"'`\\]*+"
+_BARE_REST = r"[^\s\"'`\\]*+"
+
+# What stands for a secret without being one: a variable, a template, a lookup in the environment, a mask.
+_VARIABLE = (
+    r"\$[{(A-Za-z_]|[{<\[]|%[({A-Z_a-z]|\*{3}|x{3}|X{3}|\.{3}|…"
+    r"|(?:os\.|process\.|import\.meta\.|std::|System\.)?(?:get)?env(?:iron)?\b|ENV\b"
+    r"|(?:op|ref\+\w+|vault|arn|file|https?):"
+)
+# "changeme" and its like stay readable: they give nothing away, and "the default is still changeme" is worth
+# remembering. The second half are the types and words that follow a name in code and in forms.
+_PLACEHOLDER = (
+    r"(?i:(?:your|my|some|insert|enter|replace|the)[_ -].*|change[_-]?(?:me|it|this)|placeholder|hidden"
+    r"|none|null|nil|undefined|true|false|todo|tbd|dummy|example|sample|empty|missing|invalid|expired|unset"
+    r"|str|string|text|bytes|any|object|bool(?:ean)?|int(?:eger)?|number|secretstr|varchar.*|char.*|field|input"
+    r"|required|optional|default|enabled|disabled|unknown|self|this|not|and|or|if|else|await|async|new|return)"
+)
+# A name of a secret used as a value: password=password, token: "access_token", key = refresh_token2.
+_NAMELIKE = (
+    r"(?i:(?:pass(?:word|wd|phrase)?|pwd|secrets?|tokens?|keys?|api|access|auth|refresh|bearer|client|private|public|csrf|id|db"
+    r"|user(?:name)?|name|hash|new|old|raw|type|header|value|field|config|settings|self|cls|args|env|get|load|read|data)"
+    r"[\d_.-]*+)++"
+)
+_CALL = r"[A-Za-z_][\w.:>-]*+[(\[]"
+_WORDY = r"[A-Za-z_.:/-]+"
+_PATH = r"(?:~|\.{1,2})?/[\w./-]+"
+_YAML_BEFORE = r"(?:^|\n)[ \t]*(?:- )?[\w.-]{0,40}$"
+
+
+def _mask_assigned(text: str, kinds: set[str]) -> str:
+    kept: list[str] = []
+    at = 0
+    for word in _compiled("|".join(_NAME_WORDS)).finditer(_lowered(text)):
+        match = _compiled(_ASSIGNED).match(text, word.start()) if word.start() >= at else None
+        if match is None:
+            continue
+        span = _quoted_secret(match, text) if match["quote"] else _bare_secret(match, text)
+        if span is not None and _names_a_secret(match, text):
+            kept += text[at : span[0]], "[masked:assigned]"
+            at = span[1]
+    if not at:
+        return text
+    kinds.add("assigned")
+    return "".join([*kept, text[at:]])
+
+
+def _names_a_secret(match: re.Match[str], text: str) -> bool:
+    weak = _compiled(_WEAK_NAME).match(match["name"])
+    if weak is None:
+        return True
+    until_name = text[max(0, match.start() - 14) : match.start() + weak.end()]
+    return _compiled(_WEAK_BEFORE).search(until_name) is not None
+
+
+def _quoted_secret(match: re.Match[str], text: str) -> tuple[int, int] | None:
+    value, name = match["quoted"], match["name"].lower()
+    if not _could_be_secret(name, value) or (" " in value and "phrase" not in name):
+        return None
+    # `the password "hunter2"` and SQL's PASSWORD 'hunter2', but not `a token "field"`.
+    if (match["sep"].isspace() or _is_prose(match)) and not _is_mixed(value):
+        return None
+    start, end = match.span("quoted")
+    rest = _compiled(_QUOTED_REST).match(text, end)
+    return start, rest.end() if rest else end
+
+
+def _bare_secret(match: re.Match[str], text: str) -> tuple[int, int] | None:
+    if match["sep"].isspace() and not _is_flag(match, text):
+        return None  # two words of prose
+    start = match.start("bare")
+    value, glued = match["bare"], "=" in match["sep"] and not any(map(str.isspace, match["sep"]))
+    is_setting = glued and match["name"].isupper()
+    if not is_setting:
+        # In code and prose brackets and commas end a value; in KEY=value lines they may belong to it.
+        value = re.split(r"[,;<>(){}\[\]&|]", value, maxsplit=1)[0].rstrip(".:!?*_")
+    elif not value.endswith((")", "]", "(", "[")):
+        return _whole_run(match, text) if _could_be_secret(match["name"].lower(), value) else None
+    if not _could_be_secret(match["name"].lower(), value) or _compiled(_CALL).match(match["bare"]):
+        return None
+    if not _is_bare_literal(match, text, value, glued):
+        return None
+    return _whole_run(match, text) if len(value) == 200 else (start, start + len(value))
+
+
+def _whole_run(match: re.Match[str], text: str) -> tuple[int, int]:
+    start, end = match.span("bare")
+    rest = _compiled(_BARE_REST).match(text, end)
+    return start, rest.end() if rest else end
+
+
+def _could_be_secret(name: str, value: str) -> bool:
+    is_password = "pass" in name or "pwd" in name
+    if len(value) < (4 if is_password else 8) or (value.isdigit() and not is_password):
+        return False
+    return (
+        _compiled(_VARIABLE).match(value) is None
+        and _compiled(_PLACEHOLDER).fullmatch(value) is None
+        and _compiled(_NAMELIKE).fullmatch(value) is None
+        and (_compiled(_PATH).fullmatch(value) is None or _looks_random(value))
+    )
+
+
+def _is_bare_literal(match: re.Match[str], text: str, value: str, glued: bool) -> bool:
+    """Whether an unquoted value is a literal and not a word of prose, a type or another variable."""
+    after = match.start("bare") + len(value)
+    if match["sep"] == ">":
+        return text.startswith("</", after)
+    if _is_prose(match):
+        return any(map(str.isdigit, value))
+    if _compiled(_WORDY).fullmatch(value) is None:
+        return True
+    is_variable = "." in value or ("_" in value and any(word in value.lower() for word in _NAME_WORDS))
+    return (glued and not is_variable) or _is_flag(match, text) or _is_yaml_line(match, text, after)
+
+
+def _is_prose(match: re.Match[str]) -> bool:
+    return match["sep"].strip(" \t\n:").lower() in ("is", "was")
+
+
+def _is_flag(match: re.Match[str], text: str) -> bool:
+    first = max(0, match.start() - 40)
+    if text.find("-", first, match.start()) < 0:
+        return False
+    return re.search(r"(?:^|[\s\"'])--?[\w-]*$", text[first : match.start()]) is not None
+
+
+def _is_yaml_line(match: re.Match[str], text: str, after: int) -> bool:
+    """``password: letters`` alone on its line is a setting; within a sentence it is talk."""
+    if (
+        "pass" not in match["name"].lower()
+        or "=" in match["sep"]
+        or text[after : after + 1] not in ("", "\n", "\r")
+    ):
+        return False
+    before = text[max(0, match.start() - 60) : match.start()]
+    return re.search(_YAML_BEFORE, before) is not None
+
+
+# --- random strings in suspicious company ---------------------------------------------------------
+
+_CANDIDATE = r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}+={0,2}"
+_COMPANY = r"(?i:passw|passphrase|secret|token|credential|(?:api|access|private)[_ -]?key)"
+_CHECKSUM = r"(?i)(?:sha|md5|integrity|checksum|digest|fingerprint)[\w-]{0,4}[ :=-]{0,3}[\"']?$"
+
+
+def _mask_random(text: str, kinds: set[str]) -> str:
+    def mask(match: re.Match[str]) -> str:
+        before, after = text[max(0, match.start() - 48) : match.start()], text[match.end() : match.end() + 24]
+        in_company = _compiled(_COMPANY).search(f"{before} {after}") is not None
+        if not in_company or not _looks_random(match[0]) or re.search(_CHECKSUM, before):
+            return match[0]
+        kinds.add("random")
+        return "[masked:random]"
+
+    return _compiled(_CANDIDATE).sub(mask, text)
+
+
+def _looks_random(value: str) -> bool:
+    """Whether the longest piece is a mixture that names, paths, hashes (one case) and ids (one case) are not.
+
+    3.5 bits per character separate 16 random characters of base64 (3.7 to 4.0) from names with numbers.
+    """
+    if len(value) > 512 or value.lower().startswith("sha"):
+        return False  # an embedded file, or a checksum such as sha512-...
+    piece = max(re.split(r"[^A-Za-z0-9]", value), key=len)
+    if len(piece) < 16 or len(re.findall(r"\d+", piece)) < 2 or piece.upper() == piece or piece.lower() == piece:
+        return False
+    counts = Counter(piece).values()
+    return -sum(count / len(piece) * math.log2(count / len(piece)) for count in counts) >= 3.5

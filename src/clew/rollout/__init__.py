@@ -1,0 +1,1 @@
+"""Modes, metrics and the quality gate."""

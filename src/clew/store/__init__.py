@@ -1,0 +1,1 @@
+"""Repositories written once over named SQL; one small file per engine for what differs."""

@@ -1,0 +1,199 @@
+"""The table of memories and its history: rows to values and back. No decisions are made here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any
+
+from clew.model.memory import NOTHING, Filter, Memory, Version
+from clew.model.scope import Reach
+from clew.model.times import from_micros, to_micros
+from clew.store.sqlite import Row, Session
+
+# The order of $memory_columns.
+FIELDS = (
+    "org id project user agent session namespace type layer title content tags category paths author thread at "
+    "origin tool_call parents trust classification confidence weight upsert_key content_hash valid_at invalid_at "
+    "superseded_by expires_at created_at updated_at deleted_at version metadata"
+).split()
+_COLUMN = {"org": "org_id", "project": "project_id", "user": "user_id", "session": "session_id"}
+_COLUMNS = tuple(_COLUMN.get(name, name) for name in FIELDS)
+_values = attrgetter(*FIELDS)
+_OPTIONAL_TEXT = frozenset(
+    "project user agent session namespace title category author thread tool_call upsert_key superseded_by".split()
+)
+_TIMES = frozenset("at valid_at invalid_at expires_at created_at updated_at deleted_at".split())
+_LISTS = frozenset(("tags", "paths", "parents"))
+_TEXT_AT = [at for at, name in enumerate(FIELDS) if name in _OPTIONAL_TEXT]
+_TIMES_AT = [at for at, name in enumerate(FIELDS) if name in _TIMES]
+_LISTS_AT = [at for at, name in enumerate(FIELDS) if name in _LISTS]
+
+
+class MemoryTable:
+    """Bound to one transaction."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def insert(self, memory: Memory) -> int:
+        """Returns the dense row, which the indices use."""
+        return int(self._session.value("memory_insert", **to_row(memory)))
+
+    def update(self, memory: Memory, *, change: str, expected_version: int) -> bool:
+        """False when someone else changed the memory first."""
+        values = to_row(memory) | {"change": change, "expected_version": expected_version}
+        return self._session.run("memory_update", **values) == 1
+
+    def delete(self, memory: Memory) -> None:
+        self._session.run("version_delete", org_id=memory.org, memory_id=memory.id)
+        self._session.run("memory_delete", org_id=memory.org, id=memory.id)
+
+    def get(self, reach: Reach, id: str, *, deleted: bool = False) -> Memory | None:
+        row = self._session.one("memory_by_id", org_id=reach.org, id=id)
+        memory = from_row(row) if row else None
+        if memory is None or not reach.sees(memory.project, memory.user):
+            return None
+        return memory if deleted or memory.deleted_at is None else None
+
+    def get_many(self, reach: Reach, ids: Sequence[str]) -> dict[str, Memory]:
+        rows = self._session.all("memories_by_id", org_id=reach.org, ids=json.dumps(ids))
+        found = (from_row(row) for row in rows)
+        return {memory.id: memory for memory in found if reach.sees(memory.project, memory.user)}
+
+    def row_of(self, memory: Memory) -> int:
+        return int(self._session.value("memory_row_of", org_id=memory.org, id=memory.id))
+
+    def ids_from(self, reach: Reach, prefix: str) -> list[str]:
+        """Visible memories whose id starts so, to let people shorten ids."""
+        rows = self._session.all("memory_ids_between", org_id=reach.org, low=prefix, high=prefix + "\x7f")
+        return [id for id, project, user in rows if reach.sees(project, user)]
+
+    def live_duplicate(self, memory: Memory) -> str | None:
+        id: str | None = self._session.value(
+            "memory_live_duplicate",
+            org_id=memory.org,
+            project_id=memory.project or "",
+            user_id=memory.user or "",
+            type=memory.type,
+            content_hash=memory.content_hash,
+        )
+        return id
+
+    def live_upsert(self, memory: Memory) -> str | None:
+        id: str | None = self._session.value(
+            "memory_live_upsert",
+            org_id=memory.org,
+            project_id=memory.project or "",
+            user_id=memory.user or "",
+            type=memory.type,
+            upsert_key=memory.upsert_key,
+        )
+        return id
+
+    def expired_working(self, org: str, now: datetime) -> list[str]:
+        return [id for (id,) in self._session.all("memory_expired_working", org_id=org, now=to_micros(now))]
+
+    def working_overflow(self, org: str, user: str | None, keep: int) -> list[str]:
+        rows = self._session.all("memory_working_overflow", org_id=org, user_id=user or "", keep=keep)
+        return [id for (id,) in rows]
+
+    def find(
+        self, reach: Reach, wanted: Filter, *, now: datetime, limit: int, cursor: str | None = None
+    ) -> list[Memory]:
+        rows = self._session.all(
+            "memory_list",
+            **reach_values(reach),
+            with_deleted=wanted.deleted,
+            with_superseded=wanted.superseded,
+            now=to_micros(now),
+            layer=wanted.layer or "",
+            types=json.dumps(wanted.types) if wanted.types else None,
+            tags=json.dumps(wanted.tags) if wanted.tags else None,
+            namespace=wanted.namespace or "",
+            agent=wanted.agent or "",
+            session_id=wanted.session or "",
+            pattern=f"*{wanted.pattern}*" if wanted.pattern else None,
+            before=to_micros(wanted.before) if wanted.before else None,
+            cursor=cursor,
+            limit=limit,
+        )
+        return [from_row(row) for row in rows]
+
+    def all(self, reach: Reach, *, page: int = 500) -> Iterator[Memory]:
+        """Every live memory in reach, in id order; one page at a time, so a store of any size is fine."""
+        after = ""
+        while rows := self._session.all("memory_page", org_id=reach.org, after=after, limit=page):
+            for row in rows:
+                memory = from_row(row)
+                if reach.sees(memory.project, memory.user):
+                    yield memory
+            after = rows[-1][1]
+
+    def keep_version(self, memory: Memory) -> None:
+        """Keep the state that is about to be replaced."""
+        state = json.dumps(_values_of_row(memory), ensure_ascii=False)
+        self._session.run("version_insert", org_id=memory.org, memory_id=memory.id, state=state)
+
+    def versions(self, memory: Memory) -> list[Version]:
+        """Every state, the present one last."""
+        key = {"org_id": memory.org, "memory_id": memory.id}
+        kept = [
+            Version(version, change, from_micros(changed_at), from_row(json.loads(state)))
+            for version, change, changed_at, state in self._session.all("version_list", **key)
+        ]
+        change = self._session.value("memory_change", **key)
+        return [*kept, Version(memory.version, change, memory.updated_at, memory)]
+
+    def counts(self, org: str) -> list[Row]:
+        return self._session.all("counts", org_id=org)
+
+    def orgs(self) -> list[str]:
+        return [org for (org,) in self._session.all("orgs")]
+
+
+def reach_values(reach: Reach) -> dict[str, Any]:
+    return {
+        "org_id": reach.org,
+        "projects": None if reach.projects is None else json.dumps(reach.projects),
+        "users": None if reach.users is None else json.dumps(reach.users),
+    }
+
+
+def to_row(memory: Memory) -> dict[str, Any]:
+    return dict(zip(_COLUMNS, _values_of_row(memory), strict=True))
+
+
+def _values_of_row(memory: Memory) -> list[Any]:
+    """Hand-rolled, because it runs once per imported memory."""
+    values = list(_values(memory))
+    for at in _TEXT_AT:
+        values[at] = values[at] or ""
+    for at in _TIMES_AT:
+        values[at] = None if values[at] is None else to_micros(values[at])
+    for at in _LISTS_AT:
+        values[at] = json.dumps(values[at], ensure_ascii=False) if values[at] else "[]"
+    metadata = values[-1]
+    values[-1] = json.dumps(dict(metadata), ensure_ascii=False) if metadata else "{}"
+    return values
+
+
+def from_row(row: Iterable[Any]) -> Memory:
+    return Memory(**{name: _decode(name, value) for name, value in zip(FIELDS, row, strict=True)})
+
+
+def _decode(name: str, value: Any) -> Any:
+    if name in _TIMES:
+        return None if value is None else from_micros(value)
+    if name in _OPTIONAL_TEXT:
+        return value or None
+    if name in _LISTS:
+        return tuple(json.loads(value)) if value != "[]" else ()
+    if name == "metadata":
+        return MappingProxyType(json.loads(value)) if value != "{}" else NOTHING
+    return value

@@ -1,0 +1,46 @@
+"""Named queries from `.sql` files: `sql/<engine>/` overlays `sql/common/`.
+
+A query is a paragraph that starts with `-- name: one line of purpose`. Values are bound as `:name`;
+`$name` stands for the text of another paragraph, such as a column list.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+_FRAGMENT = re.compile(r"\$([a-z_]+)")
+_HEADER = re.compile(r"^-- (?P<name>[a-z_]+): (?P<purpose>.+)$", re.MULTILINE)
+
+
+@cache
+def load(engine: str) -> dict[str, str]:
+    """Every query of one engine by name."""
+    queries: dict[str, str] = {}
+    for folder in ("common", engine):
+        root = files("clew.store") / "sql" / folder
+        for entry in sorted(root.iterdir(), key=lambda entry: entry.name) if root.is_dir() else ():
+            if entry.name.endswith(".sql"):
+                queries.update(parse(entry.read_text(encoding="utf-8")))
+    return {name: _FRAGMENT.sub(lambda m: queries[m[1]], text) for name, text in queries.items()}
+
+
+def parse(text: str) -> dict[str, str]:
+    headers = list(_HEADER.finditer(text))
+    ends = [header.start() for header in headers[1:]] + [len(text)]
+    return {
+        header["name"]: text[header.end() : end].strip().rstrip(";")
+        for header, end in zip(headers, ends, strict=True)
+    }
+
+
+@cache
+def migrations(engine: str) -> tuple[tuple[int, str, str], ...]:
+    """(number, slug, sql) in order."""
+    found = []
+    for entry in (files("clew.store") / "sql" / engine / "migrations").iterdir():
+        if entry.name.endswith(".sql"):
+            number, slug = entry.name.removesuffix(".sql").split("_", 1)
+            found.append((int(number), slug, entry.read_text(encoding="utf-8")))
+    return tuple(sorted(found))

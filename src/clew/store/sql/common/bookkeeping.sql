@@ -1,0 +1,54 @@
+-- counter_next: advance a counter of the org by `step` and return its new value
+INSERT INTO counters (org_id, name, value) VALUES (:org_id, :name, :step)
+ON CONFLICT (org_id, name) DO UPDATE SET value = counters.value + excluded.value
+RETURNING value
+
+-- counter_get: the present value of a counter
+SELECT value FROM counters WHERE org_id = :org_id AND name = :name
+
+-- change_insert: note in the change log that a row changed
+INSERT INTO change (org_id, seq, project_id, kind, row_id, op)
+VALUES (:org_id, :seq, :project_id, :kind, :row_id, :op)
+
+-- change_since: what changed after a sequence number, oldest first
+SELECT seq, project_id, kind, row_id, op FROM change
+WHERE org_id = :org_id AND seq > :seq ORDER BY seq LIMIT :limit
+
+-- change_oldest: the oldest sequence number still kept
+SELECT min(seq) FROM change WHERE org_id = :org_id
+
+-- change_prune: drop all but the newest entries
+DELETE FROM change WHERE org_id = :org_id AND seq <= :upto
+
+-- audit_insert: note who did what; ids and hashes only
+INSERT INTO audit (org_id, seq, at, actor, action, memory_id, content_hash)
+VALUES (:org_id, :seq, :at, :actor, :action, :memory_id, :content_hash)
+
+-- audit_list: the newest entries of the audit log
+SELECT seq, at, actor, action, memory_id, content_hash FROM audit
+WHERE org_id = :org_id ORDER BY seq DESC LIMIT :limit
+
+-- meta_get: one fact about this store
+SELECT value FROM meta WHERE key = :key
+
+-- meta_put: set one fact about this store
+INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- lease_get: the present lease on a key
+SELECT holder, token, expires_at, attempts, reason FROM leases WHERE org_id = :org_id AND key = :key
+
+-- lease_put: take a lease, replacing one that has run out
+INSERT INTO leases (org_id, key, holder, token, expires_at, attempts)
+VALUES (:org_id, :key, :holder, :token, :expires_at, :attempts)
+ON CONFLICT (org_id, key) DO UPDATE SET
+  holder = excluded.holder, token = excluded.token, expires_at = excluded.expires_at,
+  attempts = excluded.attempts
+
+-- lease_extend: hold a lease longer
+UPDATE leases SET expires_at = :expires_at WHERE org_id = :org_id AND key = :key AND token = :token
+
+-- lease_drop: give a lease back
+DELETE FROM leases WHERE org_id = :org_id AND key = :key AND token = :token
+
+-- lease_fail: give a lease back and keep the reason
+UPDATE leases SET expires_at = 0, reason = :reason WHERE org_id = :org_id AND key = :key AND token = :token

@@ -1,0 +1,82 @@
+-- memory_columns: what makes up a memory, in the order of the values (a fragment, used as $memory_columns)
+org_id, id, project_id, user_id, agent, session_id, namespace, type, layer, title, content, tags,
+  category, paths, author, thread, at, origin, tool_call, parents, trust, classification, confidence, weight,
+  upsert_key, content_hash, valid_at, invalid_at, superseded_by, expires_at, created_at, updated_at, deleted_at,
+  version, metadata
+
+-- memory_insert: store a new memory
+INSERT INTO memories (
+  $memory_columns
+) VALUES (
+  :org_id, :id, :project_id, :user_id, :agent, :session_id, :namespace, :type, :layer, :title, :content, :tags,
+  :category, :paths, :author, :thread, :at, :origin, :tool_call, :parents, :trust, :classification, :confidence,
+  :weight, :upsert_key, :content_hash, :valid_at, :invalid_at, :superseded_by, :expires_at, :created_at,
+  :updated_at, :deleted_at, :version, :metadata
+) RETURNING row
+
+-- memory_update: write the present state of a memory back
+UPDATE memories SET
+  type = :type, layer = :layer, title = :title, content = :content, tags = :tags, category = :category,
+  paths = :paths, author = :author, thread = :thread, at = :at, origin = :origin, parents = :parents,
+  trust = :trust, classification = :classification, confidence = :confidence, weight = :weight,
+  upsert_key = :upsert_key, content_hash = :content_hash, valid_at = :valid_at, invalid_at = :invalid_at,
+  superseded_by = :superseded_by, expires_at = :expires_at, updated_at = :updated_at, deleted_at = :deleted_at,
+  version = :version, change = :change, metadata = :metadata
+WHERE org_id = :org_id AND id = :id AND version = :expected_version
+
+-- memory_by_id: one memory of the org
+SELECT $memory_columns
+FROM memories
+WHERE org_id = :org_id AND id = :id
+
+-- memory_ids_between: memories of the org whose id lies in a range, to resolve a shortened id
+SELECT id, project_id, user_id FROM memories
+WHERE org_id = :org_id AND id >= :low AND id < :high AND deleted_at IS NULL LIMIT 50
+
+-- memory_row_of: the dense row of a memory
+SELECT row FROM memories WHERE org_id = :org_id AND id = :id
+
+-- memory_live_duplicate: a live memory with the same text in the same place
+SELECT id FROM memories
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND type = :type
+  AND content_hash = :content_hash AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL
+
+-- memory_live_upsert: the live memory with this upsert key
+SELECT id FROM memories
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND type = :type
+  AND upsert_key = :upsert_key AND upsert_key <> ''
+  AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL
+
+-- memory_expired_working: working memories whose time is over
+SELECT id FROM memories
+WHERE org_id = :org_id AND layer = 'working' AND deleted_at IS NULL AND expires_at <= :now
+
+-- memory_working_overflow: working memories of one user beyond the newest `keep`
+SELECT id FROM memories
+WHERE org_id = :org_id AND user_id = :user_id AND layer = 'working' AND deleted_at IS NULL
+ORDER BY updated_at DESC, created_at DESC, id DESC
+LIMIT 1000000 OFFSET :keep
+
+-- memory_delete: remove the row for good
+DELETE FROM memories WHERE org_id = :org_id AND id = :id
+
+-- memory_count: how many live memories the org holds
+SELECT count(*) FROM memories WHERE org_id = :org_id AND deleted_at IS NULL
+
+-- memory_page: memories of the org in id order after a cursor, for export, copy and re-indexing
+SELECT $memory_columns FROM memories
+WHERE org_id = :org_id AND id > :after AND deleted_at IS NULL ORDER BY id LIMIT :limit
+
+-- version_insert: keep the state that a change is about to replace
+INSERT INTO memory_versions (org_id, memory_id, version, change, changed_at, state)
+SELECT org_id, id, version, change, updated_at, :state FROM memories WHERE org_id = :org_id AND id = :memory_id
+
+-- memory_change: what made the present state of a memory
+SELECT change FROM memories WHERE org_id = :org_id AND id = :memory_id
+
+-- version_list: earlier states of a memory, oldest first
+SELECT version, change, changed_at, state FROM memory_versions
+WHERE org_id = :org_id AND memory_id = :memory_id ORDER BY version
+
+-- version_delete: forget all earlier states
+DELETE FROM memory_versions WHERE org_id = :org_id AND memory_id = :memory_id

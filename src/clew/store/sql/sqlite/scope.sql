@@ -1,0 +1,105 @@
+-- segment_columns: what the read model keeps of a memory (a fragment, used as $segment_columns)
+m.id, m.layer, m.type, m.valid_at, m.invalid_at, m.expires_at, m.superseded_by <> '', m.updated_at,
+  m.weight, t.length, t.terms, CASE WHEN e.space = :space THEN e.vector END
+
+-- scope_rows: what the read model keeps of every memory in one place of the org
+SELECT $segment_columns
+FROM memories m
+JOIN memory_terms t ON t.memory_row = m.row
+LEFT JOIN memory_embeddings e ON e.memory_row = m.row
+WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id AND m.deleted_at IS NULL
+LIMIT :limit
+
+-- scope_rows_org: the same for the whole org; `users` is a JSON list, or NULL for all
+SELECT $segment_columns
+FROM memories m
+JOIN memory_terms t ON t.memory_row = m.row
+LEFT JOIN memory_embeddings e ON e.memory_row = m.row
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+  AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
+LIMIT :limit
+
+-- scope_rows_by_id: the same for a JSON list of ids, with their places
+SELECT $segment_columns, m.project_id, m.user_id
+FROM json_each(:ids) j
+JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+JOIN memory_terms t ON t.memory_row = m.row
+LEFT JOIN memory_embeddings e ON e.memory_row = m.row
+WHERE m.deleted_at IS NULL
+
+-- scope_rows_by_row: the same for a JSON list of rows
+SELECT $segment_columns, m.project_id, m.user_id
+FROM json_each(:rows) j
+JOIN memories m ON m.row = j.value
+JOIN memory_terms t ON t.memory_row = m.row
+LEFT JOIN memory_embeddings e ON e.memory_row = m.row
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+
+-- scope_size: how many memories one place of the org holds, and their analysed length
+SELECT count(*), coalesce(sum(t.length), 0) FROM memories m JOIN memory_terms t ON t.memory_row = m.row
+WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id AND m.deleted_at IS NULL
+
+-- scope_size_org: the same for the whole org
+SELECT count(*), coalesce(sum(t.length), 0) FROM memories m JOIN memory_terms t ON t.memory_row = m.row
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+  AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
+
+-- scope_vectors: vectors of one place after a row, for a scope too large to keep in memory
+SELECT m.row, e.vector FROM memories m
+JOIN memory_embeddings e ON e.memory_row = m.row AND e.space = :space
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.row > :after
+  AND (:projects IS NULL OR m.project_id IN (SELECT value FROM json_each(:projects)))
+  AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
+ORDER BY m.row LIMIT :limit
+
+-- scope_always: rules and working memories, and the newest of the others
+SELECT row FROM (
+  SELECT row, layer <> 'long_term' AS first, updated_at FROM memories
+  WHERE org_id = :org_id AND deleted_at IS NULL
+    AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
+    AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
+) ORDER BY first DESC, updated_at DESC LIMIT :limit
+
+-- memories_by_id: full memories for a JSON list of ids
+SELECT $memory_columns FROM memories
+WHERE org_id = :org_id AND id IN (SELECT value FROM json_each(:ids)) AND deleted_at IS NULL
+
+-- ids_matching: memories that carry a tag, or come from an agent, session or namespace, when asked
+SELECT id FROM memories
+WHERE org_id = :org_id AND deleted_at IS NULL
+  AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
+  AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
+  AND (:agent = '' OR agent = :agent) AND (:session_id = '' OR session_id = :session_id)
+  AND (:namespace = '' OR namespace = :namespace)
+  AND (:tags IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(memories.tags) have JOIN json_each(:tags) want ON have.value = want.value))
+
+-- memory_list: memories by filter, newest first
+SELECT $memory_columns
+FROM memories
+WHERE org_id = :org_id
+  AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
+  AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
+  AND (:with_deleted OR deleted_at IS NULL)
+  AND (:with_deleted OR expires_at IS NULL OR expires_at > :now)
+  AND (:with_superseded OR superseded_by = '')
+  AND (:layer = '' OR layer = :layer)
+  AND (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
+  AND (:namespace = '' OR namespace = :namespace) AND (:agent = '' OR agent = :agent)
+  AND (:session_id = '' OR session_id = :session_id)
+  AND (:before IS NULL OR created_at < :before)
+  AND (:pattern IS NULL OR content GLOB :pattern)
+  AND (:tags IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(memories.tags) have JOIN json_each(:tags) want ON have.value = want.value))
+  AND (:cursor IS NULL OR id < :cursor)
+ORDER BY id DESC LIMIT :limit
+
+-- counts: live memories of the org by type, layer and project
+SELECT project_id, type, layer, count(*), sum(length(content)) FROM memories
+WHERE org_id = :org_id AND deleted_at IS NULL GROUP BY 1, 2, 3 ORDER BY 4 DESC
+
+-- vector_counts: vectors of the org by space
+SELECT space, count(*) FROM memory_embeddings WHERE org_id = :org_id GROUP BY 1
+
+-- orgs: the orgs that hold memories
+SELECT DISTINCT org_id FROM memories ORDER BY 1

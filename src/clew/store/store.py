@@ -1,0 +1,73 @@
+"""The store: transactions over one engine. Steps get a `Tx` and never see a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from clew.store.index import IndexTable
+from clew.store.ledger import Audit, ChangeLog, Leases, Meta
+from clew.store.memories import MemoryTable
+from clew.store.sqlite import Session, SqliteEngine
+
+T = TypeVar("T")
+
+
+class Tx:
+    """The tables, bound to one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.memories = MemoryTable(session)
+        self.index = IndexTable(session)
+        self.changes = ChangeLog(session)
+
+    @cached_property
+    def audit(self) -> Audit:
+        return Audit(self.session)
+
+    @cached_property
+    def leases(self) -> Leases:
+        return Leases(self.session)
+
+    @cached_property
+    def meta(self) -> Meta:
+        return Meta(self.session)
+
+
+class Store:
+    def __init__(self, engine: SqliteEngine) -> None:
+        self.engine = engine
+
+    @property
+    def path(self) -> Path:
+        return self.engine.path
+
+    @contextmanager
+    def read(self) -> Iterator[Tx]:
+        """One snapshot."""
+        with self.engine.read() as session:
+            yield Tx(session)
+
+    def write(self, action: Callable[[Tx], T], *, durable: bool = True) -> T:
+        """One transaction, change log included; everything or nothing."""
+
+        def run(session: Session) -> T:
+            tx = Tx(session)
+            result = action(tx)
+            tx.changes.flush()
+            return result
+
+        return self.engine.write(run, durable=durable)
+
+    def purge(self) -> bool:
+        return self.engine.truncate_log()
+
+    def data_version(self) -> tuple[int, int]:
+        return self.engine.data_version()
+
+    def close(self) -> None:
+        self.engine.close()

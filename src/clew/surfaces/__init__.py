@@ -1,0 +1,1 @@
+"""Translate, authorise, call Clew, render."""
