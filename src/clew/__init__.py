@@ -4,7 +4,7 @@ import clew
 
 with clew.open("memories.db") as memory:
     memory.remember("We chose PostgreSQL because of row-level security.", type="decision")
-    for result in memory.recall("which database?").results:
+    for result in memory.recall("why PostgreSQL?").results:
         print(result.relevance, result.memory.content)
 """
 
@@ -13,24 +13,23 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from clew.errors import (
-    ClewError,
-    Conflict,
-    Denied,
-    InvalidInput,
-    Misconfigured,
-    NotFound,
-    StoreRefused,
-    Unavailable,
-)
-from clew.model.memory import Draft, Filter, Memory, Remembered, Version
-from clew.model.recalled import Recalled, RecallOptions, Result, Trace, Why
-from clew.model.scope import Identity, Scope
-
 if TYPE_CHECKING:
     import os
 
     from clew.clew import Clew
+    from clew.errors import (
+        ClewError,
+        Conflict,
+        Denied,
+        InvalidInput,
+        Misconfigured,
+        NotFound,
+        StoreRefused,
+        Unavailable,
+    )
+    from clew.model.memory import Draft, Filter, Memory, Remembered, Version
+    from clew.model.recalled import Recalled, RecallOptions, Result, Trace, Why
+    from clew.model.scope import Identity, Scope
 
 __version__ = "0.1.0"
 
@@ -53,8 +52,21 @@ def open(
     return open_clew(url, home=home, overrides=settings)
 
 
+_HOMES = {
+    "clew.clew": ("Clew",),
+    "clew.errors": (
+        "ClewError", "Conflict", "Denied", "InvalidInput", "Misconfigured", "NotFound", "StoreRefused",
+        "Unavailable",
+    ),
+    "clew.model.memory": ("Draft", "Filter", "Memory", "Remembered", "Version"),
+    "clew.model.recalled": ("RecallOptions", "Recalled", "Result", "Trace", "Why"),
+    "clew.model.scope": ("Identity", "Scope"),
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
-    """`clew.Clew` brings numpy along; nobody who only asks for help should wait for that."""
-    if name == "Clew":
-        return import_module("clew.clew").Clew
+    """Names arrive when first asked for: nobody who only wants help should wait for numpy or dataclasses."""
+    for module, names in _HOMES.items():
+        if name in names:
+            return globals().setdefault(name, getattr(import_module(module), name))
     raise AttributeError(f"module 'clew' has no attribute {name!r}")

@@ -8,19 +8,32 @@ from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.recalled import Recalled, RecallOptions
 from clew.model.scope import Identity, Reach, Scope
+from clew.model.upkeep import BackupReport, Check, Stats
 from clew.ports import Clock, Embedder, Store
 from clew.recall.corpus import Corpora
 from clew.recall.recall import Reader, recall
 from clew.recall.why import Explanation, why
+from clew.relate.background import BackgroundEmbedding
+from clew.relate.checkup import attempt, check_analyser, check_embedder, check_erasing
 from clew.relate.embed import embed_missing, pack_vectors
+from clew.relate.reindex import ReindexReport, reindex
 from clew.remember import forget as forgetting
 from clew.remember.edit import apply_edit, edited, must_get, reverted, text_changed, version_of
 from clew.remember.forget import Preview, Receipt
+from clew.remember.portable import (
+    ExportReport,
+    ImportReport,
+    Progress,
+    Target,
+    export_memories,
+    import_file,
+    no_progress,
+)
 from clew.remember.prepare import WritePolicy, embedding_text, index_terms
 from clew.remember.remember import remember
 from clew.settings import Settings
@@ -30,12 +43,19 @@ class Clew:
     """Memory for coding agents. Thread-safe; use as a context manager, or call `close()`."""
 
     def __init__(
-        self, *, store: Store, make_embedder: Callable[[], Embedder | None], clock: Clock, settings: Settings
+        self,
+        *,
+        store: Store,
+        make_embedder: Callable[[], Embedder | None],
+        clock: Clock,
+        settings: Settings,
+        in_background: bool = True,
     ) -> None:
         self.store = store
         self.clock = clock
         self.settings = settings
         self._make_embedder = make_embedder
+        self._in_background = in_background
         self._policy = WritePolicy(
             max_chars=settings.remember.max_chars,
             working_ttl_hours=settings.remember.working_ttl_hours,
@@ -84,13 +104,16 @@ class Clew:
     ) -> Recalled:
         """What is known about the query, best first, with reasons and a trace."""
         scope = self._scope(scope, identity)
-        return recall(
+        recalled = recall(
             query,
             Reach.of(scope),
             self._options(options, changes),
             reader=self._reader,
             now=self.clock.now(),
         )
+        if "vectors" in recalled.trace.notes and self._in_background and self.background:
+            self.background.start()
+        return recalled
 
     def why(
         self,
@@ -117,7 +140,7 @@ class Clew:
 
     def show(self, id: str, *, scope: Scope | None = None, identity: Identity | None = None) -> Memory:
         with self.store.read() as tx:
-            return must_get(tx, self._reach_of_id(scope, identity), id)
+            return must_get(tx, self._reach_of_id(scope, identity), id, now=self.clock.now())
 
     def list(
         self,
@@ -147,7 +170,7 @@ class Clew:
         """Change fields of a memory; the state before becomes history."""
         reach = self._reach_of_id(scope, identity)
         with self.store.read() as tx:
-            old = must_get(tx, reach, id)
+            old = must_get(tx, reach, id, now=self.clock.now())
         if expected_version is not None:
             old = replace(old, version=expected_version)
         new, _masked = edited(old, changes, now=self.clock.now(), policy=self._policy)
@@ -205,24 +228,92 @@ class Clew:
         identity: Identity | None = None,
         all_projects: bool = False,
     ) -> Receipt | Preview:
-        """Forget what a filter matches in this scope; `dry_run` only tells."""
+        """Forget what a filter matches in exactly this project and user; `dry_run` only tells."""
         identity = identity or Identity()
         scope = self._scope(scope, identity)
-        reach = Reach.across_projects(scope) if all_projects else Reach.of(scope)
+        reach = Reach.across_projects(scope) if all_projects else Reach.place(scope)
         with self.store.read() as tx:
-            found = forgetting.matching(tx, reach, wanted or Filter(), everything=everything, now=self.clock.now())
+            found = forgetting.matching(
+                tx, reach, wanted or Filter(), everything=everything, hard=hard, now=self.clock.now()
+            )
         if dry_run:
             return forgetting.preview(found)
         actor = identity.user or identity.agent or "owner"
         return forgetting.forget(self.store, found, hard=hard, now=self.clock.now(), actor=actor)
 
+    # -- in and out --------------------------------------------------------------------------------
+
+    def export(
+        self,
+        file: TextIO,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        all_projects: bool = False,
+        progress: Progress = no_progress,
+    ) -> ExportReport:
+        """Write every memory as JSON Lines: for the owner the whole org, unless a scope narrows it."""
+        reach = self._reach_of_id(scope, identity)
+        if scope is not None and all_projects:
+            reach = Reach.across_projects(scope)
+        with self.store.read() as tx:
+            return export_memories(tx, reach, file, progress=progress)
+
+    def import_file(
+        self,
+        path: Path,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        dry_run: bool = False,
+        progress: Progress = no_progress,
+    ) -> ImportReport:
+        """Bring in an export, or notes such as CLAUDE.md; running it again adds nothing."""
+        identity = identity or Identity()
+        target = Target(
+            store=self.store,
+            write=self.remember_many,
+            policy=self._policy,
+            now=self.clock.now(),
+            identity=identity,
+            scope=scope and self._scope(scope, identity),
+            dry_run=dry_run,
+        )
+        return import_file(path, target, progress=progress)
+
+    def backup(self, path: Path, *, overwrite: bool = False, progress: Progress = no_progress) -> BackupReport:
+        """Copy the whole store, all orgs and history included, while it is in use."""
+        return self.store.backup(path, overwrite=overwrite, progress=progress)
+
     # -- upkeep ------------------------------------------------------------------------------------
+
+    def stats(self, *, identity: Identity | None = None) -> Stats:
+        """How much there is of what, and what it takes on the disk."""
+        return self.store.stats(self._reach_of_id(None, identity), self.embedder.space.key if self.embedder else "")
+
+    def doctor(self) -> Sequence[Check]:
+        """Look at everything that can break; each finding names its remedy."""
+        checks = self.store.checks(self.clock.now())
+        for check in (check_analyser, check_erasing, partial(check_embedder, self._make_embedder)):
+            checks += attempt(check, self.store)
+        return checks
+
+    def reindex(self, progress: Progress = no_progress) -> ReindexReport:
+        """Make terms, full text and missing vectors anew with the present analyser and embedder."""
+        return reindex(self.store, self.embedder, progress=progress)
 
     def embed_missing(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Make the vectors that are missing in the present model's space."""
         return embed_missing(self.store, self.embedder, progress=progress) if self.embedder else 0
 
+    @cached_property
+    def background(self) -> BackgroundEmbedding | None:
+        """Fills in missing vectors while this process lives; `done` of `total` tells how far it is."""
+        return BackgroundEmbedding(self.store, self.embedder) if self.embedder else None
+
     def close(self) -> None:
+        if "background" in self.__dict__ and self.background:
+            self.background.stop()
         self.store.close()
 
     def __enter__(self) -> Clew:

@@ -6,6 +6,7 @@ Path = name everywhere: `[recall] floor = 0.4` in TOML, `CLEW_RECALL__FLOOR`, `s
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import tomllib
@@ -35,7 +36,7 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class RememberSettings:
-    max_chars: int = _setting(100_000, "longest content of one memory, in characters")
+    max_chars: int = _setting(500_000, "longest content of one memory, in characters")
     working_ttl_hours: float = _setting(24.0, "how long a working memory lives", project=True)
     working_max: int = _setting(200, "working memories kept per user", project=True)
     strict_token_rule: bool = _setting(True, "the bare word 'token' makes a memory confidential")
@@ -65,7 +66,7 @@ class EmbedSettings:
     batch: int = _setting(64, "texts per request to the endpoint")
     unrelated: float = _setting(0.1, "cosine of unrelated texts under the endpoint's model")
     same: float = _setting(0.8, "cosine of texts that say the same under the endpoint's model")
-    threads: int = _setting(1, "threads of the MiniLM model")
+    threads: int = _setting(2, "threads of the MiniLM model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ def _project_layer(directory: Path | None) -> list[tuple[str, dict[str, Any]]]:
 def _read_toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the store will say so where it matters
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Misconfigured(
@@ -235,12 +236,13 @@ def _as_bool(value: Any) -> bool | None:
 
 
 def _as(wanted: type[Any], value: Any) -> Any:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or (wanted is int and isinstance(value, float) and not value.is_integer()):
         return None
     try:
-        return wanted(value)
-    except (TypeError, ValueError):
+        parsed = wanted(value)
+    except (TypeError, ValueError, OverflowError):
         return None
+    return parsed if wanted is not float or math.isfinite(parsed) else None
 
 
 def _assembled(home: Path, values: Mapping[str, Any], sources: dict[str, str], project: str | None) -> Settings:

@@ -18,6 +18,16 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What a memory that moves here from another store has behind it; a new one has none."""
+
+    created_at: datetime
+    updated_at: datetime
+    version: int = 1
+    superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a caller hands over to be remembered. Only `content` is needed."""
 
@@ -45,6 +55,7 @@ class Draft:
     expires_at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     id: str | None = None  # import keeps ids
+    past: Past | None = None  # set by import: the trust given then already accounts for the parents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +100,11 @@ class Memory:
     def scope(self) -> Scope:
         return Scope(self.org, self.project, self.user, self.agent, self.session, self.namespace)
 
+    @property
+    def is_history(self) -> bool:
+        """Superseded or no longer valid: it has no claim on being the live one with its text or key."""
+        return self.invalid_at is not None or self.superseded_by is not None
+
     def as_json(self) -> dict[str, Any]:
         """Absent fields are left out; times are RFC 3339."""
         return {name: _plain(value) for name in self.__slots__ if (value := getattr(self, name)) is not None}
@@ -117,7 +133,7 @@ class Indexed:
     """The analysed form of a memory's text: what the indices keep."""
 
     length: int
-    terms: bytes  # sorted (hash, count) pairs, five bytes each
+    terms: bytes  # sorted hashes of four bytes each, then one byte per hash: how often it occurs
     vector: bytes | None = None  # float16, unit length
     space: str = ""
 
@@ -130,6 +146,7 @@ class Prepared:
     indexed: Indexed
     masked: tuple[str, ...] = ()
     supersedes: str | None = None
+    has_given_id: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +166,9 @@ class Filter:
 
     @property
     def is_empty(self) -> bool:
-        return self == Filter()
+        """Whether nothing narrows it: empty lists and texts do not, and the last two only widen."""
+        restrictions = (self.types, self.tags, self.layer, self.namespace, self.agent, self.session, self.pattern)
+        return not any(restrictions) and self.before is None
 
 
 @dataclass(frozen=True, slots=True)

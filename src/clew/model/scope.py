@@ -67,6 +67,11 @@ class Reach:
         return cls(scope.org, _or_absent(scope.project), _or_absent(scope.user))
 
     @classmethod
+    def place(cls, scope: Scope) -> Reach:
+        """Just this project and user, without what they share with others: for forgetting in bulk."""
+        return cls(scope.org, (scope.project or "",), (scope.user or "",))
+
+    @classmethod
     def across_projects(cls, scope: Scope) -> Reach:
         """The whole org, but still no other user's private memories."""
         return cls(scope.org, None, _or_absent(scope.user))

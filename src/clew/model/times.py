@@ -28,9 +28,9 @@ def to_rfc3339(moment: datetime) -> str:
 def parse_time(text: str, *, now: datetime | None = None) -> datetime:
     """Read RFC 3339 (a date alone is midnight UTC); with `now`, also an age such as `7d`."""
     ago = _AGO.fullmatch(text.strip()) if now else None
-    if ago and now:
-        return now - timedelta(seconds=int(ago[1]) * _UNIT_S[ago[2]])
     try:
+        if ago and now:
+            return now - timedelta(seconds=int(ago[1]) * _UNIT_S[ago[2]])
         moment = datetime.fromisoformat(text.strip())
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):

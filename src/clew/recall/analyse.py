@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections import Counter
 from functools import cache
 from zlib import crc32
 
@@ -49,14 +48,14 @@ def terms(text: str) -> list[str]:
     return [term for chunk in _chunks(text) for term in _split(chunk)] or _only_stop_words(text)
 
 
-def term_hashes(text: str) -> Counter[int]:
-    """How often each term occurs, by hash; the form that is stored."""
+def term_hashes(text: str) -> list[int]:
+    """The terms of a text by hash, repeats included: the form that is stored."""
     known = _HASHES
-    counts: list[int] = []
+    found: list[int] = []
     for chunk in _chunks(text):
         hashes = known.get(chunk)
-        counts += _remember_hashes(chunk) if hashes is None else hashes
-    return Counter(counts or [hash_term(term) for term in _only_stop_words(text)])
+        found += _remember_hashes(chunk) if hashes is None else hashes
+    return found or [hash_term(term) for term in _only_stop_words(text)]
 
 
 def query_terms(text: str) -> dict[int, str]:
@@ -92,7 +91,7 @@ def _split(chunk: str) -> tuple[str, ...]:
         return () if word in STOP_WORDS else (_stem(word),)
     if _UNSPACED.fullmatch(chunk):
         return tuple(chunk) + tuple(chunk[i : i + 2] for i in range(len(chunk) - 1))
-    return _split_identifier(_POSSESSIVE.sub("", chunk))
+    return tuple(filter(None, _split_identifier(_POSSESSIVE.sub("", chunk))))  # accents alone fold to nothing
 
 
 def _split_identifier(chunk: str) -> tuple[str, ...]:
@@ -126,7 +125,7 @@ def _fold(word: str) -> str:
 
 def _only_stop_words(text: str) -> list[str]:
     """A text of nothing but function words still has terms, so that it can be found."""
-    return [_fold(chunk) for chunk in _chunks(text)]
+    return [word for chunk in _chunks(text) if (word := _fold(chunk))]
 
 
 _HASHES: dict[str, tuple[int, ...]] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,17 +57,18 @@ class Corpus:
     has_vector: NDArray[np.bool_] = field(init=False)
     ids: list[str] = field(init=False)
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Memories in scope."""
         return int(self.alive.sum()) if self.size is None else self.size
 
-    @property
-    def mean_length(self) -> float:
+    @cached_property
+    def relative_length(self) -> NDArray[np.float32]:
+        """Each memory's length over the scope's mean."""
         total = float(self.length[self.alive].sum()) if self.total_length is None else self.total_length
-        return max(1.0, total / max(1, self.count))
+        return self.length / np.float32(max(1.0, total / max(1, self.count)))
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         return sum(segment.nbytes for segment in self.segments)
 

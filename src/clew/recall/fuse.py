@@ -1,8 +1,8 @@
 """Two kinds of evidence, two numbers: `relevance` is absolute, `rank_score` orders one list. Pure.
 
-The weight of the words depends on what they can say: when the best memory covers most of the query's IDF
-mass, words decide; when the query shares little with any memory, meaning does. A constant half-and-half
-makes weak vectors worse than words alone.
+For the order, each kind of evidence is measured in its own standard deviations: a rare word that few memories
+have stands far out and decides, words that all have say nothing, and the same holds for meaning. So the weight
+of the two follows from what they found. A constant weight on min-max scores lets weak vectors spoil good words.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ Floats = NDArray[np.float32]
 # stays below the floor of 0.4, a matched identifier passes it.
 COVERAGE_UNRELATED = 0.25
 COVERAGE_SAME = 0.9
-
-WORDS_AT_LEAST = 0.35
-WORDS_AT_MOST = 0.75
+# Equal texts may score some 1e-7 apart, depending on where in a matrix they lie; that must not become a rank.
+NOISE = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,29 +49,21 @@ def semantic_relevance(cosine: Floats, space: VectorSpace | None) -> Floats:
     return np.asarray(np.clip((cosine - space.unrelated) / (space.same - space.unrelated), 0, 1), np.float32)
 
 
-def relevance(evidence: Evidence, space: VectorSpace | None) -> Floats:
+def relevance(words: Floats, meaning: Floats) -> Floats:
     """Either kind of evidence is enough, both together are more: 1 - (1 - a)(1 - b)."""
-    words = lexical_relevance(evidence.covered)
-    meaning = semantic_relevance(evidence.cosine, space)
     return 1 - (1 - words) * (1 - meaning)
 
 
-def rank_scores(evidence: Evidence, allowed: NDArray[np.bool_], space: VectorSpace | None) -> Floats:
-    """Higher is better; only among `allowed`."""
-    words = _share_of_best(evidence.lexical, allowed)
-    if space is None or not evidence.cosine.any():
-        return words
-    meaning = _share_of_best(np.maximum(evidence.cosine - space.unrelated, 0), allowed)
-    weight = words_weight(evidence.covered, allowed)
-    return weight * words + (1 - weight) * meaning
+def rank_scores(evidence: Evidence, allowed: NDArray[np.bool_]) -> Floats:
+    """Higher is better and never negative; only the order among `allowed` means anything."""
+    words, meaning = (_standing_out(scores, allowed) for scores in (evidence.lexical, evidence.cosine))
+    return np.asarray((words + meaning) / 2, np.float32)
 
 
-def words_weight(covered: Floats, allowed: NDArray[np.bool_]) -> float:
-    """How far to trust the words, by the best coverage any allowed memory reaches."""
-    best = float(covered[allowed].max(initial=0.0))
-    return WORDS_AT_LEAST + (WORDS_AT_MOST - WORDS_AT_LEAST) * best if best else 0.0
-
-
-def _share_of_best(scores: Floats, allowed: NDArray[np.bool_]) -> Floats:
-    best = float(scores[allowed].max(initial=0.0))
-    return scores / np.float32(best) if best > 0 else np.zeros_like(scores)
+def _standing_out(scores: Floats, allowed: NDArray[np.bool_]) -> Floats:
+    """How many standard deviations above the least; all zero when nothing stands out."""
+    among = scores[allowed]
+    spread = float(among.std()) if among.size else 0.0
+    if spread < NOISE:
+        return np.zeros_like(scores)
+    return np.asarray(np.maximum((scores - among.min()) / np.float32(spread), 0), np.float32)

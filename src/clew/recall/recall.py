@@ -15,23 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.errors import ClewError, InvalidInput
-from clew.model.memory import LAYERS, TYPES, Memory
-from clew.model.recalled import MODES, RETRIEVALS, Recalled, RecallOptions, Removed, Result, Stage, Trace, Why
+from clew.model.memory import TYPES, Memory
+from clew.model.recalled import MODES, RETRIEVALS, Recalled, RecallOptions, Removed, Result, Stage, Trace
 from clew.model.scope import Reach
 from clew.model.times import to_micros
 from clew.ports import Embedder, Store
 from clew.recall.analyse import query_terms
 from clew.recall.corpus import Corpora, Corpus
 from clew.recall.disk import corpus_of_candidates
+from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, semantic_relevance
 from clew.recall.lexical import score_terms
+from clew.recall.run import LONG_TERM, RULE, WORKING, Run
 
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
 MAX_LIMIT = 1_000
 MAX_WORKING = 3
 MAX_TRACED_IDS = 20
-
-RULE, WORKING, LONG_TERM = (LAYERS.index(name) for name in ("rule", "working", "long_term"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +44,12 @@ class Reader:
     rules_limit: int = 50
 
 
-@dataclass(slots=True, eq=False)
-class Run:
-    """One recall under way: the arrays each stage leaves to the next, aligned with the corpus."""
-
-    query: str
-    reach: Reach
-    options: RecallOptions
-    now: datetime
-    corpus: Corpus
-    evidence: Evidence
-    allowed: NDArray[np.bool_]
-    relevance: NDArray[np.float32]
-    rank_score: NDArray[np.float32]
-    chosen: list[int]
-    stages: list[Stage]
-    notes: dict[str, object]
-
-
 def recall(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, now: datetime) -> Recalled:
     run = search(query, reach, options, reader=reader, now=now)
     started = time.perf_counter()
     with reader.store.read() as tx:
         memories = tx.memories.get_many(reach, [run.corpus.ids[at] for at in run.chosen])
-    results = _results(run, memories, reader.embedder)
+    results = _results(run, memories)
     run.stages.append(_stage("read", len(run.chosen), len(results), started=started))
     return Recalled(results, Trace(tuple(run.stages), run.notes))
 
@@ -90,11 +72,22 @@ def search(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, 
     stages.append(_stage("filter", stage[0], int(allowed.sum()), stage[1], started))
     started = time.perf_counter()
     space = reader.embedder.space if reader.embedder else None
+    words, meaning = lexical_relevance(evidence.covered), semantic_relevance(evidence.cosine, space)
     run = Run(
-        text, reach, options, now, corpus, evidence, allowed,
-        relevance(evidence, space), rank_scores(evidence, allowed, space) * corpus.weight.astype(np.float32),
-        [], stages, notes,
-    )  # fmt: skip
+        query=text,
+        reach=reach,
+        options=options,
+        now=now,
+        corpus=corpus,
+        evidence=evidence,
+        allowed=allowed,
+        words=words,
+        meaning=meaning,
+        relevance=relevance(words, meaning),
+        rank_score=rank_scores(evidence, allowed) * corpus.weight.astype(np.float32),
+        stages=stages,
+        notes=notes,
+    )
     _note_coverage(run, vector)
     choose(run, reader.rules_limit, started)
     return run
@@ -113,6 +106,12 @@ def check(options: RecallOptions) -> None:
             f"limit {options.limit} is out of range",
             code="RECALL_LIMIT_INVALID",
             next=f"ask for 1 to {MAX_LIMIT}",
+        )
+    if options.as_of is not None and options.as_of.tzinfo is None:
+        raise InvalidInput(
+            "as_of is not a time with a zone",
+            code="TIME_INVALID",
+            next="pass an aware datetime, such as datetime.now(UTC)",
         )
     unknown = [name for name in options.types if name not in TYPES]
     if unknown:
@@ -183,37 +182,39 @@ def _conditions(
 
 def choose(run: Run, rules_limit: int, started: float) -> None:
     """Rules first, then working, then long-term; what is cut is counted."""
-    corpus, options = run.corpus, run.options
-    enough = run.allowed
-    if run.query.strip():  # a shared word or some likeness, and the floor if one is asked for
+    options, layer = run.options, run.corpus.layer
+    asked = run.allowed & np.isin(layer, asked_layers(options))
+    enough = asked
+    if run.query.strip():  # a shared word or some likeness, and the floor if one is asked for; rules always
         hit = (run.evidence.lexical > 0) | (run.relevance > 0)
-        enough = enough & hit & (run.relevance >= options.floor)
-    is_rule = corpus.layer == RULE
-    rules: Iterable[int] = (
-        np.flatnonzero(run.allowed & is_rule) if options.rules and options.mode in ("all", "rules_only") else []
+        enough = asked & ((hit & (run.relevance >= options.floor)) | (layer == RULE))
+    rules = _best(run, enough & (layer == RULE), rules_limit)
+    working = _best(run, enough & (layer == WORKING), min(MAX_WORKING, options.limit))
+    long_term = _best(run, enough & (layer == LONG_TERM), max(1, options.limit - len(working)))
+    run.chosen = rules + working + long_term
+    counts = [int(mask.sum()) for mask in (run.allowed, asked, enough)]
+    cuts = zip(
+        ("layer", "below the floor", "beyond the limit"), counts, [*counts[1:], len(run.chosen)], strict=True
     )
-    ordered_rules = sorted(rules, key=lambda at: (-run.rank_score[at], -corpus.updated_at[at], corpus.ids[at]))
-    working = _best(run, enough & (corpus.layer == WORKING), min(MAX_WORKING, options.limit), ("all", "working"))
-    room = max(1, options.limit - len(working))
-    long_term = _best(run, enough & (corpus.layer == LONG_TERM), room, ("all", "long_term"))
-    run.chosen = [int(at) for at in ordered_rules[:rules_limit]] + working + long_term
-    below = int((run.allowed & ~enough & ~is_rule).sum())
-    candidates = int(run.allowed.sum())
-    cut = candidates - below - len(run.chosen)
-    removed = [Removed("below the floor", below)] if below else []
-    removed += [Removed("beyond the limit", cut)] if cut > 0 else []
-    run.stages.append(_stage("rank", candidates, len(run.chosen), removed, started))
+    removed = [Removed(reason, into - out) for reason, into, out in cuts if into > out]
+    run.stages.append(_stage("rank", counts[0], len(run.chosen), removed, started))
 
 
-def _best(run: Run, mask: NDArray[np.bool_], limit: int, modes: tuple[str, ...]) -> list[int]:
-    if run.options.mode not in modes:
-        return []
+def asked_layers(options: RecallOptions) -> list[int]:
+    layers = {"all": [WORKING, LONG_TERM], "working": [WORKING], "long_term": [LONG_TERM], "rules_only": []}
+    with_rules = options.rules and options.mode in ("all", "rules_only")
+    return layers[options.mode] + ([RULE] if with_rules else [])
+
+
+def _best(run: Run, mask: NDArray[np.bool_], limit: int) -> list[int]:
+    """By rank score, then relevance, then the newest; rounded, so that equal texts are equal."""
     found = np.flatnonzero(mask)
-    key = run.rank_score if run.query.strip() else run.corpus.updated_at.astype(np.float64)
-    if len(found) > 4 * limit:  # sort only what can win
-        found = found[np.argpartition(-key[found], 2 * limit)[: 2 * limit]]
-    ids, updated = run.corpus.ids, run.corpus.updated_at
-    return [int(at) for at in sorted(found, key=lambda at: (-key[at], -updated[at], ids[at]))[:limit]]
+    ids, updated, relevance = run.corpus.ids, run.corpus.updated_at, np.round(run.relevance, 5)
+    key = np.round(run.rank_score, 5) if run.query.strip() else updated
+    if len(found) > limit:  # sort only what can win, ties included
+        found = found[key[found] >= np.partition(key[found], -limit)[-limit]]
+    best = sorted(found, key=lambda at: (-key[at], -relevance[at], -updated[at], ids[at]))
+    return [int(at) for at in best[:limit]]
 
 
 def _query_vector(
@@ -238,14 +239,12 @@ def _note_coverage(run: Run, vector: NDArray[np.float32] | None) -> None:
     if vector is None or not len(run.corpus.ids):
         return
     with_vector = int((run.corpus.has_vector & run.corpus.alive).sum())
-    if with_vector == 0:
-        run.notes["semantic"] = "vectors_unavailable"
-    elif with_vector < int(run.corpus.alive.sum()):
-        run.notes["semantic"] = "partial_vector_coverage"
+    if with_vector < int(run.corpus.alive.sum()):
+        run.notes["semantic"] = "partial_vector_coverage" if with_vector else "vectors_unavailable"
         run.notes["vectors"] = with_vector
 
 
-def _results(run: Run, memories: dict[str, Memory], embedder: Embedder | None) -> list[Result]:
+def _results(run: Run, memories: dict[str, Memory]) -> list[Result]:
     found = [at for at in run.chosen if run.corpus.ids[at] in memories]
     return [
         Result(
@@ -253,33 +252,10 @@ def _results(run: Run, memories: dict[str, Memory], embedder: Embedder | None) -
             relevance=round(float(run.relevance[at]), 6),
             rank_score=round(float(run.rank_score[at]), 6),
             rank=rank,
-            why=reasons(run, at, embedder),
+            why=why,
         )
-        for rank, at in enumerate(found, 1)
+        for rank, (at, why) in enumerate(zip(found, reasons(run, found), strict=True), 1)
     ]
-
-
-def reasons(run: Run, at: int, embedder: Embedder | None) -> tuple[Why, ...]:
-    """Why one memory is in the answer."""
-    evidence, why = run.evidence, []
-    if run.corpus.layer[at] == RULE:
-        why.append(Why("rule"))
-    if run.corpus.layer[at] == WORKING:
-        why.append(Why("working"))
-    if evidence.lexical[at] > 0:
-        words = float(lexical_relevance(evidence.covered[at : at + 1])[0])
-        why.append(_why("lexical", evidence.lexical, at, run.allowed, words))
-    if evidence.cosine[at] > 0 and embedder is not None:
-        meaning = float(semantic_relevance(evidence.cosine[at : at + 1], embedder.space)[0])
-        why.append(_why("semantic", evidence.cosine, at, run.allowed, meaning))
-    if run.corpus.weight[at] != 1.0:
-        why.append(Why("boost", raw=round(float(run.corpus.weight[at]), 6)))
-    return tuple(why)
-
-
-def _why(source: str, scores: NDArray[np.float32], at: int, allowed: NDArray[np.bool_], value: float) -> Why:
-    rank = 1 + int((scores[allowed] > scores[at]).sum())
-    return Why(source, rank=rank, raw=round(float(scores[at]), 6), relevance=round(value, 6))
 
 
 def _stage(name: str, into: int, out: int, removed: Iterable[Removed] = (), started: float | None = None) -> Stage:

@@ -12,7 +12,6 @@ from clew.model.memory import LAYERS, TYPES
 from clew.ports import Row
 
 NEVER = np.iinfo(np.int64).max
-_PAIR = np.dtype([("term", "<u4"), ("count", "u1")])
 _LAYER = {name: code for code, name in enumerate(LAYERS)}
 _TYPE = {name: code for code, name in enumerate(TYPES)}
 
@@ -99,14 +98,15 @@ def _matrix(blobs: Sequence[bytes | None], dim: int) -> tuple[NDArray[np.float32
 
 
 def _postings(blobs: Sequence[bytes]) -> Postings:
-    pairs = np.frombuffer(b"".join(blobs), _PAIR)
-    docs = np.repeat(np.arange(len(blobs), dtype=np.int32), [len(blob) // _PAIR.itemsize for blob in blobs])
-    order = np.argsort(pairs["term"], kind="stable")
-    ordered = pairs["term"][order]
-    terms, starts = np.unique(ordered, return_index=True)
+    sizes = [len(blob) // 5 for blob in blobs]  # see model.memory.Indexed
+    hashes = np.frombuffer(b"".join([blob[: 4 * size] for blob, size in zip(blobs, sizes, strict=True)]), "<u4")
+    counts = np.frombuffer(b"".join([blob[4 * size :] for blob, size in zip(blobs, sizes, strict=True)]), "u1")
+    docs = np.repeat(np.arange(len(blobs), dtype=np.int32), sizes)
+    order = np.argsort(hashes, kind="stable")
+    terms, starts = np.unique(hashes[order], return_index=True)
     return Postings(
-        terms=terms,
-        starts=np.append(starts, len(ordered)).astype(np.int64),
+        terms=terms.astype(np.uint32),
+        starts=np.append(starts, len(order)).astype(np.int64),
         docs=docs[order],
-        counts=pairs["count"][order].astype(np.float32),
+        counts=counts[order].astype(np.float32),
     )

@@ -9,7 +9,9 @@ from typing import Any
 from clew.model.memory import Memory
 from clew.model.recalled import RecallOptions, Why
 from clew.model.scope import Reach, Scope
-from clew.recall.recall import MAX_LIMIT, Reader, Run, filter_memories, reasons, search
+from clew.recall.explain import reasons
+from clew.recall.recall import MAX_LIMIT, MAX_WORKING, Reader, asked_layers, filter_memories, search
+from clew.recall.run import RULE, WORKING, Run
 from clew.remember.edit import must_get
 
 
@@ -56,7 +58,7 @@ def why(
             memory.id, True, None, f"found at rank {run.chosen.index(at) + 1}", "",
             rank=run.chosen.index(at) + 1,
             relevance=round(float(run.relevance[at]), 6),
-            why=reasons(run, at, reader.embedder),
+            why=reasons(run, [at])[0],
         )  # fmt: skip
     return _outranked(memory, run, at, reader)
 
@@ -88,17 +90,24 @@ def _filtered(memory: Memory, run: Run, reader: Reader, now: datetime) -> Explan
 
 def _outranked(memory: Memory, run: Run, at: int, reader: Reader) -> Explanation:
     relevance = round(float(run.relevance[at]), 6)
-    entries = reasons(run, at, reader.embedder)
-    if relevance < run.options.floor or (relevance == 0 and run.evidence.lexical[at] == 0):
-        return Explanation(memory.id, False, "rank", f"its relevance {relevance} is below the floor",
-                           "ask with a word it contains, or lower --floor",
-                           relevance=relevance, why=entries)  # fmt: skip
-    wide = replace(run.options, limit=MAX_LIMIT)
-    wider = search(run.query, run.reach, wide, reader=reader, now=run.now)
-    rank = wider.chosen.index(at) + 1 if at in wider.chosen else None
-    return Explanation(memory.id, False, "rank", f"at rank {rank or f'beyond {MAX_LIMIT}'}, beyond the limit",
-                       f"ask for more: --limit {rank or MAX_LIMIT}", rank=rank,
-                       relevance=relevance, why=entries)  # fmt: skip
+    layer, rank = int(run.corpus.layer[at]), None
+    if layer not in asked_layers(run.options):
+        reason, advice = f"layer {memory.layer} was not asked for", "ask with --mode all, and with rules"
+    elif layer == RULE:
+        reason, advice = f"{reader.rules_limit} rules stand before it", "raise recall.rules_limit"
+    elif relevance < run.options.floor or (relevance == 0 and run.evidence.lexical[at] == 0):
+        reason = f"its relevance {relevance} is below the floor"
+        advice = "ask with a word it contains, or lower --floor"
+    else:
+        wider = search(run.query, run.reach, replace(run.options, limit=MAX_LIMIT), reader=reader, now=run.now)
+        rank = wider.chosen.index(at) + 1 if at in wider.chosen else None
+        reason = f"at rank {rank or f'beyond {MAX_LIMIT}'}, beyond the limit"
+        advice = f"ask for more: --limit {rank or MAX_LIMIT}"
+        if layer == WORKING and rank is None:
+            reason = f"{MAX_WORKING} working memories stand before it"
+            advice = "ask with a word that only it has, or keep it in layer long_term"
+    entries = reasons(run, [at])[0]
+    return Explanation(memory.id, False, "rank", reason, advice, rank=rank, relevance=relevance, why=entries)
 
 
 def _lost(id: str, stage: str, reason: str, next_move: str) -> Explanation:

@@ -16,42 +16,49 @@ from clew.remember.prepare import embedding_text
 
 logger = logging.getLogger(__name__)
 
-BATCH = 256
+BATCH = 64  # a slow model takes a second for this many, and no longer is a stop waited for
 Vector = tuple[bytes | None, str]
 
 
 def pack_vectors(embedder: Embedder | None, texts: Sequence[str]) -> list[Vector]:
-    """(float16 bytes, space) per text; None where there is no vector."""
+    """(float16 bytes, space) per text; None where the embedder failed, so that the vector comes later."""
     if embedder is None or not texts:
         return [(None, "")] * len(texts)
     try:
-        vectors = embedder.embed(texts)
-    except ClewError as error:  # degrade to lexical: the vector comes later
+        return _pack(embedder, texts)
+    except ClewError as error:  # an extra: degrade to words
         logger.warning("no vectors for %d memories: %s", len(texts), error.code)
         return [(None, "")] * len(texts)
-    packed = vectors.astype("<f2")
-    return [(row.tobytes() if row.any() else None, embedder.space.key) for row in packed]
 
 
 def embed_missing(
-    store: Store, embedder: Embedder, *, progress: Callable[[int, int], None] = lambda done, total: None
+    store: Store,
+    embedder: Embedder,
+    *,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> int:
     """Give every memory a vector of the embedder's space, newest first; returns how many were made.
 
-    Interrupted at any point it goes on where it stopped, since what is done is in the store.
+    Interrupted at any point it goes on where it stopped, since what is done is in the store. An embedder
+    that fails ends it with its error.
     """
     space = embedder.space.key
     with store.read() as tx:
         total = tx.index.count_without_vector(space)
     done, before = 0, 1 << 62
-    while rows := _missing(store, space, before):
-        texts = [embedding_text(title, content) for *_, title, content in rows]
-        vectors = pack_vectors(embedder, texts)
+    while not should_stop() and (rows := _missing(store, space, before)):
+        vectors = _pack(embedder, [embedding_text(title, content) for *_, title, content in rows])
         store.write(partial(_fill, rows=rows, vectors=vectors), durable=False)
         before = rows[-1][0]
-        done += sum(vector is not None for vector, _ in vectors)
+        done += len(rows)
         progress(done, total)
     return done
+
+
+def _pack(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
+    packed = embedder.embed(texts).astype("<f2")
+    return [(row.tobytes(), embedder.space.key) for row in packed]
 
 
 def _missing(store: Store, space: str, before: int) -> list[Row]:

@@ -11,11 +11,11 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
-from clew.errors import Conflict, InvalidInput, NotFound
+from clew.errors import InvalidInput, NotFound
 from clew.model.memory import Draft, Indexed, Memory, Version
 from clew.model.scope import Reach
 from clew.ports import Tx
-from clew.remember.lifecycle import not_found, put_state, reindex
+from clew.remember.lifecycle import check_place, is_expired, not_found, put_state, reindex
 from clew.remember.prepare import WritePolicy, draft_memory, expiry
 
 EDITABLE = (
@@ -37,7 +37,7 @@ def edited(
             next=f"name one of: {', '.join(EDITABLE)}",
         )
     draft, masked = draft_memory(_as_draft(memory, changes), memory.scope, now=now, policy=policy)
-    if "layer" in changes or "type" in changes:
+    if "layer" in changes or draft.layer != memory.layer:
         draft = replace(draft, expires_at=expiry(draft.layer, changes.get("expires_at"), now, policy))
     kept = {
         name: getattr(memory, name)
@@ -58,13 +58,10 @@ def _as_draft(memory: Memory, changes: Mapping[str, Any]) -> Draft:
 
 def apply_edit(tx: Tx, old: Memory, new: Memory, indexed: Indexed | None, *, change: str) -> Memory:
     """Store the new state; `indexed` is given when the searchable text changed."""
-    duplicate = tx.memories.live_duplicate(new)
-    if duplicate not in (None, old.id) and new.invalid_at is None:
-        raise Conflict(
-            f"memory {duplicate} says the same already",
-            code="MEMORY_DUPLICATE",
-            next=f"forget one of them: clew forget {old.id}",
-        )
+    current = tx.memories.get(Reach.everything(old.org), old.id, deleted=True)
+    if current and current.version == old.version and replace(new, updated_at=current.updated_at) == current:
+        return current
+    check_place(tx, new)
     stored = put_state(tx, old, new, change)
     if indexed is not None:
         reindex(tx, stored, indexed)
@@ -92,8 +89,9 @@ def reverted(memory: Memory, to: Version, now: datetime) -> Memory:
     return replace(to.memory, version=memory.version, updated_at=now, deleted_at=None)
 
 
-def must_get(tx: Tx, reach: Reach, id: str, *, deleted: bool = False) -> Memory:
-    """The memory with this id or unique beginning of an id; anything else is 'not found'."""
+def must_get(tx: Tx, reach: Reach, id: str, *, deleted: bool = False, now: datetime | None = None) -> Memory:
+    """The memory with this id or unique beginning of an id; anything else is 'not found'. With `now`, so is
+    one that has expired."""
     memory = tx.memories.get(reach, id, deleted=deleted)
     if memory is None and len(id) >= 8:
         found = tx.memories.ids_from(reach, id)
@@ -104,6 +102,6 @@ def must_get(tx: Tx, reach: Reach, id: str, *, deleted: bool = False) -> Memory:
                 next="write more of the id",
             )
         memory = tx.memories.get(reach, found[0]) if found else None
-    if memory is None:
+    if memory is None or (now and is_expired(memory, now)):
         raise not_found(id)
     return memory

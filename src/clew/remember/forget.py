@@ -2,14 +2,15 @@
 
 In: ids or a filter. Out: a receipt. A soft forget takes memories out of every index and answer at once and
 keeps rows and history; a hard one leaves no trace of the text in rows, history, indices, vectors, log or
-free pages. While a reader still holds the log, the receipt says `pending`, and the next hard forget, open or
-`clew doctor` finishes it. Forgetting twice is `not found` the second time.
+free pages. That something is left to erase is noted in the transaction that deletes; while a reader still holds
+the log, the receipt says `pending`, and the next hard forget, open or `clew doctor` finishes it. Forgetting
+twice is `not found` the second time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -67,29 +68,47 @@ class Preview:
 
 def forget(store: Store, memories: Sequence[Memory], *, hard: bool, now: datetime, actor: str) -> Receipt:
     erase = _erase if hard else _hide
+    ids: list[str] = []
     for start in range(0, len(memories), BATCH):
-        store.write(
+        ids += store.write(
             partial(_forget_batch, batch=memories[start : start + BATCH], erase=erase, now=now, actor=actor)
         )
-    ids = tuple(memory.id for memory in memories)
     if not hard:
-        return Receipt(ids, hard=False)
-    return Receipt(ids, hard=True, log="erased" if finish_purge(store) else "pending")
+        return Receipt(tuple(ids), hard=False)
+    return Receipt(tuple(ids), hard=True, log="erased" if finish_purge(store) else "pending")
 
 
 def finish_purge(store: Store) -> bool:
-    """Erase the log; if a reader still holds it, leave a note so that it is finished later."""
+    """Erase what deleted rows left in pages and log; False while a reader still holds the log."""
+    with store.read() as tx:
+        noted = tx.meta.get(PENDING)
     erased = store.purge()
-    store.write(lambda tx: tx.meta.put(PENDING, "" if erased else "1"), durable=False)
+    if erased and noted:
+        store.write(partial(_clear_note, noted=noted), durable=False)
     return erased
+
+
+def finish_pending(store: Store) -> bool:
+    """What an earlier hard forget had to leave behind, or was killed before it could erase."""
+    with store.read() as tx:
+        pending = is_purge_pending(tx)
+    return not pending or finish_purge(store)
+
+
+def _clear_note(tx: Tx, *, noted: str) -> None:
+    if tx.meta.get(PENDING) == noted:  # a forget that came in between has a note of its own
+        tx.meta.put(PENDING, "")
 
 
 def is_purge_pending(tx: Tx) -> bool:
     return bool(tx.meta.get(PENDING))
 
 
-def matching(tx: Tx, reach: Reach, wanted: Filter, *, everything: bool, now: datetime) -> list[Memory]:
-    """All memories that a bulk forget means. Refuses a filter that says nothing."""
+def matching(tx: Tx, reach: Reach, wanted: Filter, *, everything: bool, hard: bool, now: datetime) -> list[Memory]:
+    """All memories that a bulk forget means. Refuses a filter that says nothing.
+
+    A hard one also means what is hidden already: text that was superseded, has expired or was softly forgotten.
+    """
     if everything and not wanted.is_empty:
         raise InvalidInput(
             "all and filters exclude each other",
@@ -102,6 +121,7 @@ def matching(tx: Tx, reach: Reach, wanted: Filter, *, everything: bool, now: dat
             code="BULK_FORGET_NO_FILTERS",
             next="name an id, a filter such as --tag or --older-than, or --all",
         )
+    wanted = replace(wanted, deleted=wanted.deleted or hard, superseded=wanted.superseded or hard or everything)
     found: list[Memory] = []
     cursor = None
     while page := tx.memories.find(reach, wanted, now=now, limit=BATCH, cursor=cursor):
@@ -121,23 +141,29 @@ def _forget_batch(
     erase: Callable[[Tx, Memory, datetime], None],
     now: datetime,
     actor: str,
-) -> None:
+) -> list[str]:
+    """Returns the ids it found; others were forgotten by someone faster."""
+    forgotten: list[str] = []
     action = "forget_hard" if erase is _erase else "forget"
     for memory in batch:
         current = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
         if current is None or (erase is _hide and current.deleted_at):
-            continue  # someone else was faster
+            continue
         erase(tx, current, now)
+        forgotten.append(memory.id)
         tx.audit.note(
             memory.org, at=now, actor=actor, action=action, id=memory.id, content_hash=memory.content_hash
         )
+    if forgotten and erase is _erase:
+        tx.meta.put(PENDING, forgotten[-1])
+    return forgotten
 
 
 def _hide(tx: Tx, memory: Memory, now: datetime) -> None:
     soft_delete(tx, memory, now)
 
 
-def _erase(tx: Tx, memory: Memory, now: datetime) -> None:
+def _erase(tx: Tx, memory: Memory, _now: datetime) -> None:
     tx.index.drop(tx.memories.row_of(memory))
     tx.memories.delete(memory)
     tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")

@@ -27,7 +27,7 @@ def put_state(tx: Tx, old: Memory, new: Memory, change: str) -> Memory:
 
 def supersede(tx: Tx, old: Memory, new: Memory, now: datetime) -> Memory:
     """The old memory stays, valid until the new one began, and points to it."""
-    ended = max(old.valid_at, new.valid_at)
+    ended = max(old.valid_at, min(old.invalid_at or new.valid_at, new.valid_at))
     return put_state(tx, old, replace(old, superseded_by=new.id, invalid_at=ended, updated_at=now), "superseded")
 
 
@@ -41,6 +41,7 @@ def soft_delete(tx: Tx, memory: Memory, now: datetime) -> Memory:
 
 def revive(tx: Tx, memory: Memory, now: datetime) -> Memory:
     """Bring a softly forgotten memory back as it was; its vector is made up for later."""
+    check_place(tx, memory)
     back = put_state(tx, memory, replace(memory, deleted_at=None, updated_at=now), "restored")
     tx.index.put(tx.memories.row_of(back), back, index_terms(back))
     return back
@@ -50,6 +51,26 @@ def reindex(tx: Tx, memory: Memory, indexed: Indexed) -> None:
     row = tx.memories.row_of(memory)
     tx.index.drop(row)
     tx.index.put(row, memory, indexed)
+
+
+def check_place(tx: Tx, memory: Memory) -> None:
+    """Refuse a state whose text or key another live memory of the same place and type holds."""
+    if memory.is_history:
+        return
+    holder = tx.memories.live_duplicate(memory)
+    if holder not in (None, memory.id):
+        raise Conflict(
+            f"memory {holder} says the same already",
+            code="MEMORY_DUPLICATE",
+            next=f"forget one of them: clew forget {holder}",
+        )
+    holder = tx.memories.live_upsert(memory) if memory.upsert_key else None
+    if holder not in (None, memory.id):
+        raise Conflict(
+            f"memory {holder} holds the key '{memory.upsert_key}'",
+            code="MEMORY_KEY_TAKEN",
+            next=f"forget it, or choose another key: clew forget {holder}",
+        )
 
 
 def is_expired(memory: Memory, now: datetime) -> bool:

@@ -6,28 +6,29 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from hashlib import sha256
-from struct import Struct
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from clew.errors import InvalidInput
 from clew.model.ids import new_id
-from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, Indexed, Memory
+from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, Indexed, Memory, Past
 from clew.model.scope import Scope
 from clew.recall.analyse import term_hashes
 from clew.remember.classify import classify, highest
 from clew.remember.redact import redact
 from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
 
-_PAIR = Struct("<IB")
 _SPACES = re.compile(r"\s+")
 _ID = re.compile(r"[\w.:@-]{1,120}")
 MAX_LABEL_CHARS = 240
+SHORTEST_SECRET = 12  # no key format is shorter than this
 MAX_LIST_ITEMS = 64
 MAX_METADATA_CHARS = 16_000
 
@@ -36,7 +37,7 @@ MAX_METADATA_CHARS = 16_000
 class WritePolicy:
     """The few settings the write path needs."""
 
-    max_chars: int = 100_000
+    max_chars: int = 500_000
     working_ttl_hours: float = 24.0
     working_max: int = 200
     strict_token_rule: bool = True
@@ -50,13 +51,16 @@ def draft_memory(
     `parents` maps parent ids to their trust: what is derived is never trusted more than its sources.
     """
     masked: set[str] = set()
+    _check_times(draft)
     content = _mask(_checked_text(draft.content, policy.max_chars), masked)
     if not content:
         raise _empty("nothing is left of the content once private parts are removed")
     type_ = one_of("type", draft.type, TYPES)
     layer = _layer(draft, type_)
     at = draft.at or now
+    past = draft.past or Past(created_at=now, updated_at=now)
     paths = _labels("path", draft.paths, masked)
+    upsert_key, metadata = _label("upsert_key", draft.upsert_key, masked), _metadata(draft.metadata, masked)
     memory = Memory(
         id=_given_id(draft.id) or new_id("mem", at_ms=int(now.timestamp() * 1000)),
         org=scope.org,
@@ -82,32 +86,50 @@ def draft_memory(
         classification=_classification(draft, content, paths, type_, masked, policy),
         confidence=_fraction("confidence", draft.confidence),
         weight=_finite("weight", draft.weight),
-        upsert_key=_label("upsert_key", draft.upsert_key, masked),
+        upsert_key=upsert_key,
         content_hash=content_hash(content),
         valid_at=draft.valid_at or at,
         invalid_at=_after("invalid_at", draft.invalid_at, draft.valid_at or at),
-        superseded_by=None,
+        superseded_by=past.superseded_by,
         expires_at=expiry(layer, draft.expires_at, now, policy),
-        created_at=now,
-        updated_at=now,
+        created_at=min(past.created_at, now),
+        updated_at=min(past.updated_at, now),
         deleted_at=None,
-        version=1,
-        metadata=_metadata(draft.metadata, masked),
+        version=past.version,
+        metadata=metadata,
     )
     return memory, tuple(sorted(masked))
 
 
 def content_hash(content: str) -> str:
     """The same text in another encoding form or spacing has the same hash."""
-    return sha256(_SPACES.sub(" ", unicodedata.normalize("NFC", content)).strip().encode()).hexdigest()
+    text = content if content.isascii() else unicodedata.normalize("NFC", content)
+    return sha256(" ".join(text.split()).encode()).hexdigest()
 
 
 def index_terms(memory: Memory) -> Indexed:
-    """The terms of everything one would search a memory by."""
+    return index_all([memory])[0]
+
+
+def index_all(memories: Sequence[Memory]) -> list[Indexed]:
+    """The terms of everything one would search a memory by. Counted for the whole batch at once."""
+    found = [term_hashes(_searchable(memory)) for memory in memories]
+    lengths = [len(terms) for terms in found]
+    owner = np.repeat(np.arange(len(found), dtype=np.uint64), lengths)
+    terms = np.array([term for terms in found for term in terms], np.uint64)
+    pairs, counts = np.unique(owner << np.uint64(32) | terms, return_counts=True)
+    hashes = (pairs & np.uint64(0xFFFF_FFFF)).astype("<u4").tobytes()
+    often = np.minimum(counts, 255).astype("u1").tobytes()
+    ends = np.searchsorted(pairs, np.arange(1, len(found) + 1, dtype=np.uint64) << np.uint64(32)).tolist()
+    return [
+        Indexed(length=length, terms=hashes[4 * start : 4 * end] + often[start:end])
+        for length, start, end in zip(lengths, [0, *ends], ends, strict=False)
+    ]
+
+
+def _searchable(memory: Memory) -> str:
     parts = (memory.title, memory.content, memory.author, memory.category, *memory.tags, *memory.paths)
-    counts = term_hashes("\n".join([part for part in parts if part]))
-    packed = b"".join([_PAIR.pack(term, min(counts[term], 255)) for term in sorted(counts)])
-    return Indexed(length=sum(counts.values()), terms=packed)
+    return "\n".join([part for part in parts if part])
 
 
 def embedding_text(title: str | None, content: str) -> str:
@@ -172,6 +194,8 @@ def _label(name: str, value: str | None, masked: set[str]) -> str | None:
     """A one-line text about the memory; masked like its content."""
     if value is None:
         return None
+    if type(value) is str and len(value) < SHORTEST_SECRET and value.isascii() and value.isalnum():
+        return value  # a plain word, as most labels are
     line = _SPACES.sub(" ", _storable(str(value))).strip()
     if len(line) > MAX_LABEL_CHARS:
         raise InvalidInput(
@@ -183,7 +207,8 @@ def _label(name: str, value: str | None, masked: set[str]) -> str | None:
 
 
 def _labels(name: str, values: Iterable[str], masked: set[str]) -> tuple[str, ...]:
-    """Distinct and in order."""
+    """Distinct and in order; a lone text is one label, not its letters."""
+    values = (values,) if isinstance(values, str) else values
     labels = [label for value in values if (label := _label(name, value, masked))]
     if len(labels) > MAX_LIST_ITEMS:
         raise InvalidInput(
@@ -248,6 +273,17 @@ def _given_id(id: str | None) -> str | None:
             f"'{id[:40]}' cannot be an id", code="MEMORY_ID_INVALID", next="use letters, digits, . _ : @ -"
         )
     return id
+
+
+def _check_times(draft: Draft) -> None:
+    for name in ("at", "valid_at", "invalid_at", "expires_at"):
+        moment = getattr(draft, name)
+        if moment is not None and (not isinstance(moment, datetime) or moment.tzinfo is None):
+            raise InvalidInput(
+                f"{name} is not a time with a zone",
+                code="TIME_INVALID",
+                next="pass an aware datetime, such as datetime.now(UTC)",
+            )
 
 
 def _after(name: str, end: datetime | None, start: datetime) -> datetime | None:

@@ -9,18 +9,19 @@ Embedding is an extra: if it fails, the memory is stored without a vector, which
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
 
 from clew.errors import Conflict
-from clew.model.memory import Draft, Memory, Prepared, Remembered
+from clew.model.memory import Draft, Indexed, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
 from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
 from clew.remember.lifecycle import is_expired, not_found, put_state, revive, soft_delete, supersede
-from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
+from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_all
 from clew.remember.trust import TRUSTS
 
 BATCH = 500
@@ -35,12 +36,17 @@ def remember(
     clock: Clock,
     policy: WritePolicy,
 ) -> Iterable[Remembered]:
-    """Batch by batch; each batch is durable before the next one is taken from `drafts`."""
+    """Batch by batch; what was yielded is durable. The next batch is prepared while one is committed."""
     remaining = iter(drafts)
+    under_way: Future[list[Remembered]] | None = None
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
         prepared = prepare(batch, scope, store=store, embedder=embedder, now=now, policy=policy)
-        yield from store.write(partial(save, prepared=prepared, now=now, policy=policy))
+        if under_way:
+            yield from under_way.result()
+        under_way = store.submit(partial(save, prepared=prepared, now=now, policy=policy))
+    if under_way:
+        yield from under_way.result()
 
 
 def prepare(
@@ -58,43 +64,89 @@ def prepare(
         for draft in drafts
     ]
     vectors = pack_vectors(embedder, [embedding_text(memory.title, memory.content) for memory, _masked in drafted])
+    indexed = index_all([memory for memory, _masked in drafted])
     return [
-        Prepared(memory, replace(index_terms(memory), vector=vector, space=space), masked, draft.supersedes)
-        for draft, (memory, masked), (vector, space) in zip(drafts, drafted, vectors, strict=True)
+        Prepared(
+            memory,
+            Indexed(terms.length, terms.terms, vector, space),
+            masked=masked,
+            supersedes=draft.supersedes,
+            has_given_id=draft.id is not None,
+        )
+        for draft, (memory, masked), terms, (vector, space) in zip(drafts, drafted, indexed, vectors, strict=True)
     ]
 
 
 def save(tx: Tx, prepared: Sequence[Prepared], *, now: datetime, policy: WritePolicy) -> list[Remembered]:
-    saved = [_save_one(tx, item, now) for item in prepared]
+    """All or nothing. Most of an import is plainly new and goes in together; the rest is looked at one by one."""
+    new = _plainly_new(tx, prepared)
+    _insert(tx, [item for item in prepared if item.memory.id in new])
+    saved = [
+        Remembered(item.memory, masked=item.masked) if item.memory.id in new else _save_one(tx, item, now)
+        for item in prepared
+    ]
     if any(item.memory.layer == "working" for item in prepared):
         _compact_working(tx, {(item.memory.org, item.memory.user) for item in prepared}, now, policy)
     return saved
 
 
+def _plainly_new(tx: Tx, prepared: Sequence[Prepared]) -> set[str]:
+    """Ids of those that neither replace anything nor say what is known or was said earlier in the batch."""
+    given = [item.memory.id for item in prepared if item.has_given_id]
+    seen = tx.memories.taken_ids(prepared[0].memory.org, given) if given else set()
+    for type_ in {item.memory.type for item in prepared}:
+        alike = [item.memory for item in prepared if item.memory.type == type_]
+        known = tx.memories.live_hashes(alike[0], [memory.content_hash for memory in alike])
+        seen |= {type_ + content_hash for content_hash in known}
+    new = set()
+    for item in prepared:
+        memory = item.memory
+        names = {memory.id, memory.type + memory.content_hash}
+        if not (memory.upsert_key or item.supersedes or names & seen):
+            new.add(memory.id)
+        seen |= names
+    return new
+
+
+def _insert(tx: Tx, items: Sequence[Prepared]) -> None:
+    if not items:
+        return
+    rows = tx.memories.insert([item.memory for item in items])
+    tx.index.put_many([(row, item.memory, item.indexed) for row, item in zip(rows, items, strict=True)])
+    for item in items:
+        tx.changes.note(item.memory.org, item.memory.project, "memory", item.memory.id, "put")
+
+
 def _save_one(tx: Tx, item: Prepared, now: datetime) -> Remembered:
     memory = item.memory
-    known = _already_known(tx, memory, now)
+    known = _by_id(tx, memory) if item.has_given_id else None
+    if known is None or known.deleted_at:  # forgotten under this id, it may live on under another
+        known = _same_text(tx, memory, now) or known
+    replaced = [
+        old for old in _to_supersede(tx, item) if known is None or known.id not in (old.id, old.superseded_by)
+    ]
+    for old in replaced:  # also when the text is known: what it was told to replace has ended all the same
+        supersede(tx, old, replace(memory, id=known.id) if known else memory, now)
+    superseded = replaced[0].id if replaced else None
     if known:
-        return Remembered(_confirm(tx, known, item, now), deduplicated=True, masked=item.masked)
-    replaced = _to_supersede(tx, item)
-    if replaced:
-        supersede(tx, replaced, memory, now)
-    row = tx.memories.insert(memory)
-    tx.index.put(row, memory, item.indexed)
-    tx.changes.note(memory.org, memory.project, "memory", memory.id, "put")
-    return Remembered(memory, superseded=replaced.id if replaced else None, masked=item.masked)
+        return Remembered(_confirm(tx, known, item, now), True, superseded, item.masked)
+    _insert(tx, [item])
+    return Remembered(memory, superseded=superseded, masked=item.masked)
 
 
-def _already_known(tx: Tx, memory: Memory, now: datetime) -> Memory | None:
-    """The live memory with this text, or the one with this id when an import is repeated."""
-    by_id = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
-    if by_id and not Reach.of(memory.scope).sees(by_id.project, by_id.user):
+def _by_id(tx: Tx, memory: Memory) -> Memory | None:
+    """The memory with this id, when an import is repeated."""
+    known = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
+    if known and not Reach.of(memory.scope).sees(known.project, known.user):
         raise Conflict(
             f"the id {memory.id} is taken", code="MEMORY_ID_TAKEN", next="leave the id out to get a new one"
         )
-    if by_id or memory.invalid_at is not None:  # born as history: it has no claim on being the live one
-        return by_id
-    id = tx.memories.live_duplicate(memory)
+    return known
+
+
+def _same_text(tx: Tx, memory: Memory, now: datetime) -> Memory | None:
+    """The live memory with this text. One born as history has no claim on being the live one."""
+    id = None if memory.is_history else tx.memories.live_duplicate(memory)
     known = tx.memories.get(Reach.of(memory.scope), id) if id else None
     if known and is_expired(known, now):
         soft_delete(tx, known, now)
@@ -103,35 +155,42 @@ def _already_known(tx: Tx, memory: Memory, now: datetime) -> Memory | None:
 
 
 def _confirm(tx: Tx, known: Memory, item: Prepared, now: datetime) -> Memory:
-    """Said again: a more trusted first-hand statement lifts the trust, a working memory lives on."""
+    """Said again: a more trusted first-hand statement lifts the trust, and it lives on as long as was said now."""
     stated = item.memory
     if known.deleted_at:
         return revive(tx, known, now)
-    trust = known.trust
-    if not stated.parents and TRUSTS.index(stated.trust) > TRUSTS.index(trust):
-        trust = stated.trust
-    expires_at = stated.expires_at if known.layer == stated.layer == "working" else known.expires_at
-    if (trust, expires_at) == (known.trust, known.expires_at):
+    confirmed = replace(
+        known,
+        trust=max(known.trust, stated.trust, key=TRUSTS.index) if not stated.parents else known.trust,
+        layer=stated.layer if known.layer == "working" else known.layer,
+        expires_at=_later(known.expires_at, stated.expires_at),
+        upsert_key=known.upsert_key or (None if known.is_history else stated.upsert_key),
+    )
+    if confirmed == known:
         return known
-    confirmed = replace(known, trust=trust, expires_at=expires_at, updated_at=now, version=known.version + 1)
-    return put_state(tx, known, confirmed, "confirmed")
+    return put_state(tx, known, replace(confirmed, updated_at=now), "confirmed")
 
 
-def _to_supersede(tx: Tx, item: Prepared) -> Memory | None:
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    """None is for good."""
+    return None if one is None or other is None else max(one, other)
+
+
+def _to_supersede(tx: Tx, item: Prepared) -> list[Memory]:
+    """The memory it was told to replace, and the one that holds its key until now."""
     memory = item.memory
-    reach = Reach.of(memory.scope)
-    id = item.supersedes or (tx.memories.live_upsert(memory) if memory.upsert_key else None)
-    if id is None:
-        return None
-    replaced = tx.memories.get(reach, id)
-    if replaced is None:
-        raise not_found(id)
-    return replaced
+    replaces_key = memory.upsert_key and not memory.is_history
+    ids = dict.fromkeys((item.supersedes, tx.memories.live_upsert(memory) if replaces_key else None))
+    found = {id: tx.memories.get(Reach.of(memory.scope), id) for id in ids if id}
+    for id, old in found.items():
+        if old is None:
+            raise not_found(id)
+    return [old for old in found.values() if old]
 
 
 def _parents(drafts: Sequence[Draft], scope: Scope, store: Store) -> dict[str, Memory]:
     """The memories that drafts derive from; a parent one cannot see cannot be derived from."""
-    ids = sorted({parent for draft in drafts for parent in draft.parents})
+    ids = sorted({parent for draft in drafts if not draft.past for parent in draft.parents})
     if not ids:
         return {}
     with store.read() as tx:
@@ -143,7 +202,7 @@ def _parents(drafts: Sequence[Draft], scope: Scope, store: Store) -> dict[str, M
 
 
 def _trust_of_parents(draft: Draft, parents: Mapping[str, Memory]) -> dict[str, str]:
-    return {id: parents[id].trust for id in draft.parents}
+    return {id: parents[id].trust for id in draft.parents if id in parents}
 
 
 def _compact_working(tx: Tx, owners: set[tuple[str, str | None]], now: datetime, policy: WritePolicy) -> None:

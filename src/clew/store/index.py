@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -15,31 +17,42 @@ from clew.model.scope import Reach
 from clew.store.memories import reach_values
 from clew.store.sqlite import Row, Session
 
-_PAIR = 5  # bytes of one (hash, count) pair in the terms blob
+_BYTES_PER_TERM = 5  # four of hash, one of count
 
 
 class IndexTable:
-    """Bound to one transaction."""
+    """Bound to one transaction.
 
-    __slots__ = ("_session",)
+    Full-text entries are written at its end, one after another: any other write in between makes SQLite
+    open a statement savepoint, at which FTS5 flushes what it gathered, and that costs ten times the entry.
+    """
+
+    __slots__ = ("_entries", "_session")
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._entries: list[tuple[str, int, str]] = []
+
+    def flush(self) -> None:
+        for query, row, terms in self._entries:
+            self._session.run(query, row=row, terms=terms)
+        self._entries.clear()
 
     def put(self, row: int, memory: Memory, indexed: Indexed) -> None:
-        org, project, user = memory.org, memory.project or "", memory.user or ""
-        scope_term = f"{org_term_of(org)} {scope_term_of(org, project, user)}"
-        self._session.run("fts_insert", row=row, terms=_document(indexed.terms, scope_term))
-        self._session.run(
-            "terms_insert",
-            row=row,
-            org_id=memory.org,
-            length=indexed.length,
-            terms=indexed.terms,
-            scope_term=scope_term,
-        )
-        if indexed.vector is not None:
-            self._session.run("vector_put", row=row, org_id=memory.org, space=indexed.space, vector=indexed.vector)
+        self.put_many([(row, memory, indexed)])
+
+    def put_many(self, entries: Sequence[tuple[int, Memory, Indexed]]) -> None:
+        terms, vectors = [], []
+        for row, memory, indexed in entries:
+            org, scope_term = memory.org, scope_term_of(memory.org, memory.project or "", memory.user or "")
+            scope_terms = f"{org_term_of(org)} {scope_term}"
+            self._entries.append(("fts_insert", row, _document(indexed.terms, scope_terms)))
+            terms.append({"row": row, "org_id": org, "length": indexed.length, "terms": indexed.terms,
+                          "scope_term": scope_terms})  # fmt: skip
+            if indexed.vector is not None:
+                vectors.append({"row": row, "org_id": org, "space": indexed.space, "vector": indexed.vector})
+        self._session.many("terms_insert", terms)
+        self._session.many("vector_put", vectors)
 
     def fill_vector(self, row: int, version: int, vector: bytes, space: str) -> None:
         """Unless the memory changed since it was read."""
@@ -47,15 +60,58 @@ class IndexTable:
 
     def drop(self, row: int) -> None:
         """Take a memory out of every index. FTS5 keeps no copy, so it is told what it had stored."""
+        self._drop_terms(row)
+        self._session.run("vector_delete", row=row)
+
+    def _drop_terms(self, row: int) -> None:
         entry = self._session.one("terms_get", row=row)
         if entry:
             _length, terms, scope_term = entry
-            self._session.run("fts_delete", row=row, terms=_document(terms, scope_term))
+            self._entries.append(("fts_delete", row, _document(terms, scope_term)))
         self._session.run("terms_delete", row=row)
-        self._session.run("vector_delete", row=row)
 
-    def clear(self) -> None:
+    # -- re-indexing -------------------------------------------------------------------------------
+
+    def terms_of(self, row: int) -> Indexed | None:
+        entry = self._session.one("terms_get", row=row)
+        return Indexed(length=entry[0], terms=entry[1]) if entry else None
+
+    def put_terms(self, row: int, memory: Memory, indexed: Indexed) -> bool:
+        """Replace the terms and keep the vector; False when the memory changed since it was read."""
+        if not self._session.one("memory_is_at", row=row, version=memory.version):
+            return False
+        self._drop_terms(row)
+        self.put(row, memory, replace(indexed, vector=None))
+        return True
+
+    def damage(self) -> str:
+        """What is wrong with the full-text index and its terms; '' when they agree with the memories."""
+        missing = self._session.value("terms_missing")
+        if missing:
+            return f"{missing} memories are not in the index"
+        stray = len(self._session.all("terms_stray"))
+        if stray:
+            return f"the index holds {stray} forgotten memories"
+        differing = sum(
+            self._session.value("fts_difference", org_id=org, match=org_term_of(org))
+            for (org,) in self._session.all("terms_orgs")
+        )
+        return f"full text and terms differ in {differing} memories" if differing else ""
+
+    def verify(self) -> None:
+        """Let SQLite check the structure of the full-text index; raises where it is broken."""
+        self._session.run("fts_check")
+
+    def rebuild(self) -> None:
+        """Fill the full-text index anew from the terms, without those of forgotten memories."""
+        for (row,) in self._session.all("terms_stray"):
+            self._session.run("terms_delete", row=row)
         self._session.run("fts_clear")
+        after = 0
+        while page := self._session.all("terms_page", after=after, limit=1_000):
+            for row, terms, scope_term in page:
+                self._session.run("fts_insert", row=row, terms=_document(terms, scope_term))
+            after = page[-1][0]
 
     # -- what the read model loads -----------------------------------------------------------------
 
@@ -102,7 +158,16 @@ class IndexTable:
             scopes = org_term_of(reach.org)
         else:
             scopes = " OR ".join(scope_term_of(reach.org, project, user) for project, user in places)
-        return [row for (row,) in self._session.all("fts_match", match=f"({scopes}) AND {term:08x}")]
+        match = f"({scopes}) AND {term.to_bytes(4, 'little').hex()}"
+        found = [row for (row,) in self._session.all("fts_match", match=match)]
+        return found if places or reach.users is None else self._of_users(reach, found)
+
+    def _of_users(self, reach: Reach, rows: list[int]) -> list[int]:
+        """The org's term stands for all of its users; here only some may be seen."""
+        found = self._session.all(
+            "rows_of_users", org_id=reach.org, rows=json.dumps(rows), users=json.dumps(reach.users)
+        )
+        return [row for (row,) in found]
 
     def always_loaded(self, reach: Reach, *, limit: int) -> list[int]:
         """Rules, working memories and the newest others: answered whether or not they match."""
@@ -143,18 +208,21 @@ class IndexTable:
         return dict(self._session.all("vector_counts", org_id=org))
 
 
+@lru_cache(maxsize=1024)
 def scope_term_of(org: str, project: str, user: str) -> str:
     """The term that marks a place in the full-text index; longer than a word's, so they never meet."""
     return "s" + blake2b(json.dumps([org, project, user]).encode(), digest_size=8).hexdigest()
 
 
+@lru_cache(maxsize=1024)
 def org_term_of(org: str) -> str:
     return "o" + blake2b(org.encode(), digest_size=8).hexdigest()
 
 
 def _document(terms: bytes, scope_term: str) -> str:
-    words = [terms[at : at + 4][::-1].hex() for at in range(0, len(terms), _PAIR)]
-    return " ".join([scope_term, *words])
+    """What the full-text index is given: the scope, then every hash as eight hexadecimal digits."""
+    hashes = terms[: len(terms) // _BYTES_PER_TERM * 4]
+    return f"{scope_term} {hashes.hex(' ', 4)}"
 
 
 def _visible(reach: Reach, rows: list[Row]) -> list[Row]:

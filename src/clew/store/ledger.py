@@ -45,9 +45,10 @@ class ChangeLog:
         return int(self._session.value("counter_get", org_id=org, name="change") or 0)
 
     def since(self, org: str, seq: int, limit: int) -> list[Change] | None:
-        """What came after `seq`; None when that far back is no longer kept, or is more than `limit`."""
+        """What came after `seq`; None when that far back is no longer kept, when it is more than `limit`, or
+        when `seq` is of another life of this store, before an older copy took its place."""
         oldest = self._session.value("change_oldest", org_id=org)
-        if oldest is not None and oldest > seq + 1:
+        if seq > self.last(org) or (oldest is not None and oldest > seq + 1):
             return None
         rows = self._session.all("change_since", org_id=org, seq=seq, limit=limit + 1)
         return [Change(*row) for row in rows] if len(rows) <= limit else None

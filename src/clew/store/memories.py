@@ -41,9 +41,24 @@ class MemoryTable:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def insert(self, memory: Memory) -> int:
-        """Returns the dense row, which the indices use."""
-        return int(self._session.value("memory_insert", **to_row(memory)))
+    def insert(self, memories: Sequence[Memory]) -> list[int]:
+        """Returns the dense rows, which the indices use."""
+        first = int(self._session.value("memory_last_row")) + 1
+        rows = list(range(first, first + len(memories)))
+        self._session.many(
+            "memory_insert", [to_row(memory) | {"row": row} for memory, row in zip(memories, rows, strict=True)]
+        )
+        return rows
+
+    def taken_ids(self, org: str, ids: Sequence[str]) -> set[str]:
+        """Those that exist, forgotten ones included."""
+        return {id for (id,) in self._session.all("ids_taken", org_id=org, ids=json.dumps(ids))}
+
+    def live_hashes(self, like: Memory, hashes: Sequence[str]) -> set[str]:
+        """Those that a live memory of the same place and type has."""
+        place = {"org_id": like.org, "project_id": like.project or "", "user_id": like.user or ""}
+        rows = self._session.all("hashes_live", **place, type=like.type, hashes=json.dumps(hashes))
+        return {content_hash for (content_hash,) in rows}
 
     def update(self, memory: Memory, *, change: str, expected_version: int) -> bool:
         """False when someone else changed the memory first."""
@@ -150,8 +165,21 @@ class MemoryTable:
         change = self._session.value("memory_change", **key)
         return [*kept, Version(memory.version, change, memory.updated_at, memory)]
 
-    def counts(self, org: str) -> list[Row]:
-        return self._session.all("counts", org_id=org)
+    def rows_after(self, row: int, *, limit: int) -> list[tuple[int, Memory]]:
+        """Live memories of all orgs with their dense rows, in that order."""
+        return [(at, from_row(rest)) for at, *rest in self._session.all("memory_rows", after=row, limit=limit)]
+
+    def counts(self, reach: Reach) -> list[Row]:
+        """(project, type, layer, how many, bytes of content)"""
+        return self._session.all("counts", **reach_values(reach))
+
+    def count_all(self) -> int:
+        return int(self._session.value("memory_count_all"))
+
+    def newest(self) -> datetime | None:
+        """When the newest memory of any org was stored."""
+        micros = self._session.value("memory_newest")
+        return None if micros is None else from_micros(micros)
 
     def orgs(self) -> list[str]:
         return [org for (org,) in self._session.all("orgs")]
@@ -184,16 +212,12 @@ def _values_of_row(memory: Memory) -> list[Any]:
 
 
 def from_row(row: Iterable[Any]) -> Memory:
-    return Memory(**{name: _decode(name, value) for name, value in zip(FIELDS, row, strict=True)})
-
-
-def _decode(name: str, value: Any) -> Any:
-    if name in _TIMES:
-        return None if value is None else from_micros(value)
-    if name in _OPTIONAL_TEXT:
-        return value or None
-    if name in _LISTS:
-        return tuple(json.loads(value)) if value != "[]" else ()
-    if name == "metadata":
-        return MappingProxyType(json.loads(value)) if value != "{}" else NOTHING
-    return value
+    values = list(row)
+    for at in _TEXT_AT:
+        values[at] = values[at] or None
+    for at in _TIMES_AT:
+        values[at] = None if values[at] is None else from_micros(values[at])
+    for at in _LISTS_AT:
+        values[at] = tuple(json.loads(values[at])) if values[at] != "[]" else ()
+    values[-1] = MappingProxyType(json.loads(values[-1])) if values[-1] != "{}" else NOTHING
+    return Memory(**dict(zip(FIELDS, values, strict=True)))

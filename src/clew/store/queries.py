@@ -28,7 +28,7 @@ def load(engine: str) -> dict[str, str]:
 
 def parse(text: str) -> dict[str, str]:
     headers = list(_HEADER.finditer(text))
-    ends = [header.start() for header in headers[1:]] + [len(text)]
+    ends = [*(header.start() for header in headers), len(text)][1:]  # a file without queries has none
     return {
         header["name"]: text[header.end() : end].strip().rstrip(";")
         for header, end in zip(headers, ends, strict=True)

@@ -12,14 +12,15 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
 
-from clew.errors import ClewError, StoreRefused, Unavailable
+from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
 from clew.store import queries
 
 T = TypeVar("T")
@@ -27,7 +28,10 @@ Row = tuple[Any, ...]
 
 APPLICATION_ID = 0x434C4557  # "CLEW" in the file header: how we know a file is ours
 BUSY_TIMEOUT_MS = 30_000  # another process may hold the write lock for one import batch, never longer
+CACHE_KB = 32_768  # one import batch touches more index pages than the default of 2 MB holds
+PURGE_TIMEOUT_MS = 250  # a reader that holds the log for longer makes the erasure pending
 _MAGIC = b"SQLite format 3\x00"
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _CLOSE = object()
 
 
@@ -70,10 +74,12 @@ class _Write:
 class SqliteEngine:
     name = "sqlite"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, vfs: str | None = None) -> None:
         self.path = path
+        self._vfs = vfs
         self._queries = queries.load(self.name)
         self._local = threading.local()
+        self._readers: dict[threading.Thread, apsw.Connection] = {}
         self._connections: list[apsw.Connection] = []
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -86,12 +92,15 @@ class SqliteEngine:
     def read(self) -> Iterator[Session]:
         """One consistent snapshot; never waits for writers."""
         session = self._reader()
-        with translated(self.path):
+        with sqlite_translated(self.path):
             session.connection.execute("BEGIN")
             try:
                 yield session
             finally:
-                session.connection.execute("COMMIT")
+                if self._closed:
+                    session.connection.close()
+                elif session.connection.in_transaction:  # not after an error that ended it
+                    session.connection.execute("COMMIT")
 
     def data_version(self) -> tuple[int, int]:
         """Changes whenever another connection committed: a cheap first look before the change log."""
@@ -99,33 +108,50 @@ class SqliteEngine:
         return id(connection), int(connection.pragma("data_version"))
 
     def _reader(self) -> Session:
+        if self._closed:
+            raise _store_closed()
         session: Session | None = getattr(self._local, "session", None)
         if session is None:
+            self._drop_idle_readers()
             with translated(self.path):
                 connection = self._connect()
                 connection.pragma("query_only", True)
+            with self._lock:
+                self._readers[threading.current_thread()] = connection
             session = self._local.session = Session(connection, self._queries)
         return session
+
+    def _drop_idle_readers(self) -> None:
+        """Threads come and go; a connection whose thread has ended would otherwise stay open for good."""
+        with self._lock:
+            ended = [thread for thread in self._readers if not thread.is_alive()]
+            connections = [self._readers.pop(thread) for thread in ended]
+        for connection in connections:
+            self._forget(connection)
 
     # -- writing ---------------------------------------------------------------------------------
 
     def write(self, action: Callable[[Session], T], *, durable: bool = True) -> T:
         """Run `action` in a transaction of the writer thread; returns after the commit."""
+        return self.submit(action, durable=durable).result()
+
+    def submit(self, action: Callable[[Session], T], *, durable: bool = True) -> Future[T]:
+        """Hand `action` over; the future is done after the commit."""
         job = _Write(action, durable)
         with self._lock:
             if self._closed:
-                raise Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
+                raise _store_closed()
             if self._writer is None:
                 self._writer = threading.Thread(target=self._write_loop, name="clew-writer", daemon=True)
                 self._writer.start()
             self._queue.put(job)
-        return job.future.result()  # type: ignore[no-any-return]
+        return job.future
 
     def _write_loop(self) -> None:
         try:
             with translated(self.path):
                 session = Session(self._connect(), self._queries)
-        except ClewError as error:
+        except (ClewError, apsw.Error) as error:
             self._fail_until_closed(error)
             return
         synchronous = 2
@@ -147,7 +173,7 @@ class SqliteEngine:
             batch.append(self._queue.get())
         return [job for job in batch if job is not _CLOSE], _CLOSE in batch
 
-    def _fail_until_closed(self, error: ClewError) -> None:
+    def _fail_until_closed(self, error: Exception) -> None:
         closing = False
         while not closing:
             batch, closing = self._take()
@@ -164,8 +190,9 @@ class SqliteEngine:
                     self._run_one(session, job, done)
                 connection.execute("COMMIT")
         except BaseException as error:  # the writer must outlive every failure: each caller gets it
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            with suppress(apsw.Error):  # a disk that fails may fail here too; the next BEGIN tells
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
             for job in batch:
                 if not job.future.done():
                     job.future.set_exception(error)
@@ -174,9 +201,11 @@ class SqliteEngine:
             job.future.set_result(result)
 
     def _run_one(self, session: Session, job: _Write, done: list[tuple[_Write, Any]]) -> None:
+        if not job.future.set_running_or_notify_cancel():
+            return  # whoever asked has given up
         session.connection.execute("SAVEPOINT one")
         try:
-            with translated(self.path):
+            with sqlite_translated(self.path):
                 result = job.action(session)
         except BaseException as error:  # belongs to this caller alone
             if not session.connection.in_transaction:
@@ -189,20 +218,30 @@ class SqliteEngine:
 
     # -- life ------------------------------------------------------------------------------------
 
-    def truncate_log(self) -> bool:
-        """Move the log into the file and empty it; False while a reader still holds it."""
+    def purge(self) -> bool:
+        """Leave nothing of deleted rows on the disk, neither in the pages nor in the log.
 
+        `secure_delete` zeroes what is freed; but when SQLite rebalances a tree, copies of the rows it moved
+        stay in the unused part of a page, where nothing ever zeroes them. So every page is written anew.
+        False while a reader still holds the log, or when the disk has no room for it.
+        """
         with translated(self.path):
             connection = self._connect()
             try:
-                connection.set_busy_timeout(250)
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-                log = Path(f"{self.path}-wal")
-                return not log.exists() or log.stat().st_size == 0
-            except apsw.BusyError:
+                connection.set_busy_timeout(PURGE_TIMEOUT_MS)
+                if not self._empty_log(connection):  # before the log grows by the size of the store
+                    return False
+                connection.execute("VACUUM")
+                return self._empty_log(connection)
+            except (apsw.BusyError, apsw.FullError, apsw.IOError):
                 return False
             finally:
                 self._forget(connection)
+
+    def _empty_log(self, connection: apsw.Connection) -> bool:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        log = Path(f"{self.path}-wal")
+        return not log.exists() or log.stat().st_size == 0
 
     def close(self) -> None:
         """Finish what was handed to the writer, then let go of the file."""
@@ -214,10 +253,13 @@ class SqliteEngine:
         if self._writer is not None:
             self._writer.join()
         for connection in self._connections:
-            connection.close()
+            try:
+                connection.close()
+            except apsw.ThreadingViolationError:  # in the middle of a query: its thread closes it, see `read`
+                connection.interrupt()
 
     def _connect(self) -> apsw.Connection:
-        connection = connect(self.path)
+        connection = connect(self.path, vfs=self._vfs)
         with self._lock:
             self._connections.append(connection)
         return connection
@@ -228,42 +270,75 @@ class SqliteEngine:
         connection.close()
 
 
-def connect(path: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:
+    """`vfs` names another way to reach the disk; the tests use one that fails on purpose."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     connection.pragma("foreign_keys", True)
     connection.pragma("secure_delete", True)  # freed pages are overwritten: see forget
     connection.pragma("synchronous", 2)
+    connection.pragma("cache_size", -CACHE_KB)
     connection.pragma("temp_store", 2)  # sorting never spills memory text into a temporary file
     return connection
 
 
-def open_engine(path: Path) -> SqliteEngine:
+def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
     """Open the store at `path`, creating or upgrading it. A file that is not ours is left untouched."""
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not path.exists() or path.stat().st_size == 0:
             path.touch(mode=0o600)
-        else:
+        elif not _is_being_created(path):
             check_header(path)
-        connection = connect(path)
+        connection = connect(path, vfs=vfs)
         try:
+            _check_schema(connection, path)
             migrate(connection)
         finally:
             connection.close()
-    return SqliteEngine(path)
+    return SqliteEngine(path, vfs=vfs)
+
+
+def _is_being_created(path: Path) -> bool:
+    """Whether a journal beside the file says that it was empty before: another process is creating the store,
+    or the power failed while one did, and SQLite will clear away what arrived of it."""
+    journal = Path(f"{path}-journal")
+    start = journal.read_bytes()[:20] if journal.is_file() else b""
+    return start[:8] == _JOURNAL_MAGIC and start[16:] == bytes(4)  # the number of pages before
 
 
 def check_header(path: Path) -> None:
     """Look at the first 100 bytes before SQLite may touch the file."""
-    with path.open("rb") as file:
-        header = file.read(100)
+    if not path.is_file():
+        raise _refused(path, "is not a file", "STORE_FOREIGN", "name another file")
+    header = _first_bytes(path)
     if header[:16] != _MAGIC:
         raise _refused(path, "is not a Clew store", "STORE_FOREIGN", "name another file, or move this one away")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise _refused(path, "is a database of another program", "STORE_FOREIGN", "name another file")
+    _check_version(path, int.from_bytes(header[60:64], "big"))
+
+
+def _first_bytes(path: Path) -> bytes:
+    """Through SQLite's own file layer: when a process closes any other handle on the file, POSIX drops the
+    locks of all of its connections, and another process may then delete the log under them."""
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        return bytes(file.xRead(100, 0))
+    finally:
+        file.xClose()
+
+
+def _check_schema(connection: apsw.Connection, path: Path) -> None:
+    """The header in the main file may be older than the log, after a newer Clew was killed."""
+    if Path(f"{path}-wal").exists():
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # refused means untouched
+    _check_version(path, connection.pragma("user_version"))
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+
+
+def _check_version(path: Path, found: int) -> None:
     known = queries.migrations(SqliteEngine.name)[-1][0]
-    found = int.from_bytes(header[60:64], "big")
     if found > known:
         raise _refused(
             path,
@@ -301,7 +376,21 @@ def migrate(connection: apsw.Connection) -> list[int]:
 def translated(path: Path) -> Iterator[None]:
     """Turn what SQLite and the system raise into errors that name the file and the next move."""
     try:
+        with sqlite_translated(path):
+            yield
+    except OSError as error:
+        if error.errno == ENOSPC:
+            raise _disk_full(path) from error
+        raise _read_only(path) from error
+
+
+@contextmanager
+def sqlite_translated(path: Path) -> Iterator[None]:
+    """The same around a caller's code, whose own files are none of ours."""
+    try:
         yield
+    except (apsw.ConnectionClosedError, apsw.InterruptError) as error:
+        raise _store_closed() from error
     except (apsw.BusyError, apsw.LockedError) as error:
         raise Unavailable(
             f"{path} is in use by another process that does not let go",
@@ -313,8 +402,12 @@ def translated(path: Path) -> Iterator[None]:
             path, "is damaged", "STORE_CORRUPT", "restore a backup: clew restore FILE; or run: clew doctor"
         ) from error
     except apsw.FullError as error:
-        raise Unavailable(
-            f"no space left to write {path}", code="DISK_FULL", next="free some disk space and try again"
+        raise _disk_full(path) from error
+    except apsw.ConstraintError as error:
+        raise Conflict(
+            f"{path} holds something that excludes this",
+            code="STORE_CONFLICT",
+            next="look at what is there and try again",
         ) from error
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
         raise _read_only(path) from error
@@ -322,16 +415,20 @@ def translated(path: Path) -> Iterator[None]:
         raise Unavailable(
             f"reading or writing {path} failed", code="STORE_IO", next="check the disk, then run: clew doctor"
         ) from error
-    except OSError as error:
-        if error.errno == 28:
-            raise Unavailable(
-                f"no space left to write {path}", code="DISK_FULL", next="free some disk space and try again"
-            ) from error
-        raise _read_only(path) from error
+
+
+def _store_closed() -> Unavailable:
+    return Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
 
 
 def _refused(path: Path, why: str, code: str, next_move: str) -> StoreRefused:
     return StoreRefused(f"{path} {why}", code=code, next=next_move)
+
+
+def _disk_full(path: Path) -> Unavailable:
+    return Unavailable(
+        f"no space left to write {path}", code="DISK_FULL", next="free some disk space and try again"
+    )
 
 
 def _read_only(path: Path) -> Unavailable:

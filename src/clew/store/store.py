@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from clew.model.scope import Reach
+from clew.model.upkeep import BackupReport, Check, Stats
+from clew.store.backup import backup
 from clew.store.index import IndexTable
 from clew.store.ledger import Audit, ChangeLog, Leases, Meta
 from clew.store.memories import MemoryTable
 from clew.store.sqlite import Session, SqliteEngine
+from clew.store.upkeep import checks, stats
 
 T = TypeVar("T")
 
@@ -54,17 +60,34 @@ class Store:
 
     def write(self, action: Callable[[Tx], T], *, durable: bool = True) -> T:
         """One transaction, change log included; everything or nothing."""
+        return self.submit(action, durable=durable).result()
+
+    def submit(self, action: Callable[[Tx], T], *, durable: bool = True) -> Future[T]:
+        """Like `write`, for a caller that has something else to do meanwhile."""
 
         def run(session: Session) -> T:
             tx = Tx(session)
             result = action(tx)
             tx.changes.flush()
+            tx.index.flush()
             return result
 
-        return self.engine.write(run, durable=durable)
+        return self.engine.submit(run, durable=durable)
 
     def purge(self) -> bool:
-        return self.engine.truncate_log()
+        return self.engine.purge()
+
+    def backup(
+        self, target: Path, *, overwrite: bool = False, progress: Callable[[int, int], None]
+    ) -> BackupReport:
+        return backup(self.path, target, overwrite=overwrite, progress=progress)
+
+    def stats(self, reach: Reach, space: str) -> Stats:
+        with self.read() as tx:
+            return stats(tx, self.path, reach, space)
+
+    def checks(self, now: datetime) -> list[Check]:
+        return checks(self, now)
 
     def data_version(self) -> tuple[int, int]:
         return self.engine.data_version()

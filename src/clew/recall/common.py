@@ -1,0 +1,38 @@
+"""How much a term can say, whatever the scope: common words of the language say less.
+
+A scope of ten memories cannot know that "use" is everywhere and "PgBouncer" is not. The shares were counted by
+tools/common_words.py; they weight queries only, never what is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from clew.recall.analyse import hash_term
+
+# A word in one line of 3,000 counts fully: -ln(1/3000) = 8. Measured with 7 and 8, to the power of 0.5, 1 and 2:
+# docs/performance.md.
+FULL_WEIGHT = 8.0
+
+
+# Memories of plain language that every scope is thought to hold besides its own, so that two memories do not
+# make every word they lack a rare one.
+BACKGROUND = 100
+
+
+def weight_of(term: int, size: int, frequency: int) -> float:
+    """The term's IDF in a scope, tempered by the language."""
+    share, factor = common_terms().get(term, (0.0, 1.0))
+    seen = frequency + BACKGROUND * share
+    return factor * math.log1p((size + BACKGROUND - seen + 0.5) / (seen + 0.5))
+
+
+@cache
+def common_terms() -> Mapping[int, tuple[float, float]]:
+    """Term hash to its share of lines and a factor below 1; every other term counts fully."""
+    lines = (files("clew.recall") / "common_words.txt").read_text(encoding="ascii").splitlines()
+    shares = ((word, float(share)) for word, share in (line.split() for line in lines))
+    return {hash_term(word): (share, min(1.0, -math.log(share) / FULL_WEIGHT)) for word, share in shares}

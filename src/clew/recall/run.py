@@ -1,0 +1,37 @@
+"""One recall under way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.model.memory import LAYERS
+from clew.model.recalled import RecallOptions, Stage
+from clew.model.scope import Reach
+from clew.recall.corpus import Corpus
+from clew.recall.fuse import Evidence
+
+RULE, WORKING, LONG_TERM = (LAYERS.index(name) for name in ("rule", "working", "long_term"))
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One recall under way: the arrays each stage leaves to the next, aligned with the corpus."""
+
+    query: str
+    reach: Reach
+    options: RecallOptions
+    now: datetime
+    corpus: Corpus
+    evidence: Evidence
+    allowed: NDArray[np.bool_]
+    words: NDArray[np.float32]  # relevance by words alone
+    meaning: NDArray[np.float32]  # relevance by meaning alone
+    relevance: NDArray[np.float32]
+    rank_score: NDArray[np.float32]
+    stages: list[Stage]
+    notes: dict[str, object]
+    chosen: list[int] = field(default_factory=list)

@@ -1,0 +1,56 @@
+"""Re-embedding in the background: after a switch of model, in a process that lives long enough."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from clew.errors import ClewError
+from clew.ports import Embedder, Store
+from clew.relate.embed import embed_missing
+
+logger = logging.getLogger(__name__)
+
+
+class BackgroundEmbedding:
+    """At most one thread. What it did is in the store, so stopping it loses nothing."""
+
+    def __init__(self, store: Store, embedder: Embedder) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self.done = 0
+        self.total = 0
+        self.failed = ""  # the code of the error that ended the last pass
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Nothing happens while a pass runs, after one failed, or once stopped."""
+        with self._lock:
+            if self.is_running or self.failed or self._stopping.is_set():
+                return
+            self._thread = threading.Thread(target=self._run, name="clew-embed", daemon=True)
+            self._thread.start()
+
+    def wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self.wait()
+
+    def _run(self) -> None:
+        try:
+            embed_missing(self._store, self._embedder, progress=self._note, should_stop=self._stopping.is_set)
+        except ClewError as error:  # an extra: recall goes on with words; `clew doctor` tells
+            self.failed = error.code
+            logger.warning("re-embedding stopped: %s", error.code)
+
+    def _note(self, done: int, total: int) -> None:
+        self.done, self.total = done, total

@@ -1,0 +1,78 @@
+"""Checks of what works on top of the file: the analyser, the embedder, its vectors, and unfinished erasing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from clew.errors import ClewError
+from clew.model.upkeep import Check
+from clew.ports import Embedder, Store
+from clew.recall.analyse import REVISION
+from clew.relate.reindex import ANALYSER
+from clew.remember.forget import finish_purge, is_purge_pending
+
+REINDEX = "run: clew reindex"
+SENTENCES = (
+    "The tests run on every pull request.",
+    "Each pull request has its tests run.",
+    "My grandmother grows tomatoes behind the house.",
+)
+
+
+def check_analyser(store: Store) -> Iterator[Check]:
+    with store.read() as tx:
+        made_with = tx.meta.get(ANALYSER)
+    if made_with != str(REVISION):
+        detail = f"terms were made by analyser {made_with or '(unknown)'}, this Clew has {REVISION}"
+        yield Check("analyser", False, detail, REINDEX)
+    else:
+        yield Check("analyser", True, f"revision {REVISION}")
+
+
+def attempt(check: Callable[[Store], Iterator[Check]], store: Store) -> list[Check]:
+    """What a check finds; a store that cannot answer is a finding too."""
+    try:
+        return list(check(store))
+    except ClewError as error:
+        return [Check("store", False, error.message, error.next)]
+
+
+def check_embedder(make: Callable[[], Embedder | None], store: Store) -> Iterator[Check]:
+    """Loads it, lets it compare three sentences, and looks whether memories lack its vectors."""
+    try:
+        embedder = make()
+        if embedder is None:
+            yield Check("embedder", True, "none: recall is lexical")
+            return
+        vectors = embedder.embed(SENTENCES)
+    except (ClewError, ImportError, OSError, ValueError, KeyError) as error:  # any of its files may be bad
+        message = error.message if isinstance(error, ClewError) else f"{type(error).__name__}: {error}"
+        move = error.next if isinstance(error, ClewError) else ""
+        yield Check("embedder", False, message, move or "reinstall Clew, or set embed.provider to another")
+        return
+    near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
+    if not near > far:
+        detail = f"{embedder.space.key} finds unrelated sentences as near as related ones"
+        yield Check("embedder", False, detail, "reinstall Clew, or set embed.provider to another")
+        return
+    yield Check("embedder", True, f"{embedder.space.key}: {near:.2f} for the same, {far:.2f} for another topic")
+    yield _check_vectors(store, embedder.space.key)
+
+
+def _check_vectors(store: Store, space: str) -> Check:
+    with store.read() as tx:
+        missing = tx.index.count_without_vector(space)
+    if missing:
+        return Check("vectors", False, f"{missing:,} memories have no vector of {space}", REINDEX)
+    return Check("vectors", True, f"every memory has a vector of {space}")
+
+
+def check_erasing(store: Store) -> Iterator[Check]:
+    """Finishes a hard forget whose text is still in the log."""
+    with store.read() as tx:
+        is_pending = is_purge_pending(tx)
+    if is_pending and not finish_purge(store):
+        detail = "forgotten text is still in the log, because a process is reading"
+        yield Check("erasing", False, detail, "end the other processes that use the store, then run: clew doctor")
+    else:
+        yield Check("erasing", True, "finished" if is_pending else "nothing is waiting to be erased")

@@ -1,0 +1,289 @@
+"""Notes written for coding agents (CLAUDE.md, AGENTS.md, MEMORY.md, .cursorrules) into drafts. Pure.
+
+One memory per bullet and per paragraph. Nested bullets stay with their parent while the whole is short; otherwise
+each becomes a memory of its own that begins with the parent's words. A code block stays with the text above it,
+since "run the tests with:" says nothing without it. The heading above becomes the title, the section the category.
+Front matter is not a memory; its `globs` or `paths` say which files the notes are about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from clew.model.memory import Draft
+
+SHORTEST = 10  # characters; what is not longer is a label, not a statement
+JOINED = 600  # characters up to which nested bullets stay with their parent
+LONGEST = 4_000  # characters of one memory; longer text is cut between words
+CODE = 2_000  # characters of a code block worth keeping with its text
+DEEPEST = 8  # levels of nested bullets; deeper ones join the last
+MAX_PATHS = 64
+
+_BULLET = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>\S.*)")
+_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<text>.*?))?(?:[ \t]+#+)?[ \t]*")
+_FENCE = re.compile(r"[ \t]*(?P<marks>`{3,}|~{3,})[^`]*")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
+_RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}")
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*\|?[ \t]*")
+# An include, a badge, a bare link.
+_NOT_A_STATEMENT = re.compile(r"@\S+|!?\[!?\[?[^\]]*\]\([^)]*\)\]?(?:\([^)]*\))?")
+_PATH_KEY = re.compile(r"(?:globs|paths|applyTo)\s*:\s*(?P<value>.*)")
+_SLUG = re.compile(r"[^\w]+")
+_MARKUP = re.compile(r"[*_`~]+")
+_ENDING = " \t\n.,;:!?"
+
+# The first that fits decides. Words from the documented inference of memories.sh, with their plain synonyms.
+_TYPES = (
+    ("rule", re.compile(r"\b(?:always|never|must|prefer|do not|don['’]t|avoid)\b", re.IGNORECASE)),
+    ("decision", re.compile(r"\b(?:chose|chosen|decided|because|instead of)\b", re.IGNORECASE)),
+    ("fact", re.compile(r"\b(?:is|are|was|were|has|have|uses|contains|runs|lives)\b", re.IGNORECASE)),
+)
+
+
+@dataclass(slots=True)
+class _Item:
+    """A paragraph or a bullet, with what hangs on it."""
+
+    line: int
+    parts: list[str]
+    headings: tuple[str, ...]
+    indent: int = -1  # -1: a paragraph
+    children: list[_Item] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+
+def parse_notes(text: str, name: str) -> list[Draft]:
+    """Drafts in the order of the file, without repetitions. Never raises, whatever the text."""
+    lines = _without_comments(text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    body, paths = _front_matter(lines)
+    drafts: dict[str, Draft] = {}
+    for item in _Reader(lines, body).items():
+        for line, content in _statements(item):
+            draft = _draft(content, item, name=name, line=line, paths=paths)
+            drafts.setdefault(_same(content), draft)
+    return list(drafts.values())
+
+
+def infer_type(text: str) -> str:
+    for type_, words in _TYPES:
+        if words.search(text):
+            return type_
+    return "note"
+
+
+def _draft(content: str, item: _Item, *, name: str, line: int, paths: tuple[str, ...]) -> Draft:
+    title = item.headings[-1] if item.headings else None
+    section = item.headings[min(1, len(item.headings) - 1)] if item.headings else ""
+    return Draft(
+        content=content,
+        type=infer_type(content.partition("\n```")[0]),
+        title=title,
+        category=_SLUG.sub("-", section.lower()).strip("-_") or None,
+        paths=paths,
+        origin="import",
+        metadata={"source": name, "line": line},
+    )
+
+
+def _statements(item: _Item) -> Iterator[tuple[int, str]]:
+    """What one item says: as a whole if it is short, else part by part."""
+    whole = _joined(item)
+    if len(whole) <= JOINED or not item.children:
+        yield from ((item.line, piece) for piece in _pieces(whole))
+        return
+    lead = item.text.rstrip(_ENDING)
+    yield from ((item.line, piece) for piece in _pieces("\n".join([item.text, *item.code])))
+    for child in item.children:
+        yield from ((child.line, piece) for piece in _pieces(f"{lead}: {_joined(child)}"))
+
+
+def _joined(item: _Item) -> str:
+    return "\n".join([item.text, *item.code, *(f"- {_joined(child)}" for child in item.children)])
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text, cut between lines or words where it is too long for one memory."""
+    start = 0
+    while len(text) - start > LONGEST:
+        middle, end = start + LONGEST // 2, start + LONGEST
+        cut = next((at for space in "\n " if (at := text.rfind(space, middle, end)) > 0), end)
+        yield from _worth_keeping(text[start:cut])
+        start = cut
+    yield from _worth_keeping(text[start:])
+
+
+def _worth_keeping(text: str) -> Iterator[str]:
+    text = text.strip()
+    if len(text) > SHORTEST and any(map(str.isalnum, text)):
+        yield text
+
+
+def _same(content: str) -> str:
+    return " ".join(content.lower().split()).rstrip(_ENDING)
+
+
+class _Reader:
+    """Line by line; what is open (a paragraph, a list, its headings) is all it remembers."""
+
+    def __init__(self, lines: list[str], start: int) -> None:
+        self._lines = lines
+        self._at = start
+        self._headings: list[tuple[int, str]] = []
+        self._open: list[_Item] = []  # the paragraph, or the bullet with its ancestors
+        self._after_blank = False
+
+    def items(self) -> Iterator[_Item]:
+        """Paragraphs and top-level bullets, each once nothing more can be added to it."""
+        last: _Item | None = None
+        while self._at < len(self._lines):
+            item = self._next()
+            if item is not None:
+                if last is not None:
+                    yield last
+                last = item
+        if last is not None:
+            yield last
+
+    def _next(self) -> _Item | None:
+        """Read a line; an item if it begins a new one."""
+        line = self._lines[self._at].lstrip("\ufeff").rstrip()
+        line = line.lstrip().removeprefix(">").removeprefix(" ") if line.lstrip().startswith(">") else line
+        self._at += 1
+        if not line:
+            self._after_blank = True
+            return None
+        after_blank, self._after_blank = self._after_blank, False
+        if len(line) > LONGEST:  # no markup is that long, and patterns would be slow on it
+            return self._begin(line)
+        if fence := _FENCE.fullmatch(line):
+            return self._code(fence["marks"], line.strip())
+        if heading := _HEADING.fullmatch(line):
+            self._heading(len(heading["marks"]), heading["text"] or "")
+            return None
+        if _UNDERLINE.fullmatch(line) and not after_blank and self._is_paragraph_open():
+            self._underlined(1 if "=" in line else 2)
+            return None
+        if _RULE.fullmatch(line):
+            self._open = []
+            return None
+        if bullet := _BULLET.fullmatch(line):
+            return self._bullet(_width(bullet["indent"]), bullet["text"])
+        return self._text(line, after_blank)
+
+    def _code(self, marks: str, opening: str) -> _Item | None:
+        """Up to the closing fence, or to the end where there is none."""
+        first = self._at
+        while self._at < len(self._lines) and not _closes(self._lines[self._at], marks):
+            self._at += 1
+        code = "\n".join([opening, *self._lines[first : self._at], marks])
+        self._at += 1
+        if len(code) > CODE:
+            return None
+        if self._open:
+            self._open[-1].code.append(code)
+            return None
+        if not self._headings:
+            return None
+        item = self._begin(f"{self._headings[-1][1]}:", line=first)
+        item.code.append(code)
+        return item
+
+    def _heading(self, level: int, text: str) -> None:
+        self._headings = [(above, title) for above, title in self._headings if above < level]
+        title = " ".join(_MARKUP.sub("", text).split())[:120].strip()
+        if title:
+            self._headings.append((level, title))
+        self._open = []
+
+    def _underlined(self, level: int) -> None:
+        """The paragraph just read was a heading."""
+        text, self._open[0].parts = self._open[0].text, []
+        self._heading(level, text)
+
+    def _bullet(self, indent: int, text: str) -> _Item | None:
+        while self._open and (self._open[-1].indent >= indent or len(self._open) > DEEPEST):
+            self._open.pop()
+        if not self._open or self._open[0].indent < 0:
+            return self._begin(text, indent=indent)
+        item = _Item(self._at, [text.strip()], self._titles(), indent)
+        self._open[-1].children.append(item)
+        self._open.append(item)
+        return None
+
+    def _text(self, line: str, after_blank: bool) -> _Item | None:
+        text = line.strip()
+        if _NOT_A_STATEMENT.fullmatch(text) or (_TABLE_RULE.fullmatch(text) and "|" in text):
+            return None
+        is_indented = line[0] in " \t"
+        if self._open and (not after_blank or (is_indented and not self._is_paragraph_open())):
+            item = self._open[-1]
+            join = "\n" if text.startswith("|") else " "
+            if item.code:
+                item.code.append(text)
+            else:
+                item.parts.append(join + text)
+            return None
+        return self._begin(text)
+
+    def _begin(self, text: str, *, indent: int = -1, line: int | None = None) -> _Item:
+        item = _Item(self._at if line is None else line, [text.strip()], self._titles(), indent)
+        self._open = [item]
+        return item
+
+    def _is_paragraph_open(self) -> bool:
+        return bool(self._open) and self._open[-1].indent < 0
+
+    def _titles(self) -> tuple[str, ...]:
+        return tuple(title for _level, title in self._headings)
+
+
+def _closes(line: str, marks: str) -> bool:
+    text = line.strip()
+    return text.startswith(marks) and not text.strip(marks[0])
+
+
+def _width(indent: str) -> int:
+    return len(indent.expandtabs(4))
+
+
+def _without_comments(text: str) -> str:
+    """HTML comments blanked out, line for line, so that numbers stay true. One left open stays as it is."""
+    parts: list[str] = []
+    at = 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
+        parts += [text[at:start], "\n" * text.count("\n", start, end)]
+        at = end + 3
+    return "".join([*parts, text[at:]])
+
+
+def _front_matter(lines: list[str]) -> tuple[int, tuple[str, ...]]:
+    """(where the notes begin, the files they are about)"""
+    if lines[0].lstrip("\ufeff").rstrip() != "---":
+        return 0, ()
+    for end, line in enumerate(lines[1:], 1):
+        if line.rstrip() in ("---", "..."):
+            return end + 1, _paths(lines[1:end])
+    return 0, ()
+
+
+def _paths(lines: list[str]) -> tuple[str, ...]:
+    """`globs: a, b`, `paths: [a, b]`, or a list below the key. As much YAML as these files use."""
+    found: list[str] = []
+    is_list = False
+    for line in lines:
+        text = line.strip()
+        if key := _PATH_KEY.fullmatch(text):
+            is_list = not key["value"]
+            found += key["value"].strip("[]").split(",")
+        elif is_list and text.startswith("- "):
+            found.append(text[2:])
+        else:
+            is_list = False
+    cleaned = (path.strip(" \t'\"") for path in found)
+    return tuple(dict.fromkeys(path for path in cleaned if 0 < len(path) <= 240))[:MAX_PATHS]

@@ -1,0 +1,416 @@
+"""Memories out of a store and into another: JSON Lines, and notes written for coding agents.
+
+Export: a header line (format, version, count, checksum), then one live memory per line, superseded and expired
+ones included, all of one snapshot. Earlier versions of a memory are not exported; a backup keeps those.
+
+Import: a file in, a report out. Ids are kept, and so are the times, the version, the trust and the state of what
+comes from an export. Nothing that is in the store is overwritten: the same id with the same text is `known`, with
+another text a `conflict`. Each batch is durable before the next is read. Run twice, the second run adds nothing;
+interrupted, running it again goes on, since what arrived is known by then.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from clew.errors import ClewError, Conflict, InvalidInput, NotFound, Unavailable
+from clew.model.memory import Draft, Memory, Remembered
+from clew.model.scope import Identity, Reach, Scope
+from clew.ports import Store, Tx
+from clew.remember.lifecycle import is_expired
+from clew.remember.line import draft_of, parse_object, place_of
+from clew.remember.notes import parse_notes
+from clew.remember.prepare import WritePolicy, draft_memory
+
+FORMAT = "clew-memories"
+VERSION = 1
+BATCH = 500
+LOOK_AHEAD = 4_000  # lines read before writing: those of one scope go into one transaction
+MAX_CHARS_AHEAD = 8_000_000  # and held in memory meanwhile, however long they are
+MAX_LINE_BYTES = 4_000_000  # six times the largest memory there can be
+MAX_NOTES_BYTES = 4_000_000
+_BOM = b"\xef\xbb\xbf"
+
+Progress = Callable[[int, int], None]  # (done, of how many): memories of an export, bytes of an import
+
+
+def no_progress(done: int, total: int) -> None:
+    """Nobody is watching."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    count: int
+    checksum: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"count": self.count, "checksum": self.checksum}
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """`skipped` holds (line number, reason code); `known` were there already, `conflicts` with another text."""
+
+    read: int = 0
+    added: int = 0
+    known: int = 0
+    conflicts: int = 0
+    skipped: list[tuple[int, str]] = field(default_factory=list)
+    truncated: bool = False  # the file ends in the middle of a line, or before the count it announced
+    checksum: str = "absent"  # ok | mismatch | absent
+    dry_run: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        names = ("read", "added", "known", "conflicts", "truncated", "checksum", "dry_run")
+        answer: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return answer | {"skipped": [{"line": line, "reason": reason} for line, reason in self.skipped]}
+
+
+class Write(Protocol):
+    """The public write path: what it yields is durable."""
+
+    def __call__(self, drafts: list[Draft], *, scope: Scope, identity: Identity) -> Iterator[Remembered]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where an import goes, and as whom."""
+
+    store: Store
+    write: Write
+    policy: WritePolicy
+    now: datetime
+    identity: Identity
+    scope: Scope | None = None  # its project and user, where given, replace those of the file
+    dry_run: bool = False
+
+    def scope_of(self, place: dict[str, str | None]) -> Scope:
+        wanted = self.scope or Scope(org=self.identity.org)
+        scope = Scope(
+            self.identity.org,
+            wanted.project or place["project"],
+            wanted.user or place["user"],
+            place["agent"],
+            place["session"],
+            place["namespace"],
+        )
+        self.identity.check(scope)
+        return scope
+
+
+# -- export ----------------------------------------------------------------------------------------
+
+
+def export_memories(tx: Tx, reach: Reach, file: TextIO, *, progress: Progress) -> ExportReport:
+    """Twice through the snapshot, since the header comes first; never more than a page in memory."""
+    count, digest = 0, sha256()
+    for line in _lines(tx, reach):
+        count += 1
+        digest.update(line.encode())
+    report = ExportReport(count, f"sha256:{digest.hexdigest()}")
+    file.write(json.dumps({"format": FORMAT, "version": VERSION, **report.as_json()}) + "\n")
+    for done, line in enumerate(_lines(tx, reach), 1):
+        file.write(line)
+        if done % BATCH == 0 or done == count:
+            progress(done, count)
+    return report
+
+
+def _lines(tx: Tx, reach: Reach) -> Iterator[str]:
+    for memory in tx.memories.all(reach):
+        yield json.dumps(memory.as_json(), ensure_ascii=False) + "\n"
+
+
+# -- import ----------------------------------------------------------------------------------------
+
+
+def import_file(path: Path, target: Target, *, progress: Progress) -> ImportReport:
+    """Bring in an export or a notes file; which of the two is told by how it begins."""
+    try:
+        with path.open("rb") as file:
+            total = path.stat().st_size
+            start = file.peek(4096)[:4096].removeprefix(_BOM).lstrip()
+            if b"\x00" in start:
+                raise _not_text(path)
+            if start.startswith(b"{"):
+                return _Import(target).lines(file, lambda done: progress(done, total))
+            return _Import(target).notes(_notes_text(file, path), path.name)
+    except FileNotFoundError:
+        raise NotFound(f"{path} was not found", code="FILE_NOT_FOUND", next="check the name of the file") from None
+    except OSError as error:
+        raise Unavailable(
+            f"{path} cannot be read: {error.strerror}", code="FILE_UNREADABLE", next="check the file's permissions"
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    line: int
+    draft: Draft
+    scope: Scope
+    memory: Memory  # as it would be stored
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    project: str | None
+    user: str | None
+    content_hash: str
+
+
+class _Import:
+    """One run: the batch that waits, and the report so far."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._report = ImportReport(dry_run=target.dry_run)
+        self._batch: list[_Entry] = []
+        self._batch_ids: set[str] = set()
+        self._batch_chars = 0
+        self._stored_ids: dict[str, _Stored] = {}  # what a dry run pretends to have stored
+        self._stored_texts: set[tuple[str | None, ...]] = set()
+        self._owns = "owner" in target.identity.roles
+
+    # -- the two kinds of file ---------------------------------------------------------------------
+
+    def lines(self, file: io.BufferedReader, progress: Callable[[int], None]) -> ImportReport:
+        header: dict[str, Any] | None = None
+        digest = sha256()
+        position = 0
+        for number, position, raw, is_last in _numbered(file):
+            fields = self._parsed(number, raw, is_last)
+            if fields and self._report.read == 0 and header is None and _is_header(fields):
+                header = _checked_header(fields)
+                continue
+            digest.update(raw + b"\n")
+            self._report.read += 1
+            if fields is not None:
+                self._take(number, fields, keeps_trust=header is not None and self._owns)
+            if len(self._batch) >= LOOK_AHEAD or self._batch_chars >= MAX_CHARS_AHEAD:
+                self._flush()
+                progress(position)
+        self._flush()
+        progress(position)
+        if header is not None:
+            matches = header.get("checksum") == f"sha256:{digest.hexdigest()}"
+            self._report.checksum = "ok" if matches else "mismatch"
+            self._report.truncated |= self._report.read < header["count"]
+        return self._report
+
+    def notes(self, text: str, name: str) -> ImportReport:
+        nowhere = dict.fromkeys(("project", "user", "agent", "session", "namespace"))
+        for draft in parse_notes(text, name):
+            self._report.read += 1
+            self._add(int(draft.metadata["line"]), draft, nowhere)
+        self._flush()
+        return self._report
+
+    # -- one line ----------------------------------------------------------------------------------
+
+    def _parsed(self, number: int, raw: bytes, is_last: bool) -> dict[str, Any] | None:
+        try:
+            if len(raw) > MAX_LINE_BYTES:
+                raise InvalidInput("the line is too long", code="LINE_TOO_LONG")
+            return parse_object(raw)
+        except InvalidInput as error:
+            if is_last:  # no line end follows: the writer was interrupted, or the copy was
+                self._report.truncated = True
+            else:
+                self._skip(number, error)
+            return None
+
+    def _take(self, number: int, fields: dict[str, Any], *, keeps_trust: bool) -> None:
+        try:
+            draft = draft_of(fields, keeps_trust=keeps_trust, now=self._target.now)
+            place = place_of(fields)
+        except InvalidInput as error:
+            self._skip(number, error)
+        else:
+            self._add(number, draft, place)
+
+    def _add(self, number: int, draft: Draft, place: dict[str, str | None]) -> None:
+        target = self._target
+        try:
+            scope = target.scope_of(place)
+            memory, _masked = draft_memory(draft, scope, now=target.now, policy=target.policy)
+        except ClewError as error:
+            self._skip(number, error)
+            return
+        if memory.id in self._batch_ids:
+            self._flush()  # twice in one file: the second is judged by what the first became
+        self._batch.append(_Entry(number, draft, scope, memory))
+        self._batch_ids.add(memory.id)
+        self._batch_chars += len(draft.content)
+
+    def _skip(self, number: int, error: ClewError) -> None:
+        self._report.skipped.append((number, error.code))
+
+    # -- one batch ---------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        if not self._batch:
+            return
+        with self._target.store.read() as tx:
+            verdicts = [(_verdict(tx, entry), entry) for entry in self._batch]
+            if self._target.dry_run:
+                self._pretend(tx, verdicts)
+        self._report.known += sum(verdict == "known" for verdict, _entry in verdicts)
+        self._report.conflicts += sum(verdict == "conflict" for verdict, _entry in verdicts)
+        if not self._target.dry_run:
+            self._write([entry for verdict, entry in verdicts if verdict == "new"], revived=False)
+            self._write([entry for verdict, entry in verdicts if verdict == "forgotten"], revived=True)
+        self._batch, self._batch_ids, self._batch_chars = [], set(), 0
+
+    def _write(self, entries: list[_Entry], *, revived: bool) -> None:
+        for scope, group in groupby(sorted(entries, key=_scope_key), key=lambda entry: entry.scope):
+            while together := list(islice(group, BATCH)):
+                self._write_together(together, scope, revived=revived)
+
+    def _write_together(self, entries: list[_Entry], scope: Scope, *, revived: bool) -> None:
+        try:
+            self._write_group(entries, scope, revived=revived)
+        except (Conflict, InvalidInput, NotFound):  # someone else wrote meanwhile: find out which one it is
+            for entry in entries:
+                self._write_alone(entry, revived=revived)
+
+    def _write_group(self, entries: list[_Entry], scope: Scope, *, revived: bool) -> None:
+        drafts = [entry.draft for entry in entries]
+        done = list(self._target.write(drafts, scope=scope, identity=self._target.identity))
+        known = 0 if revived else sum(answer.deduplicated for answer in done)
+        self._report.known += known
+        self._report.added += len(done) - known
+
+    def _write_alone(self, entry: _Entry, *, revived: bool) -> None:
+        try:
+            self._write_group([entry], entry.scope, revived=revived)
+        except Conflict:
+            self._report.conflicts += 1
+        except (InvalidInput, NotFound) as error:
+            self._skip(entry.line, error)
+
+    def _pretend(self, tx: Tx, verdicts: list[tuple[str, _Entry]]) -> None:
+        for verdict, entry in verdicts:
+            if verdict in ("known", "conflict"):
+                continue
+            memory, now = entry.memory, self._target.now
+            text = (memory.project, memory.user, memory.type, memory.content_hash)
+            before = self._stored_ids.get(memory.id)
+            if before and not _agrees(before, entry):
+                self._report.conflicts += 1
+            elif before or (verdict == "new" and self._would_be_said(tx, memory, text)):
+                self._report.known += 1
+            else:
+                self._report.added += 1
+                self._stored_ids[memory.id] = _Stored(memory.project, memory.user, memory.content_hash)
+                if not memory.is_history and not is_expired(memory, now):
+                    self._stored_texts.add(text)
+
+    def _would_be_said(self, tx: Tx, memory: Memory, text: tuple[str | None, ...]) -> bool:
+        if memory.is_history:
+            return False
+        return text in self._stored_texts or _is_said(tx, memory, self._target.now)
+
+
+def _verdict(tx: Tx, entry: _Entry) -> str:
+    """new | known | forgotten (and to be brought back) | conflict"""
+    memory = entry.memory
+    there = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
+    if there is None:
+        return "conflict" if _key_is_taken(tx, memory) else "new"
+    if not _agrees(there, entry):
+        return "conflict"
+    if there.deleted_at is None or there.layer == "working" or tx.memories.live_duplicate(there):
+        return "known"  # a working memory that is gone has had its time
+    return "conflict" if _key_is_taken(tx, there) else "forgotten"
+
+
+def _agrees(there: Memory | _Stored, entry: _Entry) -> bool:
+    """The memory with this id is visible from here and says the same."""
+    is_visible = Reach.of(entry.scope).sees(there.project, there.user)
+    return is_visible and there.content_hash == entry.memory.content_hash
+
+
+def _is_said(tx: Tx, memory: Memory, now: datetime) -> bool:
+    """A live memory has this text already, as the write path sees it."""
+    id = tx.memories.live_duplicate(memory)
+    known = tx.memories.get(Reach.of(memory.scope), id) if id else None
+    return known is not None and not is_expired(known, now)
+
+
+def _key_is_taken(tx: Tx, memory: Memory) -> bool:
+    """Another live memory holds this upsert key; it would be superseded, and an import replaces nothing."""
+    if not memory.upsert_key or memory.is_history or tx.memories.live_duplicate(memory):
+        return False
+    return tx.memories.live_upsert(memory) not in (None, memory.id)
+
+
+def _scope_key(entry: _Entry) -> list[str]:
+    scope = entry.scope
+    return [name or "" for name in (scope.project, scope.user, scope.agent, scope.session, scope.namespace)]
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _numbered(file: io.BufferedReader) -> Iterator[tuple[int, int, bytes, bool]]:
+    """(line number, bytes so far, line without its end, ends without one); blank lines are passed over."""
+    number = position = 0
+    while raw := file.readline(MAX_LINE_BYTES + 2):
+        number += 1
+        position += len(raw)
+        line = raw.rstrip(b"\r\n")
+        while not raw.endswith(b"\n") and len(raw) > MAX_LINE_BYTES:
+            raw = file.readline(MAX_LINE_BYTES + 2)  # what is too long is passed over, not kept
+            position += len(raw)
+        if number == 1:
+            line = line.removeprefix(_BOM)
+        if line.strip():
+            yield number, position, line, not raw.endswith(b"\n")
+
+
+def _is_header(fields: dict[str, Any]) -> bool:
+    return "format" in fields and "content" not in fields
+
+
+def _checked_header(header: dict[str, Any]) -> dict[str, Any]:
+    version, count = header.get("version"), header.get("count", 0)
+    if header["format"] != FORMAT or type(version) is not int or type(count) is not int:
+        raise InvalidInput(
+            "the file is not an export of Clew", code="IMPORT_FORMAT_UNKNOWN", next=f"its format must be {FORMAT}"
+        )
+    if version > VERSION:
+        raise InvalidInput(
+            f"the file has export version {version}, this Clew reads up to {VERSION}",
+            code="IMPORT_NEWER",
+            next="upgrade Clew: pip install -U clew",
+        )
+    return header | {"count": count}
+
+
+def _notes_text(file: io.BufferedReader, path: Path) -> str:
+    raw = file.read(MAX_NOTES_BYTES + 1)
+    if len(raw) > MAX_NOTES_BYTES:
+        raise InvalidInput(
+            f"{path} is larger than {MAX_NOTES_BYTES:,} bytes, too large for notes",
+            code="IMPORT_TOO_LARGE",
+            next="split it, or import an export made with: clew export",
+        )
+    if b"\x00" in raw:
+        raise _not_text(path)
+    return raw.removeprefix(_BOM).decode("utf-8", "replace")
+
+
+def _not_text(path: Path) -> InvalidInput:
+    return InvalidInput(
+        f"{path} is not a text file",
+        code="IMPORT_NOT_TEXT",
+        next="import an export or notes; a backup comes back with: clew restore",
+    )

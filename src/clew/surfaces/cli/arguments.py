@@ -1,0 +1,124 @@
+"""Options that several commands share, as data: argparse and shell completion are both made from them.
+
+Nothing here imports the core: `clew --help` must not wait for numpy. The words of closed lists are therefore
+repeated here, and a test compares them with the model. Most are suggested, not enforced: the core refuses
+an unknown one with a stable code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+TYPES = ("rule", "decision", "fact", "note", "skill")
+LAYERS = ("rule", "working", "long_term")
+CLASSIFICATIONS = ("public", "internal", "confidential", "restricted")
+MODES = ("all", "working", "long_term", "rules_only")
+RETRIEVALS = ("lexical", "semantic", "hybrid")
+FILES = ("<file>",)  # complete with file names
+
+
+class Arg(NamedTuple):
+    """One argument: its flags (or name), what argparse needs, and what completion offers as values."""
+
+    flags: tuple[str, ...]
+    options: dict[str, Any]
+    suggest: tuple[str, ...] = ()
+
+    @property
+    def is_option(self) -> bool:
+        return self.flags[0].startswith("-")
+
+    @property
+    def takes_value(self) -> bool:
+        return self.options.get("action") != "store_true"
+
+
+def arg(*flags: str, suggest: tuple[str, ...] = (), **options: Any) -> Arg:
+    return Arg(flags, options, suggest)
+
+
+def switch(flag: str, help: str, **options: Any) -> Arg:
+    return Arg((flag,), {"action": "store_true", "help": help, **options})
+
+
+def count(text: str) -> int:
+    """A whole number from 1; the core knows the upper end."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def fraction(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= 1:
+        raise ValueError(text)
+    return number
+
+
+COMMON = (
+    switch("--json", "print one JSON document"),
+    arg("--home", metavar="DIR", suggest=FILES, help="where memories live (like CLEW_HOME)"),
+)
+PROJECT = (
+    arg("--project", metavar="P", help="the project (default: CLEW_PROJECT, .clew.toml, or the git repository)"),
+    switch("--no-project", "belong to no project"),
+)
+USER = (arg("--user", metavar="U", help="the user whose memories they are (default: shared)"),)
+SCOPE = PROJECT + USER
+ID_SCOPE = (
+    arg("--project", metavar="P", help="only what belongs to this project"),
+    arg("--user", metavar="U", help="only what belongs to this user"),
+)
+PROVENANCE = (
+    arg("--agent", metavar="A", help="the agent"),
+    arg("--session", metavar="S", help="the session"),
+    arg("--namespace", metavar="N", help="the namespace"),
+)
+TIMES = (
+    arg("--at", metavar="TIME", help="when it happened"),
+    arg("--valid-at", metavar="TIME", help="since when it holds"),
+    arg("--invalid-at", metavar="TIME", help="until when it holds"),
+    arg("--expires-at", metavar="TIME", help="when to drop it"),
+)
+# What can be said about a memory when it is written and changed when it is edited.
+FIELDS = (
+    arg("--type", metavar="T", suggest=TYPES, help=f"{', '.join(TYPES)}"),
+    arg("--layer", metavar="L", suggest=LAYERS, help=f"{', '.join(LAYERS)}"),
+    arg("--tag", metavar="X", action="append", help="a tag; may be repeated"),
+    arg("--title", help="a title of one line"),
+    arg("--category", help="a category"),
+    arg("--path", action="append", suggest=FILES, help="a file it is about; may be repeated"),
+    arg("--author", help="who said it"),
+    arg("--thread", help="the conversation or ticket it comes from"),
+    *TIMES,
+    arg("--confidence", metavar="F", type=float, help="how sure, 0 to 1"),
+    arg("--weight", metavar="F", type=float, help="how much it counts in ranking (1)"),
+    arg("--classification", metavar="C", suggest=CLASSIFICATIONS, help=f"{', '.join(CLASSIFICATIONS)}"),
+    arg("--upsert-key", metavar="KEY", help="replace the live memory with the same key"),
+    arg("--metadata", metavar="JSON", help="a JSON object"),
+)
+RECALL = (
+    arg("--limit", metavar="N", type=count, help="how many results at most"),
+    arg("--mode", metavar="M", suggest=MODES, help=f"{', '.join(MODES)}"),
+    arg("--retrieval", metavar="R", suggest=RETRIEVALS, help=f"{', '.join(RETRIEVALS)}"),
+    arg("--type", metavar="T", action="append", suggest=TYPES, help="only this type; may be repeated"),
+    arg("--tag", metavar="X", action="append", help="only with this tag; may be repeated"),
+    arg("--as-of", metavar="TIME", help="what held at that time (a date, or an age such as 7d)"),
+    switch("--include-superseded", "also what was replaced"),
+    switch("--include-invalid", "also what no longer holds"),
+    arg("--floor", metavar="F", type=fraction, help="least relevance, 0 to 1"),
+    switch("--no-rules", "leave the rules out"),
+    *PROVENANCE,
+)
+FILTER = (
+    arg("--type", metavar="T", action="append", suggest=TYPES, help="only this type; may be repeated"),
+    arg("--tag", metavar="X", action="append", help="only with this tag; may be repeated"),
+    arg("--layer", metavar="L", suggest=LAYERS, help=f"{', '.join(LAYERS)}"),
+    *PROVENANCE,
+    arg("--older-than", "--before", dest="before", metavar="AGE", help="an age such as 30d, or a date"),
+    arg("--pattern", metavar="GLOB", help="a glob found anywhere in the content"),
+    switch("--all-projects", "in every project"),
+)
+DRY_RUN = switch("--dry-run", "only tell what would happen")
+YES = switch("--yes", "do not ask")

@@ -1,0 +1,1 @@
+"""One function per verb, imported by name when its command runs."""

@@ -1,0 +1,114 @@
+"""Memories in files: export, import, backup, restore."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from clew.model.scope import Scope
+from clew.settings import Settings
+from clew.surfaces.cli import render
+from clew.surfaces.cli.context import confirm, opened, scope_of, scope_of_id, settings_of
+from clew.surfaces.cli.progress import progress_bar
+from clew.surfaces.cli.terminal import Style, answer, one_line
+
+SHOWN = 20
+
+
+def export_memories(args: Namespace) -> None:
+    """Everything, unless a scope is asked for: a move that silently left projects behind would be a loss."""
+    with opened(settings_of(args)) as memory, progress_bar("export") as progress:
+        write = partial(memory.export, scope=scope_of_id(args), all_projects=args.all_projects, progress=progress)
+        if args.file == "-":
+            report = _to_stdout(write)
+            print(f"exported {render.memories(report.count)}", file=sys.stderr)
+            return
+        with written_whole(Path(args.file)) as file:
+            report = write(file)
+    document = {"file": args.file, **report.as_json()}
+    answer(args, document, lambda style: [f"exported {render.memories(report.count)} to {one_line(args.file)}"])
+
+
+def _to_stdout(write: Callable[[TextIO], Any]) -> Any:
+    """UTF-8 whatever the terminal speaks: the stream is a file for another Clew."""
+    sys.stdout.flush()
+    with os.fdopen(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as file:
+        return write(file)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[TextIO]:
+    """A file that appears complete or not at all, readable by its owner only. Devices are written through."""
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
+    target = path.resolve()
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def import_memories(args: Namespace) -> int:
+    """Exit 1 when not every line came in; the report says which."""
+    settings = settings_of(args)
+    scope = _import_scope(args, settings)
+    with opened(settings) as memory, progress_bar("import") as progress:
+        report = memory.import_file(Path(args.file), scope=scope, dry_run=args.dry_run, progress=progress)
+    document = report.as_json()
+    answer(args, document, partial(_import_lines, document))
+    return 1 if report.skipped or report.truncated or report.checksum == "mismatch" else 0
+
+
+def _import_scope(args: Namespace, settings: Settings) -> Scope | None:
+    """An export says for each memory where it belongs; notes belong to the project they lie in."""
+    says_itself = Path(args.file).suffix.lower() in (".jsonl", ".ndjson", ".json")
+    return scope_of_id(args) if says_itself and not args.no_project else scope_of(args, settings)
+
+
+def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
+    done = "would add" if document["dry_run"] else "added"
+    yield f"{style('green', done)} {render.memories(document['added'])}, {document['known']:,} were known"
+    if document["conflicts"]:
+        yield style(
+            "yellow", f"{document['conflicts']:,} have an id that is taken by another text, and were left out"
+        )
+    if document["truncated"] or document["checksum"] == "mismatch":
+        yield style("yellow", "the file is not as it was written: it was cut off or changed")
+    for entry in document["skipped"][:SHOWN]:
+        yield style("yellow", f"line {entry['line']}: {entry['reason']}")
+    if len(document["skipped"]) > SHOWN:
+        yield f"… and {len(document['skipped']) - SHOWN:,} more lines; all of them: --json"
+
+
+def backup(args: Namespace) -> None:
+    with opened(settings_of(args)) as memory, progress_bar("backup") as progress:
+        report = memory.backup(Path(args.file), overwrite=args.overwrite, progress=progress)
+    text = f"copied {render.memories(report.memories)} to {one_line(str(report.path))}"
+    answer(args, report.as_json(), lambda style: [text])
+
+
+def restore(args: Namespace) -> None:
+    from clew import compose
+
+    settings = settings_of(args)
+    store = compose.database_path(settings)
+    if store.exists():
+        confirm(f"replacing {store} by {args.file}", args)
+    with progress_bar("restore") as progress:
+        report = compose.restore(settings, Path(args.file), progress=progress)
+    answer(args, report.as_json(), lambda style: render.fields(report.as_json(), style))

@@ -1,0 +1,73 @@
+"""Write: remember, edit, history, revert."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from clew.model.memory import Draft
+from clew.model.times import parse_time
+from clew.surfaces.cli import render
+from clew.surfaces.cli.context import json_object, moment, opened, scope_of, scope_of_id, settings_of, text_of
+from clew.surfaces.cli.terminal import answer
+
+# Option to field of a memory, and how its words are read. Absent options change nothing. An age such as 7d
+# lies in the past, so it is no way to say when something ends.
+_PLAIN = ("type", "layer", "title", "category", "author", "thread", "confidence", "weight", "classification",
+          "upsert_key", "origin", "supersedes")  # fmt: skip
+_LISTS = {"tag": "tags", "path": "paths", "parent": "parents"}
+_TIMES: dict[str, Callable[[str], datetime | None]] = {
+    "at": moment,
+    "valid_at": moment,
+    "invalid_at": parse_time,
+    "expires_at": parse_time,
+}
+
+
+def remember(args: Namespace) -> None:
+    settings = settings_of(args)
+    scope = replace(scope_of(args, settings), agent=args.agent, session=args.session, namespace=args.namespace)
+    draft = Draft(content=text_of(args.text, settings), **_fields(args))
+    with opened(settings) as memory:
+        stored = memory.remember(draft, scope=scope)
+    answer(args, stored.as_json(), partial(render.remembered, stored))
+
+
+def edit(args: Namespace) -> None:
+    settings = settings_of(args)
+    changes = _fields(args)
+    if args.content is not None:
+        changes["content"] = text_of(args.content, settings)
+    with opened(settings) as memory:
+        edited = memory.edit(args.id, scope=scope_of_id(args), expected_version=args.version, **changes)
+    answer(
+        args, edited.as_json(), lambda style: [f"{style('green', 'edited')} {edited.id} (version {edited.version})"]
+    )
+
+
+def history(args: Namespace) -> None:
+    with opened(settings_of(args)) as memory:
+        versions = memory.history(args.id, scope=scope_of_id(args))
+    document = {"id": versions[-1].memory.id, "versions": [entry.as_json() for entry in versions]}
+    answer(args, document, partial(render.versions, versions))
+
+
+def revert(args: Namespace) -> None:
+    with opened(settings_of(args)) as memory:
+        now = memory.revert(args.id, args.version, scope=scope_of_id(args))
+    text = f"{now.id} is as in version {args.version} again (now version {now.version})"
+    answer(args, now.as_json(), lambda style: [text])
+
+
+def _fields(args: Namespace) -> dict[str, Any]:
+    given = {name: value for name, value in vars(args).items() if value is not None}
+    fields = {name: given[name] for name in _PLAIN if name in given}
+    fields |= {field: tuple(given[name]) for name, field in _LISTS.items() if name in given}
+    fields |= {name: read(given[name]) for name, read in _TIMES.items() if name in given}
+    if "metadata" in given:
+        fields["metadata"] = json_object(given["metadata"])
+    return fields

@@ -1,0 +1,154 @@
+"""Set up: init, config, model, completion, and the way to the benchmarks."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from clew.errors import Conflict, NotFound
+from clew.model.scope import Scope
+from clew.settings import PROJECT_FILE, USER_FILE, Settings
+from clew.surfaces.cli import render
+from clew.surfaces.cli.context import opened, settings_of
+from clew.surfaces.cli.project import project_of
+from clew.surfaces.cli.terminal import Style, answer, columns, one_line
+
+_PASSWORD_IN_URL = re.compile(r"//[^/@\s]*@")
+
+
+def init(args: Namespace) -> None:
+    """Create the store, and the project file if one is asked for. Running it again changes nothing."""
+    from clew.compose import database_path
+
+    if args.project is not None:
+        _check_project_file(Path.cwd() / PROJECT_FILE, args.project)
+    settings = settings_of(args)
+    store = database_path(settings)
+    is_new = not store.exists()
+    with opened(settings):
+        pass
+    written = _write_project_file(Path.cwd() / PROJECT_FILE, args.project) if args.project is not None else None
+    project = args.project or settings.project or project_of(Path.cwd())
+    document = {"home": str(settings.home), "store": str(store), "created": is_new, "project": project}
+    if written:
+        document["project_file"] = str(written)
+    answer(args, document, lambda style: _first_steps(document, style))
+
+
+def _first_steps(document: dict[str, Any], style: Style) -> Iterator[str]:
+    done = "created" if document["created"] else "ready"
+    yield f"{style('green', done)} {one_line(document['store'])}"
+    if "project_file" in document:
+        yield f"{style('green', 'wrote')} {one_line(document['project_file'])}"
+    yield f"here you are in {render.place(document['project'])}"
+    yield "try next:"
+    yield "  clew remember 'Our database is PostgreSQL: it has row-level security' --type decision"
+    yield "  clew recall 'which database?' --explain"
+
+
+def _check_project_file(file: Path, name: str) -> None:
+    Scope(project=name)  # refuses what cannot be a project
+    if file.exists() and file.read_text("utf-8", "replace") != _project_line(name):
+        raise Conflict(
+            f"{file} exists and is left as it is",
+            code="PROJECT_FILE_EXISTS",
+            next="edit it yourself, or run clew init without --project",
+        )
+
+
+def _write_project_file(file: Path, name: str) -> Path | None:
+    if file.exists():
+        return None
+    with file.open("x", encoding="utf-8") as stream:
+        stream.write(_project_line(name))
+    return file
+
+
+def _project_line(name: str) -> str:
+    return f"project = {json.dumps(name, ensure_ascii=False)}\n"  # a JSON string is a TOML string too
+
+
+def config_show(args: Namespace) -> None:
+    settings = settings_of(args)
+    entries = [
+        {"path": path, "value": _without_password(value), "source": source, "doc": doc}
+        for path, value, source, doc in settings.items()
+        if args.path is None or path == args.path or path.startswith(args.path + ".")
+    ]
+    if not entries:
+        raise _unknown_setting(args.path, settings)
+    if args.path == entries[0]["path"]:
+        answer(args, entries[0], lambda style: _setting_lines(entries, style))
+        return
+    document = {
+        "home": str(settings.home),
+        "file": str(settings.home / USER_FILE),
+        "project": settings.project or project_of(Path.cwd()),
+        "settings": entries,
+    }
+    answer(args, document, lambda style: _settings_lines(document, style))
+
+
+def _settings_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
+    yield f"home     {one_line(document['home'])}"
+    yield f"file     {one_line(document['file'])}"
+    yield f"project  {one_line(document['project'] or 'none')}"
+    yield ""
+    yield from _setting_lines(document["settings"], style)
+
+
+def _setting_lines(entries: list[dict[str, Any]], style: Style) -> Iterator[str]:
+    rows = [
+        (entry["path"], one_line(str(entry["value"])) or "''", entry["source"], entry["doc"]) for entry in entries
+    ]
+    for line, row in zip(columns(rows), rows, strict=True):
+        yield line[: -len(row[-1])] + style("dim", row[-1])
+
+
+def _without_password(value: Any) -> Any:
+    return _PASSWORD_IN_URL.sub("//***@", value) if isinstance(value, str) else value
+
+
+def _unknown_setting(path: str, settings: Settings) -> NotFound:
+    near = get_close_matches(path, [entry[0] for entry in settings.items()], n=1)
+    return NotFound(
+        f"there is no setting '{path}'",
+        code="SETTING_UNKNOWN",
+        next=f"did you mean '{near[0]}'?" if near else "list them: clew config show",
+    )
+
+
+def model_prepare(args: Namespace) -> None:
+    from clew.providers.minilm_build import prepare
+
+    settings = settings_of(args)
+    source = Path(args.source) if args.source else None
+    folder = prepare(settings.home, from_dir=source, progress=lambda text: print(text, file=sys.stderr))
+    document = {
+        "model": args.name,
+        "directory": str(folder),
+        "next": "set embed.provider to minilm, then: clew reindex",
+    }
+    answer(args, document, lambda style: [f"{args.name} is ready in {folder}", f"next: {document['next']}"])
+
+
+def completion(args: Namespace) -> None:
+    from clew.surfaces.cli.completion import script
+
+    text = script(args.shell)
+    answer(args, {"shell": args.shell, "script": text}, lambda style: [text])
+
+
+def bench_speed(args: Namespace) -> int:
+    return int(import_module("clew.bench.speed").main(args))
+
+
+def bench_recall(args: Namespace) -> int:
+    return int(import_module("clew.bench.recall").main(args))

@@ -1,0 +1,71 @@
+"""Look after the store: stats, doctor, migrate, reindex."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.surfaces.cli import render
+from clew.surfaces.cli.context import opened, settings_of
+from clew.surfaces.cli.progress import progress_bar
+from clew.surfaces.cli.terminal import Style, answer, one_line
+
+if TYPE_CHECKING:
+    from clew.model.upkeep import Check
+
+
+def stats(args: Namespace) -> None:
+    with opened(settings_of(args)) as memory:
+        document = memory.stats().as_json()
+    answer(args, document, lambda style: render.fields(document, style))
+
+
+def doctor(args: Namespace) -> int:
+    """Exit 1 when something needs mending."""
+    from clew import compose
+
+    checks = compose.doctor(settings_of(args))  # also for a store that cannot be opened
+    is_well = all(check.ok for check in checks)
+    document = {"ok": is_well, "checks": [check.as_json() for check in checks]}
+    answer(args, document, lambda style: _check_lines(checks, style))
+    return 0 if is_well else 1
+
+
+def _check_lines(checks: Sequence[Check], style: Style) -> Iterator[str]:
+    width = max((len(check.name) for check in checks), default=0)
+    for check in checks:
+        mark = style("green", "ok  ") if check.ok else style("red", "FAIL")
+        yield f"{mark}  {check.name:<{width}}  {one_line(check.detail)}"
+        if check.next:
+            yield f"      {'':<{width}}  next: {one_line(check.next)}"
+
+
+def migrate(args: Namespace) -> None:
+    """Opening a store brings it to the present schema; this tells what that did."""
+    from clew.compose import database_path
+
+    settings = settings_of(args)
+    store = database_path(settings)
+    before = _schema(store)
+    with opened(settings):
+        pass
+    after = _schema(store)
+    document = {"store": str(store), "from": before, "to": after, "migrated": before != after}
+    text = f"schema {before} -> {after}" if before != after else f"schema {after} is the present one"
+    answer(args, document, lambda style: [f"{one_line(str(store))}: {text}"])
+
+
+def _schema(store: Path) -> int:
+    """SQLite keeps our schema number in bytes 60 to 63 of the header."""
+    if not store.exists():
+        return 0
+    with store.open("rb") as file:
+        return int.from_bytes(file.read(64)[60:64], "big")
+
+
+def reindex(args: Namespace) -> None:
+    with opened(settings_of(args)) as memory, progress_bar("reindex") as progress:
+        document = memory.reindex(progress=progress).as_json()
+    answer(args, document, lambda style: render.fields(document, style))

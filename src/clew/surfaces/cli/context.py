@@ -1,0 +1,109 @@
+"""What every command begins with: settings, the scope it works in, its text, an open Clew."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import ClewError, InvalidInput
+from clew.model.scope import Scope
+from clew.model.times import parse_time
+from clew.settings import Settings, load_settings
+from clew.surfaces.cli.parser import usage
+from clew.surfaces.cli.project import project_of
+
+if TYPE_CHECKING:
+    from clew import Clew
+
+
+def settings_of(args: Namespace) -> Settings:
+    home = Path(args.home).expanduser().absolute() if args.home else None
+    return load_settings(home=home, directory=Path.cwd())
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Clew]:
+    from clew.compose import compose, database_path  # brings numpy and apsw along
+
+    with compose(settings, database_path(settings), in_background=False) as memory:
+        yield memory
+
+
+def scope_of(args: Namespace, settings: Settings) -> Scope:
+    """Where a command works: named by options, else by the settings, else by the repository around."""
+    return Scope(project=project_name(args, settings), user=args.user)
+
+
+def project_name(args: Namespace, settings: Settings) -> str | None:
+    if args.no_project:
+        if args.project is not None:
+            raise usage("--project and --no-project exclude each other", "give one of them")
+        return None
+    if args.project is not None:
+        return str(args.project)
+    return settings.project or project_of(Path.cwd())
+
+
+def scope_of_id(args: Namespace) -> Scope | None:
+    """An id is looked up everywhere unless a scope is asked for."""
+    if args.project is None and args.user is None:
+        return None
+    return Scope(project=args.project, user=args.user)
+
+
+def text_of(given: str, settings: Settings) -> str:
+    """The text itself, or what stdin holds when it is '-'."""
+    if given != "-":
+        return given
+    limit = 4 * settings.remember.max_chars  # UTF-8 needs at most four bytes for a character
+    data = sys.stdin.buffer.read(limit + 1) if sys.stdin else b""
+    if len(data) > limit:
+        raise InvalidInput(
+            f"stdin holds more than {limit:,} bytes",
+            code="MEMORY_TOO_LARGE",
+            next="split it into several memories, or raise remember.max_chars",
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"stdin is not valid UTF-8 (byte {error.start})",
+            code="INVALID_UTF8",
+            next="convert it first: iconv -t UTF-8",
+        ) from None
+
+
+def json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidInput(
+            "metadata is not valid JSON", code="INVALID_JSON", next="""quote it, as in --metadata '{"ticket": 7}'"""
+        ) from None
+    if not isinstance(value, dict):
+        raise InvalidInput(
+            "metadata is not a JSON object", code="MEMORY_METADATA_INVALID", next="put it into braces: {...}"
+        )
+    return value
+
+
+def moment(text: str | None) -> datetime | None:
+    """A time, or an age such as 7d. For times that lie behind us."""
+    return None if text is None else parse_time(text, now=datetime.now(UTC))
+
+
+def confirm(question: str, args: Namespace) -> None:
+    """Ask before what cannot be undone. Without a terminal, only --yes will do."""
+    if args.yes:
+        return
+    if not (sys.stdin and sys.stdin.isatty()):
+        raise usage(f"{question} needs a confirmation", "add --yes to do it without being asked")
+    print(f"{question}? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise ClewError("nothing was done", code="NOT_CONFIRMED", next="answer y, or add --yes")

@@ -1,0 +1,106 @@
+"""The entry point: parse, dispatch by name, and one boundary that turns every failure into a line.
+
+Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 denied, 5 unavailable, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from importlib import import_module
+
+from clew.errors import ClewError, InvalidInput
+from clew.surfaces.cli.parser import parse
+
+INTERRUPTED = 130
+_PATHS = ("file", "files", "home", "source", "rankings")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if argv is None else argv)
+    _make_output_forgiving()
+    try:
+        return _run_or_refuse(words)
+    except BrokenPipeError:  # `clew list | head` is no news, but an export that was cut off is no success
+        return ClewError.exit_code
+    except KeyboardInterrupt:
+        print("clew: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        _let_go_of_stdout()
+
+
+def _run_or_refuse(words: Sequence[str]) -> int:
+    try:
+        code = run(words)
+        if sys.stdout:
+            sys.stdout.flush()  # a full disk is noticed here, not in the interpreter's last breath
+        return code
+    except BrokenPipeError:
+        raise
+    except SystemExit as asked:  # argparse, after --help and --version
+        return asked.code if isinstance(asked.code, int) else 0
+    except Exception as error:  # the boundary: nobody is shown a traceback unasked
+        return _refuse(error, as_json="--json" in words)
+
+
+def run(words: Sequence[str]) -> int:
+    args = parse(_asking_for_help(words))
+    if not args.run:
+        args = parse([*words, "--help"])
+    _check_encoding(args)
+    module, _, function = args.run.partition(":")
+    command = getattr(import_module(f"clew.surfaces.cli.commands.{module}"), function)
+    return int(command(args) or 0)
+
+
+def _asking_for_help(words: Sequence[str]) -> Sequence[str]:
+    """`clew` alone and `clew help COMMAND` mean --help."""
+    if not words or words[0] == "help":
+        return [*words[1:], "--help"]
+    return words
+
+
+def _check_encoding(args: Namespace) -> None:
+    """Bytes that are not UTF-8 reach us as lone surrogates. Names of files may have them, text may not."""
+    for name, value in vars(args).items():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and name not in _PATHS and not _is_utf8(text):
+                raise InvalidInput(
+                    f"{name} is not valid UTF-8", code="INVALID_UTF8", next="convert the text to UTF-8 first"
+                )
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refuse(error: Exception, *, as_json: bool) -> int:
+    from clew.surfaces.cli import refusal
+
+    if os.environ.get("CLEW_DEBUG") and not isinstance(error, ClewError):
+        raise error
+    return refusal.report(refusal.as_clew_error(error), as_json=as_json)
+
+
+def _make_output_forgiving() -> None:
+    """A terminal that lacks a character gets its escape, never an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _let_go_of_stdout() -> None:
+    """What cannot be written any more must not be tried again when the interpreter ends."""
+    try:
+        if sys.stdout:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,130 @@
+"""From the table to argparse, and from words to a namespace. Imports nothing of the core."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, NoReturn
+
+from clew import __version__
+from clew.errors import InvalidInput
+from clew.surfaces.cli.arguments import COMMON, Arg
+from clew.surfaces.cli.table import COMMANDS, GROUPS, Command
+
+DESCRIPTION = "Clew: memory for coding agents."
+FIRST_STEPS = "first steps: clew init; clew remember TEXT; clew recall QUERY. More: clew COMMAND --help"
+
+
+class Formatter(argparse.HelpFormatter):
+    """Knows the width without asking shutil, whose import costs more than the whole help."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=_width())
+
+
+class Parser(argparse.ArgumentParser):
+    """Refuses with our errors; says which word was probably meant."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": Formatter, "allow_abbrev": False, **options})
+
+    def error(self, message: str) -> NoReturn:
+        raise usage(message, f"{self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            kind = "command" if isinstance(action, argparse._SubParsersAction) else action.metavar
+            known = [str(choice) for choice in action.choices]
+            raise usage(f"there is no {kind} '{value}'{_did_you_mean(str(value), known)}", f"{self.prog} --help")
+
+
+class RootParser(Parser):
+    """Shows the commands in the groups of the table."""
+
+    def format_help(self) -> str:
+        lines = [DESCRIPTION, "", "usage: clew COMMAND ...", ""]
+        for title, commands in GROUPS:
+            lines += [f"{title}:", *(f"  {command.name:<12}{command.help}" for command in commands), ""]
+        lines += ["everywhere:", *(_option_line(entry) for entry in COMMON)]
+        return "\n".join([*lines, "  --version   print the version", "", FIRST_STEPS, ""])
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """The words of a command line as a namespace whose `run` names the function to call."""
+    parser = build_parser(words)
+    args, unknown = parser.parse_known_args(words, argparse.Namespace(json=False, home=None, run=""))
+    if unknown:
+        raise _unknown(unknown, args)
+    return args
+
+
+def build_parser(words: Sequence[str]) -> RootParser:
+    """Commands that are not among the words need only their name: half of the time goes into the others."""
+    root = RootParser(prog="clew", parents=[_shared()])
+    root.add_argument("--version", action="version", version=f"clew {__version__}")
+    commands = root.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    for command in COMMANDS:
+        if command.name in words:
+            _add(commands, command)
+        else:
+            commands.add_parser(command.name, add_help=False)
+    return root
+
+
+def _add(parsers: Any, command: Command) -> None:
+    text = command.help[0].upper() + command.help[1:] + "."
+    parser = parsers.add_parser(
+        command.name, help=command.help, description=text, epilog=command.epilog or None, parents=[_shared()]
+    )
+    for entry in command.args:
+        parser.add_argument(*entry.flags, **entry.options)
+    if command.children:
+        children = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+        for child in command.children:
+            _add(children, child)
+    else:
+        parser.set_defaults(run=command.run, command=command, prog=parser.prog)
+
+
+def _shared() -> argparse.ArgumentParser:
+    """What stands before or after the command. No defaults, or the second reading would undo the first."""
+    parser = Parser(add_help=False)
+    for entry in COMMON:
+        parser.add_argument(*entry.flags, **{**entry.options, "default": argparse.SUPPRESS})
+    return parser
+
+
+def usage(message: str, next_move: str) -> InvalidInput:
+    return InvalidInput(message, code="USAGE", next=next_move)
+
+
+def _unknown(words: Sequence[str], args: argparse.Namespace) -> InvalidInput:
+    command: Command | None = getattr(args, "command", None)
+    name = getattr(args, "prog", "clew")
+    option = words[0].partition("=")[0]
+    if not option.startswith("-"):
+        return usage(f"'{words[0]}' is one word too many", f"put text into quotes, or look at {name} --help")
+    known = [flag for entry in (*(command.args if command else ()), *COMMON) for flag in entry.flags]
+    return usage(f"{name} has no option {option}{_did_you_mean(option, known)}", f"{name} --help")
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # only when something is wrong
+
+    near = get_close_matches(word, list(known), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def _option_line(entry: Arg) -> str:
+    flag = f"{entry.flags[0]} {entry.options.get('metavar', '')}".strip()
+    return f"  {flag:<12}{entry.options['help']}"
+
+
+@cache  # argparse makes a formatter for every argument it is told
+def _width() -> int:
+    try:
+        return max(40, min(os.get_terminal_size().columns, 110) - 2)
+    except OSError:
+        return 98

@@ -1,0 +1,86 @@
+"""Which project am I in? Told by an option, by the settings, or by the git repository around the directory.
+
+Reads git's files and never runs git: a command line that agents call often cannot afford a process.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+_SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_WITH_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/@]*@)?(\[[^\]]+\]|[^/:]+)(?::\d*)?/(.+)")
+_LIKE_SCP = re.compile(r"(?:[^/@]*@)?([^/:@]{2,}):(?!//)(.+)")  # one letter is a drive of Windows
+MAX_CONFIG_BYTES = 1 << 20
+
+
+class Repository(NamedTuple):
+    """Where git keeps the shared part (config, objects), and the directory people know it by."""
+
+    common: Path
+    directory: Path
+
+
+def project_of(directory: Path) -> str | None:
+    """host/owner/repo of the origin; without one the name of the main repository's directory."""
+    repository = find_repository(directory)
+    if repository is None:
+        return None
+    url = origin_url(_read(repository.common / "config"))
+    return (normalised(url) if url else None) or repository.directory.name or None
+
+
+def find_repository(directory: Path) -> Repository | None:
+    for folder in (directory, *directory.parents):
+        marker = folder / ".git"
+        if marker.is_dir():
+            return Repository(marker, folder)
+        if marker.is_file():
+            return _linked(folder, marker)
+    return None
+
+
+def _linked(folder: Path, marker: Path) -> Repository | None:
+    """A worktree leads to its main repository; a submodule is a repository of its own."""
+    word, _, target = _read(marker).strip().partition(":")
+    if word != "gitdir" or not target.strip():
+        return None
+    git_dir = (folder / target.strip()).resolve()
+    shared = _read(git_dir / "commondir").strip()
+    if not shared:
+        return Repository(git_dir, folder)
+    common = (git_dir / shared).resolve()
+    return Repository(common, common.parent if common.name == ".git" else common.with_suffix(""))
+
+
+def origin_url(config: str) -> str | None:
+    """The first url of [remote "origin"]."""
+    inside = False
+    for line in config.splitlines():
+        text = line.strip()
+        section = _SECTION.match(text)
+        if section:
+            inside = section[1].lower() == "remote" and section[2] == "origin"
+            text = text[section.end() :].strip()
+        name, _, value = text.partition("=")
+        if inside and name.strip().lower() == "url" and value.strip():
+            return value.strip().strip('"')
+    return None
+
+
+def normalised(url: str) -> str | None:
+    """host/owner/repo, the same for every way to reach it; None for a path on this machine."""
+    found = _WITH_SCHEME.fullmatch(url) or (None if "://" in url else _LIKE_SCP.fullmatch(url))
+    if found is None or url.lower().startswith("file:"):
+        return None
+    path = found[2].strip("/").removesuffix(".git").strip("/")
+    return f"{found[1].lower()}/{path}" if path else None
+
+
+def _read(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(MAX_CONFIG_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,214 @@
+"""Answers as lines for people: short, aligned, safe to print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from clew.model.times import to_rfc3339
+from clew.surfaces.cli.terminal import Style, columns, cut, one_line, safe
+
+if TYPE_CHECKING:
+    from clew.model.memory import Memory, Remembered, Version
+    from clew.model.recalled import Recalled, Result, Stage
+
+Document = dict[str, Any]
+CONTENT_LINES = 3
+SHOWN = 20
+_AGES = ((31_536_000, "y"), (86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+def age(moment: datetime, now: datetime) -> str:
+    seconds = int((now - moment).total_seconds())
+    if seconds < 0:
+        return moment.strftime("%Y-%m-%d")
+    for size, unit in _AGES:
+        if seconds >= size:
+            return f"{seconds // size}{unit} ago"
+    return "just now"
+
+
+def memories(count: int) -> str:
+    return f"{count:,} {'memory' if count == 1 else 'memories'}"
+
+
+def place(project: str | None) -> str:
+    return f"project {one_line(project)}" if project else "no project"
+
+
+def remembered(answer: Remembered, style: Style) -> Iterator[str]:
+    memory = answer.memory
+    done = "already known" if answer.deduplicated else "remembered"
+    line = f"{style('green', done)} {style('bold', memory.id)} ({memory.type}, {place(memory.project)})"
+    if answer.superseded:
+        line += f", replaces {answer.superseded}"
+    if answer.masked:
+        line += style("yellow", f", masked: {', '.join(answer.masked)}")
+    yield line
+
+
+def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: bool, style: Style) -> Iterator[str]:
+    count = len(answer.results)
+    yield style("dim", f"{memories(count)} ({place(project)})")
+    for result in answer.results:
+        yield _result_line(result, now, style)
+        yield from _excerpt(result.memory, style)
+        if explain:
+            why = reasons([entry.as_json() for entry in result.why])
+            yield style("dim", f"      why: {why}; rank score {result.rank_score:.4g}")
+    if explain:
+        yield from _trace(answer, style)
+    elif not count:
+        yield "nothing is known about that; see what there is: clew list"
+
+
+def _result_line(result: Result, now: datetime, style: Style) -> str:
+    memory = result.memory
+    return (
+        f"{result.rank:3}. {style('green', f'{result.relevance:.2f}')}  {style('cyan', f'{memory.type:<8}')}  "
+        f"{age(memory.at, now):<10}  {style('dim', memory.id)}{_marks(memory, style)}"
+    )
+
+
+def _marks(memory: Memory, style: Style) -> str:
+    marks = []
+    if memory.deleted_at:
+        marks.append("forgotten")
+    if memory.superseded_by:
+        marks.append(f"superseded by {memory.superseded_by}")
+    if memory.layer == "working":
+        marks.append("working")
+    return style("yellow", f"  [{', '.join(marks)}]") if marks else ""
+
+
+def _excerpt(memory: Memory, style: Style) -> Iterator[str]:
+    if memory.title:
+        yield "      " + style("bold", cut(one_line(memory.title), style.width - 6))
+    lines = [line for line in safe(memory.content).splitlines() if line.strip()]
+    for line in lines[:CONTENT_LINES]:
+        yield "      " + cut(line.expandtabs(4), style.width - 6)
+    if len(lines) > CONTENT_LINES:
+        yield style("dim", f"      … {len(lines) - CONTENT_LINES} more lines: clew show {memory.id}")
+
+
+def reasons(why: Sequence[Document]) -> str:
+    return ", ".join(_reason(**entry) for entry in why) or "no evidence"
+
+
+def _reason(
+    source: str,
+    rank: int | None = None,
+    raw: float | None = None,
+    relevance: float | None = None,
+    via: str | None = None,
+) -> str:
+    parts = [source]
+    if rank is not None:
+        parts.append(f"#{rank}")
+    if relevance is not None:
+        parts.append(f"{relevance:.2f}")
+    if raw is not None:
+        parts.append(f"(raw {raw:.4g})")
+    if via:
+        parts.append(f"via {one_line(via)}")
+    return " ".join(parts)
+
+
+def _trace(answer: Recalled, style: Style) -> Iterator[str]:
+    yield style("bold", "stages")
+    rows = [(f"  {stage.name}", f"{stage.into} -> {stage.out}", f"{stage.ms:.1f} ms", _left_out(stage))
+            for stage in answer.trace.stages]  # fmt: skip
+    yield from columns(rows)
+    for name, value in answer.trace.notes.items():
+        yield style("dim", f"  {name}: {one_line(str(value))}")
+
+
+def _left_out(stage: Stage) -> str:
+    removed = [
+        f"{entry.count} {entry.reason}"
+        + (f" ({', '.join(entry.ids[:3])}{'…' if entry.count > 3 else ''})" if entry.ids else "")
+        for entry in stage.removed
+    ]
+    return "; ".join([f"left out {'; '.join(removed)}"] if removed else []) + (
+        one_line(stage.note) and f" {stage.note}"
+    )
+
+
+def explanation(document: Document, style: Style) -> Iterator[str]:
+    reason = one_line(document["reason"])
+    if document["found"]:
+        yield f"{style('green', 'found')} {document['id']}: {reason}, relevance {document['score']:.2f}"
+    else:
+        yield f"{style('yellow', 'lost at ' + document['lost_at'])} {document['id']}: {reason}"
+    if document["why"]:
+        yield f"why: {reasons(document['why'])}"
+    if document["next"]:
+        yield f"next: {one_line(document['next'])}"
+
+
+def listing(page: Sequence[Memory], *, now: datetime, style: Style, cursor: str | None) -> Iterator[str]:
+    if not page:
+        yield "no memories"
+    for memory in page:
+        head = f"{style('dim', memory.id)}  {style('cyan', f'{memory.type:<8}')}  {age(memory.at, now):<10}  "
+        text = one_line(memory.title or memory.content)
+        yield head + cut(text, max(20, style.width - 54)) + _marks(memory, style)
+    if cursor:
+        yield style("dim", f"more: add --cursor {cursor}")
+
+
+def memory_in_full(memory: Memory, style: Style) -> Iterator[str]:
+    known = {name: value for name, value in memory.as_json().items() if name not in ("content", "content_hash")}
+    rows = [(name, one_line(_plain(value))) for name, value in known.items() if value not in ([], {})]
+    for line, (name, _value) in zip(columns(rows), rows, strict=True):
+        yield style("dim", line[: len(name)]) + line[len(name) :]
+    yield ""
+    yield safe(memory.content)
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def versions(entries: Iterable[Version], style: Style) -> Iterator[str]:
+    for entry in entries:
+        head = f"{entry.version:3}  {style('cyan', f'{entry.change:<11}')}  {to_rfc3339(entry.changed_at)}  "
+        yield head + cut(one_line(entry.memory.content), max(20, style.width - 46))
+
+
+def receipt(document: Document, style: Style) -> Iterator[str]:
+    how = "for good" if document["hard"] else "softly; clew revert ID N brings one back"
+    yield f"{style('green', 'forgotten')} {memories(document['forgotten'])} {how}"
+    yield from _first([f"  {id}" for id in document["ids"]])
+    if document["hard"]:
+        yield f"erased: {', '.join(document['erased'])}; log: {document['log']}"
+        yield str(document["not_erased"])
+
+
+def preview(document: Document, style: Style) -> Iterator[str]:
+    yield f"would forget {memories(document['would_forget'])}; nothing was changed"
+    yield from _first(
+        [f"  {entry['id']}  {entry['type']:<8}  {cut(one_line(entry['preview']), max(20, style.width - 44))}"
+         for entry in document["memories"]]
+    )  # fmt: skip
+
+
+def _first(lines: list[str]) -> Iterator[str]:
+    yield from lines[:SHOWN]
+    if len(lines) > SHOWN:
+        yield f"  … and {len(lines) - SHOWN:,} more"
+
+
+def fields(values: Document, style: Style) -> Iterator[str]:
+    """A report without a layout of its own: names and values, nested ones indented."""
+    width = max((len(name) for name in values), default=0)
+    for name, value in values.items():
+        label = style("dim", f"{name.replace('_', ' '):<{width}}")
+        if isinstance(value, dict):
+            yield from ([label.rstrip()] if value else [])
+            yield from columns(
+                (f"  {one_line(str(key)) or '(none)'}", one_line(str(item))) for key, item in value.items()
+            )
+        else:
+            yield f"{label}  {one_line(_plain(value))}".rstrip()

@@ -1,0 +1,209 @@
+"""Every command, in the order of the help: name, what it does, which function runs it, its arguments."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clew.surfaces.cli.arguments import (
+    DRY_RUN,
+    FIELDS,
+    FILES,
+    FILTER,
+    ID_SCOPE,
+    PROVENANCE,
+    RECALL,
+    SCOPE,
+    USER,
+    YES,
+    Arg,
+    arg,
+    count,
+    switch,
+)
+
+
+class Command(NamedTuple):
+    """`run` is module:function under commands; a command with `children` has none."""
+
+    name: str
+    help: str
+    run: str = ""
+    args: tuple[Arg, ...] = ()
+    children: tuple[Command, ...] = ()
+    epilog: str = ""
+
+
+ID = arg("id", metavar="ID", help="the memory's id, or its beginning")
+FILE = arg("file", metavar="FILE", suggest=FILES, help="the file")
+
+WRITING = (
+    Command(
+        "remember", "keep one thing worth knowing", "remember:remember",
+        (
+            arg("text", metavar="TEXT", help="what to remember; '-' reads it from stdin"),
+            *SCOPE, *FIELDS,
+            arg("--origin", metavar="O", help="where it comes from (user)"),
+            *PROVENANCE,
+            arg("--supersedes", metavar="ID", help="the memory it replaces"),
+            arg("--parent", metavar="ID", action="append", help="a memory it derives from; may be repeated"),
+        ),
+        epilog="example: clew remember 'Our database is PostgreSQL: it has row security' --type decision --tag db",
+    ),
+    Command(
+        "edit", "change a memory; the state before becomes history", "remember:edit",
+        (
+            ID,
+            arg("--content", metavar="TEXT", help="the new text; '-' reads it from stdin"),
+            *FIELDS,
+            arg("--version", metavar="N", type=count, help="only if this is still its version"),
+            *ID_SCOPE,
+        ),
+    ),
+    Command("history", "show every state a memory had", "remember:history", (ID, *ID_SCOPE)),
+    Command(
+        "revert", "make an earlier state the present one", "remember:revert",
+        (ID, arg("version", metavar="N", type=count, help="the version to go back to"), *ID_SCOPE),
+    ),
+    Command(
+        "forget", "forget one memory, or all that match", "forget:forget",
+        (
+            arg("id", metavar="ID", nargs="?", help="the memory's id, or its beginning"),
+            *SCOPE, *FILTER,
+            switch("--all", "everything in this scope"),
+            switch("--hard", "leave no trace of the text in the store"),
+            DRY_RUN, YES,
+        ),
+        epilog="a soft forget can be undone: clew revert ID N",
+    ),
+)  # fmt: skip
+
+READING = (
+    Command(
+        "recall", "ask what is known, best first", "recall:recall",
+        (
+            arg("query", metavar="QUERY", help="what you want to know; '-' reads it from stdin"),
+            *SCOPE, *RECALL,
+            switch("--explain", "tell why each result is there, and what was left out where"),
+        ),
+        epilog="example: clew recall 'which database do we use?' --explain",
+    ),
+    Command(
+        "why", "tell where an expected memory was lost", "recall:why",
+        (
+            arg("query", metavar="QUERY", help="what was asked"),
+            arg("--expect", metavar="ID", required=True, help="the memory that should have come"),
+            *SCOPE, *RECALL,
+        ),
+    ),
+    Command(
+        "list", "list memories, newest first", "recall:list_memories",
+        (
+            *SCOPE, *FILTER,
+            switch("--deleted", "also what was softly forgotten"),
+            switch("--superseded", "also what was replaced"),
+            arg("--limit", metavar="N", type=count, default=20, help="how many (20)"),
+            arg("--cursor", metavar="ID", help="continue after this id"),
+        ),
+    ),
+    Command("show", "show one memory in full", "recall:show", (ID, *ID_SCOPE)),
+)  # fmt: skip
+
+FILES_AND_UPKEEP = (
+    Command(
+        "export", "write memories to a file", "files:export_memories",
+        (
+            arg("file", metavar="FILE", suggest=FILES, help="the file; '-' writes to stdout"),
+            *ID_SCOPE,
+            switch("--all-projects", "every project, also with --user"),
+        ),
+    ),
+    Command(
+        "import", "read memories from a file; ids are kept, so running it again continues", "files:import_memories",
+        (
+            FILE,
+            arg("--project", metavar="P", help="put all of them into this project (default: where an export says; "
+                "for notes such as CLAUDE.md the present one)"),
+            switch("--no-project", "put notes into no project"),
+            *USER,
+            DRY_RUN,
+        ),
+    ),
+    Command(
+        "backup", "copy the whole store to a file, also while it is in use", "files:backup",
+        (FILE, switch("--overwrite", "replace the file if it exists")),
+    ),
+    Command("restore", "replace the store by a backup", "files:restore", (FILE, YES)),
+    Command("stats", "count what is stored", "upkeep:stats"),
+    Command("doctor", "check the store and the settings", "upkeep:doctor"),
+    Command("migrate", "bring the store to this version's schema", "upkeep:migrate"),
+    Command("reindex", "rebuild the search indices", "upkeep:reindex"),
+)  # fmt: skip
+
+SETUP = (
+    Command(
+        "init", "create the store and tell what to try next", "setup:init",
+        (arg("--project", metavar="NAME", help="name the project in a .clew.toml of this directory"),),
+    ),
+    Command(
+        "config", "look at the settings",
+        children=(
+            Command(
+                "show", "every value, where it came from and what it means", "setup:config_show",
+                (arg("path", metavar="PATH", nargs="?", help="one setting or section, such as recall.floor"),),
+            ),
+        ),
+    ),
+    Command(
+        "model", "prepare a larger embedding model",
+        children=(
+            Command(
+                "prepare", "put a model under CLEW_HOME", "setup:model_prepare",
+                (
+                    arg("name", metavar="NAME", choices=("minilm",), suggest=("minilm",), help="minilm"),
+                    arg("--from", dest="source", metavar="DIR", suggest=FILES,
+                        help="a directory with model.onnx, instead of a download"),
+                ),
+            ),
+        ),
+    ),
+    Command(
+        "completion", "print a completion script for your shell", "setup:completion",
+        (
+            arg("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), suggest=("bash", "zsh", "fish"),
+                help="bash, zsh or fish"),
+        ),
+        epilog="bash: source <(clew completion bash)   zsh: clew completion zsh > \"${fpath[1]}/_clew\"   "
+               "fish: clew completion fish | source",
+    ),
+    Command(
+        "bench", "measure speed or recall",
+        children=(
+            Command(
+                "speed", "latency and throughput on stores of several sizes", "setup:bench_speed",
+                (
+                    arg("--sizes", metavar="N,N", default="1000,10000", help="memories per store (1000,10000)"),
+                    switch("--quick", "fewer rounds"),
+                ),
+            ),
+            Command(
+                "recall", "ranking quality on files of questions with known answers", "setup:bench_recall",
+                (
+                    arg("files", metavar="FILE", nargs="+", suggest=FILES, help="JSON lines, also .gz"),
+                    arg("--embedder", metavar="NAME", suggest=("static", "minilm", "endpoint", "none"),
+                        help="another model than the configured one"),
+                    switch("--no-graph", "without the graph"),
+                    arg("--rankings", metavar="OUT.jsonl", suggest=FILES, help="write the rankings"),
+                    arg("--limit-questions", metavar="N", type=count, help="only the first N questions"),
+                ),
+            ),
+        ),
+    ),
+)  # fmt: skip
+
+GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
+    ("remember", WRITING),
+    ("recall", READING),
+    ("look after the store", FILES_AND_UPKEEP),
+    ("set up", SETUP),
+)
+COMMANDS = tuple(command for _title, commands in GROUPS for command in commands)

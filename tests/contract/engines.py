@@ -1,0 +1,14 @@
+"""The engines that claim to be a store; a second one is a second line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from clew.ports import Store
+from clew.store.sqlite import open_engine
+from clew.store.store import Store as EngineStore
+
+ENGINES: dict[str, Callable[[Path], Store]] = {
+    "sqlite": lambda folder: EngineStore(open_engine(folder / "clew.db")),
+}

@@ -1,0 +1,124 @@
+"""The two indices: put, taken out again without a rest, and never wider than the scope."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from memories import a_memory
+
+from clew.model.memory import Indexed, Memory
+from clew.model.scope import Reach
+from clew.ports import Store, Tx
+from clew.remember.prepare import index_terms
+
+EVERYTHING = Reach.everything("local")
+VECTOR = b"\x00\x3c" * 8
+
+
+def put(tx: Tx, memory: Memory, indexed: Indexed | None = None) -> int:
+    [row] = tx.memories.insert([memory])
+    tx.index.put(row, memory, indexed or replace(index_terms(memory), vector=VECTOR, space="toy@1"))
+    return row
+
+
+def terms_of(memory: Memory) -> list[int]:
+    packed = index_terms(memory).terms
+    return [int.from_bytes(packed[at : at + 4], "little") for at in range(0, len(packed) // 5 * 4, 4)]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.text("abcd ", min_size=1, max_size=30), st.booleans()), min_size=1, max_size=12))
+def test_the_index_finds_what_was_put_and_nothing_that_was_dropped(
+    store: Store, writes: list[tuple[str, bool]]
+) -> None:
+    memories = [a_memory(f"{n}x {text}") for n, (text, _drop) in enumerate(writes)]
+    rows = [store.write(lambda tx, m=memory: put(tx, m)) for memory in memories]
+    for row, memory, (_text, drop) in zip(rows, memories, writes, strict=True):
+        if drop:
+            store.write(lambda tx, row=row, m=memory: _drop(tx, row, m))
+    with store.read() as tx:
+        for row, memory, (_text, drop) in zip(rows, memories, writes, strict=True):
+            found = [row in tx.index.matching(EVERYTHING, term) for term in terms_of(memory)]
+            assert found == [not drop] * len(found)
+    store.write(lambda tx: [_drop(tx, row, m) for row, m in zip(rows, memories, strict=True)])
+
+
+def _drop(tx: Tx, row: int, memory: Memory) -> None:
+    tx.index.drop(row)
+    tx.memories.delete(memory)
+
+
+def test_a_dropped_memory_leaves_nothing_in_any_index(store: Store) -> None:
+    memory = a_memory("the cache lives in redis")
+    row = store.write(lambda tx: put(tx, memory))
+    store.write(lambda tx: tx.index.drop(row))
+    with store.read() as tx:
+        assert [tx.index.matching(EVERYTHING, term) for term in terms_of(memory)] == [[], [], []]
+        assert tx.index.terms_of(row) is None
+        assert list(tx.index.vectors(EVERYTHING, "toy@1")) == []
+        assert tx.index.size(EVERYTHING) == (0, 0)
+
+
+def test_dropping_twice_does_no_harm(store: Store) -> None:
+    memory = a_memory("once")
+    row = store.write(lambda tx: put(tx, memory))
+    for _ in range(2):
+        store.write(lambda tx: tx.index.drop(row))
+    store.write(lambda tx: tx.index.verify())
+
+
+def test_put_drop_and_put_again_in_one_transaction_ends_with_the_last(store: Store) -> None:
+    old, new = a_memory("old words"), index_terms(a_memory("new things"))
+
+    def rewrite(tx: Tx) -> int:
+        row = put(tx, old)
+        tx.index.drop(row)
+        tx.index.put(row, old, new)
+        return row
+
+    row = store.write(rewrite)
+    with store.read() as tx:
+        assert [tx.index.matching(EVERYTHING, term) for term in terms_of(a_memory("new things"))] == [[row], [row]]
+        assert [tx.index.matching(EVERYTHING, term) for term in terms_of(old)] == [[], []]
+        assert tx.index.damage() == ""
+
+
+def test_a_word_of_another_org_or_project_is_not_found(store: Store) -> None:
+    here = a_memory("shared word", project="p")
+    there = a_memory("shared word", project="q")
+    foreign = a_memory("shared word", org="other", project="p")
+    row, *_ = [store.write(lambda tx, m=memory: put(tx, m)) for memory in (here, there, foreign)]
+    with store.read() as tx:
+        for term in terms_of(here):
+            assert tx.index.matching(Reach("local", ("", "p"), ("",)), term) == [row]
+
+
+def test_a_vector_belongs_to_one_space(store: Store) -> None:
+    row = store.write(lambda tx: put(tx, a_memory()))
+    with store.read() as tx:
+        assert tx.index.count_without_vector("toy@1") == 0
+        assert tx.index.count_without_vector("other@1") == 1
+        assert [row[0] for row in tx.index.without_vector("other@1", before=1 << 62, limit=10)] == [row]
+        assert list(tx.index.vectors(EVERYTHING, "other@1")) == []
+        assert tx.index.vector_counts("local") == {"toy@1": 1}
+
+
+def test_a_vector_is_filled_in_unless_the_memory_changed_meanwhile(store: Store) -> None:
+    memory = a_memory()
+    row = store.write(lambda tx: put(tx, memory, index_terms(memory)))
+    store.write(lambda tx: tx.index.fill_vector(row, memory.version + 1, b"\x00" * 16, "toy@1"))
+    with store.read() as tx:
+        assert list(tx.index.vectors(EVERYTHING, "toy@1")) == []
+    store.write(lambda tx: tx.index.fill_vector(row, memory.version, VECTOR, "toy@1"))
+    with store.read() as tx:
+        assert list(tx.index.vectors(EVERYTHING, "toy@1")) == [[(row, VECTOR)]]
+
+
+def test_a_new_model_replaces_the_vector(store: Store) -> None:
+    memory = a_memory()
+    row = store.write(lambda tx: put(tx, memory))
+    store.write(lambda tx: tx.index.fill_vector(row, 1, b"\x00\x38" * 8, "new@1"))
+    with store.read() as tx:
+        assert tx.index.vector_counts("local") == {"new@1": 1}

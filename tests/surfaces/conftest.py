@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from cli_driver import Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    for name in [name for name in os.environ if name.startswith("CLEW_")]:
+        monkeypatch.delenv(name)
+    home, directory = tmp_path / "home", tmp_path / "work"
+    directory.mkdir()
+    monkeypatch.setenv("CLEW_HOME", str(home))
+    monkeypatch.setenv("CLEW_EMBED__PROVIDER", "none")  # words are enough here, and start faster
+    monkeypatch.chdir(directory)
+    return Cli(home, directory, capsys, monkeypatch)

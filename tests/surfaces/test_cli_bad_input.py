@@ -1,0 +1,206 @@
+"""Bad input: one line with a stable code and the next move, the right exit code, nothing half-written."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_driver import Cli
+
+UNKNOWN = "mem_00000000000000000000000000"
+
+REFUSED = [
+    (["remember", ""], 2, "MEMORY_CONTENT_REQUIRED"),
+    (["remember", "  \n\t "], 2, "MEMORY_CONTENT_REQUIRED"),
+    (["remember", "x", "--type", "memo"], 2, "MEMORY_TYPE_INVALID"),
+    (["remember", "x", "--layer", "deep"], 2, "MEMORY_LAYER_INVALID"),
+    (["remember", "x", "--classification", "secret"], 2, "MEMORY_CLASSIFICATION_INVALID"),
+    (["remember", "x", "--project", " "], 2, "PROJECT_ID_INVALID"),
+    (["remember", "x", "--user", "u" * 121], 2, "USER_ID_INVALID"),
+    (["remember", "x", "--agent", "a\nb"], 2, "AGENT_ID_INVALID"),
+    (["remember", "x" * 500_001], 2, "MEMORY_TOO_LARGE"),
+    (["remember", "x", "--title", "t" * 241], 2, "MEMORY_LABEL_TOO_LONG"),
+    (["remember", "x", "--at", "yesterday"], 2, "TIME_INVALID"),
+    (["remember", "x", "--expires-at", "7d"], 2, "TIME_INVALID"),
+    (["remember", "x", "--valid-at", "2026-02-01", "--invalid-at", "2026-01-01"], 2, "MEMORY_VALIDITY_INVALID"),
+    (["remember", "x", "--confidence", "7"], 2, "MEMORY_NUMBER_INVALID"),
+    (["remember", "x", "--confidence", "nan"], 2, "MEMORY_NUMBER_INVALID"),
+    (["remember", "x", "--metadata", "{a: 1"], 2, "INVALID_JSON"),
+    (["remember", "x", "--metadata", "[" * 100_000], 2, "INVALID_JSON"),
+    (["remember", "x", "--metadata", "[1]"], 2, "MEMORY_METADATA_INVALID"),
+    (["remember", "x", "--metadata", '{"a": NaN}'], 2, "MEMORY_METADATA_INVALID"),
+    (["remember", "x", "--supersedes", UNKNOWN], 3, "MEMORY_NOT_FOUND"),
+    (["remember", "bad \udcff byte"], 2, "INVALID_UTF8"),
+    (["remember", "x", "--tag", "bad \udcff byte"], 2, "INVALID_UTF8"),
+    (["recall", "x", "--mode", "some"], 2, "RECALL_OPTION_INVALID"),
+    (["recall", "x", "--retrieval", "psychic"], 2, "RECALL_OPTION_INVALID"),
+    (["recall", "x", "--type", "memo"], 2, "MEMORY_TYPE_INVALID"),
+    (["recall", "x", "--limit", "100000"], 2, "RECALL_LIMIT_INVALID"),
+    (["recall", "x", "--limit", "0"], 2, "USAGE"),
+    (["recall", "x", "--floor", "1.5"], 2, "USAGE"),
+    (["recall", "x", "--as-of", "soon"], 2, "TIME_INVALID"),
+    (["recall", "two", "words"], 2, "USAGE"),
+    (["recall", "x", "--project", "p", "--no-project"], 2, "USAGE"),
+    (["why", "x"], 2, "USAGE"),
+    (["why", "x", "--expect", UNKNOWN], 3, "MEMORY_NOT_FOUND"),
+    (["list", "--type", "memo"], 2, "MEMORY_TYPE_INVALID"),
+    (["list", "--layer", "deep"], 2, "MEMORY_LAYER_INVALID"),
+    (["list", "--older-than", "ages"], 2, "TIME_INVALID"),
+    (["show", UNKNOWN], 3, "MEMORY_NOT_FOUND"),
+    (["show", "'; drop table memories; --"], 3, "MEMORY_NOT_FOUND"),
+    (["edit", UNKNOWN, "--title", "t"], 3, "MEMORY_NOT_FOUND"),
+    (["history", UNKNOWN], 3, "MEMORY_NOT_FOUND"),
+    (["revert", UNKNOWN, "1"], 3, "MEMORY_NOT_FOUND"),
+    (["revert", UNKNOWN, "one"], 2, "USAGE"),
+    (["forget", UNKNOWN], 3, "MEMORY_NOT_FOUND"),
+    (["forget", UNKNOWN, "--hard"], 3, "MEMORY_NOT_FOUND"),
+    (["forget"], 2, "BULK_FORGET_NO_FILTERS"),
+    (["forget", "--all", "--tag", "x"], 2, "BULK_FORGET_INVALID_FILTERS"),
+    (["forget", UNKNOWN, "--tag", "x"], 2, "USAGE"),
+    (["config", "show", "recall.flor"], 3, "SETTING_UNKNOWN"),
+    (["config"], 2, "USAGE"),
+    (["completion", "tcsh"], 2, "USAGE"),
+    (["init", "--project", " "], 2, "PROJECT_ID_INVALID"),
+    (["import", "missing.jsonl"], 3, "FILE_NOT_FOUND"),
+    (["nonsense"], 2, "USAGE"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "code", "name"), REFUSED, ids=[" ".join(case[0])[:60] for case in REFUSED])
+def test_refused_with_one_line_a_code_and_the_next_move(cli: Cli, words: list[str], code: int, name: str) -> None:
+    before = cli.remember("already there")
+    plain, document = cli(*words), cli(*words, "--json")
+    assert (plain.code, document.code) == (code, code)
+    assert plain.out == "" and plain.err.count("\n") == 1
+    assert plain.err.startswith("clew: ") and f" [{name}]. Next: " in plain.err
+    assert document.error["code"] == name and document.error["message"] and document.error["next"]
+    listed = cli("list", "--deleted", "--superseded", "--all-projects", "--json").json["memories"]
+    assert [entry["id"] for entry in listed] == [before]
+
+
+def test_another_projects_memory_is_not_found(cli: Cli) -> None:
+    id = cli.remember("private to the shop", "--project", "acme/shop")
+    for words in (
+        ["show", id],
+        ["history", id],
+        ["edit", id, "--title", "t"],
+        ["forget", id],
+        ["forget", id, "--hard"],
+    ):
+        outcome = cli(*words, "--project", "acme/other", "--json")
+        assert (outcome.code, outcome.error["code"]) == (3, "MEMORY_NOT_FOUND")
+    assert cli("show", id, "--project", "acme/shop", "--json").json["version"] == 1
+
+
+@pytest.mark.parametrize("words", [["remember", "-"], ["recall", "-"], ["edit", UNKNOWN, "--content", "-"]])
+def test_stdin_that_is_not_utf8(cli: Cli, words: list[str]) -> None:
+    outcome = cli(*words, "--json", stdin=b"caf\xe9")
+    assert (outcome.code, outcome.error["code"]) == (2, "INVALID_UTF8")
+    assert not cli.home.exists()
+
+
+def test_stdin_beyond_the_limit_is_not_read_to_its_end(cli: Cli) -> None:
+    cli.patch.setenv("CLEW_REMEMBER__MAX_CHARS", "10")
+    outcome = cli("remember", "-", "--json", stdin=b"x" * 1000)
+    assert (outcome.code, outcome.error["code"]) == (2, "MEMORY_TOO_LARGE")
+
+
+def test_words_that_are_not_utf8_as_a_process(cli: Cli) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "clew", "remember", b"caf\xe9"], capture_output=True, cwd=cli.directory
+    )
+    assert done.returncode == 2 and b"[INVALID_UTF8]" in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_a_home_that_cannot_be_written(cli: Cli) -> None:
+    """A file where the directory should be: even root cannot write there."""
+    (cli.directory / "file").write_text("in the way")
+    outcome = cli.process("remember", "x", "--home", str(cli.directory / "file" / "home"))
+    assert (outcome.code, outcome.err.count("\n")) == (5, 1)
+    assert "[STORE_READ_ONLY]. Next: " in outcome.err
+
+
+def test_a_file_that_is_not_ours_is_left_alone(cli: Cli) -> None:
+    cli.home.mkdir()
+    (cli.home / "clew.db").write_text("shopping list")
+    outcome = cli("remember", "x", "--json")
+    assert (outcome.code, outcome.error["code"]) == (1, "STORE_FOREIGN")
+    assert (cli.home / "clew.db").read_text() == "shopping list"
+
+
+def test_a_setting_that_does_not_exist(cli: Cli) -> None:
+    cli.patch.setenv("CLEW_RECALL__FLOR", "0.4")
+    outcome = cli("recall", "x", "--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "SETTING_UNKNOWN")
+    assert "recall.floor" in outcome.error["next"]
+
+
+# A disk that takes no further byte, below SQLite, for everything the process does.
+FULL_DISK = """
+import sys
+import apsw
+from clew.surfaces.cli.main import main
+
+below = apsw.vfs_names()[0]
+
+class Full(apsw.VFS):
+    def __init__(self):
+        super().__init__("full", below, makedefault=True)
+    def xOpen(self, name, flags):
+        return FullFile(below, name, flags)
+
+class FullFile(apsw.VFSFile):
+    def xWrite(self, data, offset):
+        raise apsw.FullError("no space left")
+
+disk = Full()
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "words", [["remember", "one more"], ["edit", "ID", "--content", "changed"], ["forget", "ID"]]
+)
+def test_a_full_disk_keeps_what_was_there(cli: Cli, words: list[str]) -> None:
+    id = cli.remember("already there")
+    words = [id if word == "ID" else word for word in words]
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, *words], capture_output=True, text=True, cwd=cli.directory
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (5, "", 1)
+    assert "[DISK_FULL]. Next: free some disk space" in done.stderr
+    listed = cli("list", "--deleted", "--json").json["memories"]
+    assert [(entry["id"], entry["content"], entry["version"]) for entry in listed] == [(id, "already there", 1)]
+
+
+def _small_files_only() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that the write fails instead of the process
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def test_a_file_size_limit_is_told_and_survived(cli: Cli) -> None:
+    id = cli.remember("already there")
+    refused = cli.process("remember", "-", stdin=b"y" * 50_000, preexec_fn=_small_files_only)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (5, "", 1)
+    assert "[STORE_IO]. Next: " in refused.err
+    assert [entry["id"] for entry in cli("list", "--json").json["memories"]] == [id]
+    assert cli("remember", "works again").code == 0
+
+
+def test_a_full_disk_under_an_export(cli: Cli) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    cli.remember("x" * 1000)
+    outcome = cli.process("export", "/dev/full", "--json")
+    assert (outcome.code, outcome.error["code"]) == (5, "DISK_FULL")
+
+
+def test_an_export_that_fails_leaves_nothing_behind(cli: Cli) -> None:
+    (cli.directory / "file").write_text("in the way")
+    outcome = cli("export", "file/out.jsonl", "--json")
+    assert (outcome.code, outcome.error["code"]) == (3, "FILE_NOT_FOUND")
+    assert [entry.name for entry in cli.directory.iterdir()] == ["file"]

@@ -1,0 +1,123 @@
+"""Memories in files, and looking after the store."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cli_driver import Cli
+
+
+def contents(cli: Cli, *words: str) -> list[str]:
+    listed = cli("list", "--all-projects", "--json", *words).json["memories"]
+    return sorted(entry["content"] for entry in listed)
+
+
+def test_export_and_import_carry_every_project_over(cli: Cli) -> None:
+    ids = {cli.remember("of the shop", "--project", "acme/shop"), cli.remember("of nobody")}
+    assert cli("export", "out.jsonl", "--json").json["count"] == 2
+    other = ["--home", str(cli.home / "other")]
+    told = cli("import", "out.jsonl", "--dry-run", *other, "--json")
+    assert (told.code, told.json["added"], contents(cli, *other)) == (0, 2, [])
+    assert cli("import", "out.jsonl", *other).out == "added 2 memories, 0 were known\n"
+    assert cli("import", "out.jsonl", *other).out == "added 0 memories, 2 were known\n"
+    listed = cli("list", "--all-projects", *other, "--json").json["memories"]
+    assert {entry["id"] for entry in listed} == ids
+    assert {entry.get("project") for entry in listed} == {"acme/shop", None}
+
+
+def test_export_of_one_project_to_stdout(cli: Cli) -> None:
+    cli.remember("of the shop: Grüße", "--project", "acme/shop")
+    cli.remember("of the bank", "--project", "acme/bank")
+    outcome = cli.process("export", "-", "--project", "acme/shop", environment={"PYTHONIOENCODING": "ascii"})
+    header, *lines = [json.loads(line) for line in outcome.out.splitlines()]
+    assert header["count"] == 1 and [line["content"] for line in lines] == ["of the shop: Grüße"]
+    assert outcome.err == "exported 1 memory\n"
+
+
+def test_an_export_replaces_a_file_whole_and_keeps_it_private(cli: Cli) -> None:
+    cli.remember("x")
+    file = cli.directory / "out.jsonl"
+    file.write_text("older")
+    assert cli("export", "out.jsonl").code == 0
+    assert file.read_text().startswith("{") and file.stat().st_mode & 0o077 == 0
+    assert [entry.name for entry in cli.directory.iterdir()] == ["out.jsonl"]
+
+
+def test_an_import_tells_which_lines_did_not_come_in(cli: Cli) -> None:
+    (cli.directory / "in.jsonl").write_bytes(
+        b'{"content": "good"}\n{bad\n{"content": "caf\xe9"}\n{"content": ""}\n'
+    )
+    outcome = cli("import", "in.jsonl")
+    assert outcome.code == 1 and "added 1 memory" in outcome.out
+    assert all(f"line {number}: " in outcome.out for number in (2, 3, 4))
+    assert contents(cli) == ["good"]
+
+
+def test_notes_belong_to_the_project_they_lie_in(cli: Cli) -> None:
+    (cli.directory / ".clew.toml").write_text('project = "acme/shop"')
+    (cli.directory / "CLAUDE.md").write_text("# Rules\n\n- Never deploy on Fridays\n")
+    assert cli("import", "CLAUDE.md").code == 0
+    assert {entry["project"] for entry in cli("list", "--json").json["memories"]} == {"acme/shop"}
+
+
+def test_backup_and_restore(cli: Cli) -> None:
+    cli.remember("before")
+    assert cli("backup", "copy.db", "--json").json["memories"] == 1
+    assert cli("backup", "copy.db", "--json").error["code"] == "BACKUP_EXISTS"
+    cli.remember("after")
+    assert cli("restore", "copy.db", "--json").error["code"] == "USAGE"
+    assert contents(cli) == ["after", "before"]
+    assert cli("restore", "copy.db", "--yes").code == 0
+    assert contents(cli) == ["before"]
+    assert cli("backup", "copy.db", "--overwrite").code == 0
+
+
+@pytest.mark.parametrize("name", ["missing.db", "notes.txt"])
+def test_restore_of_what_is_no_backup_changes_nothing(cli: Cli, name: str) -> None:
+    cli.remember("kept")
+    (cli.directory / "notes.txt").write_text("not a store")
+    outcome = cli("restore", name, "--yes", "--json")
+    assert outcome.code in (1, 3) and outcome.error["next"]
+    assert contents(cli) == ["kept"]
+
+
+def test_stats_doctor_migrate_and_reindex(cli: Cli) -> None:
+    cli.remember("one", "--project", "acme/shop")
+    assert cli("stats", "--json").json["memories"] == 1
+    assert "acme/shop" in cli("stats").out
+    healthy = cli("doctor", "--json")
+    assert healthy.code == 0 and healthy.json["ok"] and healthy.json["checks"]
+    assert cli("migrate", "--json").json["migrated"] is False
+    assert cli("reindex", "--json").json["memories"] == 1
+
+
+def test_doctor_of_a_damaged_store_fails_and_names_the_remedy(cli: Cli) -> None:
+    cli.home.mkdir()
+    (cli.home / "clew.db").write_text("scribble")
+    outcome = cli("doctor")
+    assert outcome.code == 1 and "FAIL" in outcome.out and "next: " in outcome.out
+
+
+def test_migrate_says_what_it_did(cli: Cli) -> None:
+    outcome = cli("migrate", "--json").json
+    assert outcome["from"] == 0 and outcome["to"] >= 1 and outcome["migrated"]
+
+
+def test_a_model_that_is_not_there(cli: Cli) -> None:
+    outcome = cli("model", "prepare", "minilm", "--from", "nowhere", "--json")
+    assert outcome.code == 2 and outcome.error["code"] in ("MODEL_MISSING", "EXTRA_MISSING")
+    assert cli("model", "prepare", "gpt").code == 2
+
+
+def test_bench_recall_reads_its_arguments(cli: Cli) -> None:
+    corpus = {
+        "corpus": "tiny",
+        "units": [{"id": "u1", "text": "We chose PostgreSQL"}, {"id": "u2", "text": "Fridays are free"}],
+        "questions": [{"id": "q1", "text": "PostgreSQL?", "gold": ["u1"], "category": "fact"}],
+    }
+    (cli.directory / "tiny.jsonl").write_text(json.dumps(corpus) + "\n")
+    words = ["tiny.jsonl", "--embedder", "none", "--rankings", "ranked.jsonl", "--json"]
+    assert cli("bench", "recall", *words).code == 0
+    ranked = json.loads((cli.directory / "ranked.jsonl").read_text())
+    assert (ranked["question"], ranked["ranked"][0]) == ("q1", "u1")

@@ -1,0 +1,242 @@
+"""The verbs about memories, end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_driver import Cli
+
+import clew
+from clew.model import memory, recalled
+from clew.surfaces.cli import arguments
+
+UNKNOWN = "mem_00000000000000000000000000"
+
+
+def test_remember_and_recall_as_two_processes(cli: Cli) -> None:
+    stored = cli.process("remember", "We chose PostgreSQL for orders", "--type", "decision", "--json")
+    found = cli.process("recall", "PostgreSQL", "--json")
+    assert (stored.code, found.code, stored.err, found.err) == (0, 0, "", "")
+    assert found.json["results"][0]["id"] == stored.json["id"]
+    assert found.json["results"][0]["content"] == "We chose PostgreSQL for orders"
+    assert 0 < found.json["results"][0]["score"] <= 1
+    assert found.json["trace"]["stages"][0]["name"] == "gather"
+
+
+def test_recall_by_meaning_with_the_model_in_the_package(cli: Cli) -> None:
+    if not (Path(clew.__file__).parent / "providers" / "data" / "clew_static.json").exists():
+        pytest.skip("the default model is not built")
+    cli.patch.delenv("CLEW_EMBED__PROVIDER")
+    id = cli.remember("The login page rejects valid passwords")
+    found = cli("recall", "users cannot sign in with their password", "--json").json["results"]
+    assert found[0]["id"] == id and "semantic" in [reason["source"] for reason in found[0]["why"]]
+
+
+def test_remember_keeps_every_field_that_was_given(cli: Cli) -> None:
+    parent = cli.remember("the parent")
+    words = {
+        "--project": "acme/shop", "--user": "ada", "--type": "fact", "--layer": "working", "--title": "T",
+        "--category": "ops", "--author": "bob", "--thread": "PAY-1", "--at": "2026-05-01", "--origin": "import",
+        "--agent": "coder", "--session": "ses_1", "--namespace": "n", "--upsert-key": "k", "--parent": parent,
+        "--valid-at": "2026-05-02", "--invalid-at": "2030-01-01", "--expires-at": "2031-01-01T00:00:00Z",
+        "--confidence": "0.5", "--weight": "2", "--metadata": '{"a": 1}', "--classification": "restricted",
+    }  # fmt: skip
+    flat = [word for pair in words.items() for word in pair]
+    stored = cli("remember", "text", *flat, "--tag", "x", "--tag", "y", "--path", "a.py", "--json").json["memory"]
+    expected = {
+        "project": "acme/shop", "user": "ada", "type": "fact", "layer": "working", "title": "T",
+        "category": "ops", "author": "bob", "thread": "PAY-1", "at": "2026-05-01T00:00:00.000Z",
+        "origin": "import", "agent": "coder", "session": "ses_1", "namespace": "n", "upsert_key": "k",
+        "parents": [parent], "valid_at": "2026-05-02T00:00:00.000Z", "invalid_at": "2030-01-01T00:00:00.000Z",
+        "expires_at": "2031-01-01T00:00:00.000Z", "confidence": 0.5, "weight": 2.0, "metadata": {"a": 1},
+        "classification": "restricted", "tags": ["x", "y"], "paths": ["a.py"],
+    }  # fmt: skip
+    assert {name: stored.get(name) for name in expected} == expected
+
+
+def test_remember_says_what_it_did_in_one_line(cli: Cli) -> None:
+    first = cli("remember", "hello", "--project", "acme/shop")
+    again = cli("remember", "hello", "--project", "acme/shop")
+    secret = cli("remember", "use ghp_" + "a1B2" * 9 + " here")
+    assert first.out.startswith("remembered mem_") and "(note, project acme/shop)" in first.out
+    assert again.out.startswith("already known mem_")
+    assert "masked: " in secret.out and "no project" in secret.out
+    assert all(outcome.out.count("\n") == 1 for outcome in (first, again, secret))
+
+
+def test_remember_reads_stdin(cli: Cli) -> None:
+    stored = cli("remember", "-", "--json", stdin="\ufeffGrüße\nzweite Zeile\n".encode())
+    assert stored.json["memory"]["content"] == "Grüße\nzweite Zeile"
+
+
+def test_supersedes_replaces_and_recall_can_look_back(cli: Cli) -> None:
+    old = cli.remember("the database is MySQL")
+    new = cli("remember", "the database is PostgreSQL", "--supersedes", old, "--json")
+    assert new.json["superseded"] == old
+    now = [entry["id"] for entry in cli("recall", "database", "--json").json["results"]]
+    then = [entry["id"] for entry in cli("recall", "database", "--include-superseded", "--json").json["results"]]
+    assert now == [new.json["id"]] and set(then) == {old, new.json["id"]}
+
+
+def test_recall_explain_shows_reasons_and_what_was_left_out(cli: Cli) -> None:
+    old = cli.remember("the database is MySQL")
+    cli.remember("the database is PostgreSQL", "--supersedes", old)
+    text = cli("recall", "database", "--explain").out
+    assert "why: lexical #1" in text
+    assert "stages" in text and f"left out 1 superseded ({old})" in text
+    assert "why:" not in cli("recall", "database").out
+
+
+def test_recall_options_reach_the_core(cli: Cli) -> None:
+    cli.remember("never deploy the shop on Fridays", "--type", "rule")
+    for number in range(4):
+        cli.remember(f"shop fact {number}", "--type", "fact", "--tag", f"t{number}", "--agent", f"a{number}")
+
+    def ids(*words: str) -> list[str]:
+        return [entry["content"] for entry in cli("recall", "shop", *words, "--json").json["results"]]
+
+    assert len(ids()) == 5
+    assert len(ids("--limit", "2")) == 3 and len(ids("--limit", "2", "--no-rules")) == 2
+    assert ids("--mode", "rules_only") == ["never deploy the shop on Fridays"]
+    assert ids("--tag", "t1") == ["shop fact 1"] == ids("--agent", "a1")
+    assert ids("--type", "decision") == []
+    assert ids("--as-of", "2001-01-01") == []
+    assert ids("--floor", "1", "--no-rules", "--type", "note") == []
+
+
+def test_recall_of_nothing_is_no_failure(cli: Cli) -> None:
+    outcome = cli("recall", "anything")
+    assert (outcome.code, "nothing is known" in outcome.out) == (0, True)
+
+
+def test_why_names_the_stage_and_the_next_move(cli: Cli) -> None:
+    id = cli.remember("PostgreSQL it is", "--project", "acme/shop")
+    found = cli("why", "PostgreSQL", "--expect", id, "--project", "acme/shop", "--json").json
+    lost = cli("why", "PostgreSQL", "--expect", id, "--project", "other")
+    assert (found["found"], found["rank"]) == (True, 1)
+    assert (
+        lost.code == 0 and "lost at scope" in lost.out and "next: ask in its scope: --project acme/shop" in lost.out
+    )
+    assert "found" in cli("why", "PostgreSQL", "--expect", id, "--project", "acme/shop").out
+
+
+def test_list_pages_through_everything_once(cli: Cli) -> None:
+    ids = [cli.remember(f"memory {number}") for number in range(5)]
+    seen: list[str] = []
+    words: list[str] = []
+    while True:
+        page = cli("list", "--limit", "2", *words, "--json").json
+        seen += [entry["id"] for entry in page["memories"]]
+        if "cursor" not in page:
+            break
+        words = ["--cursor", page["cursor"]]
+    assert sorted(seen) == sorted(ids) and len(seen) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--type", "fact"], ["b"]),
+        (["--tag", "x"], ["a"]),
+        (["--layer", "working"], ["c"]),
+        (["--pattern", "b"], ["b"]),
+        (["--agent", "bot"], ["c"]),
+        (["--older-than", "30d"], []),
+        (["--before", "2099-01-01"], ["a", "b", "c"]),
+        (["--all-projects"], ["a", "b", "c", "d"]),
+        (["--project", "other"], ["a", "b", "c", "d"]),
+    ],
+)
+def test_list_filters(cli: Cli, words: list[str], expected: list[str]) -> None:
+    cli.remember("a", "--tag", "x")
+    cli.remember("b", "--type", "fact")
+    cli.remember("c", "--layer", "working", "--agent", "bot")
+    cli.remember("d", "--project", "other")
+    assert sorted(entry["content"] for entry in cli("list", *words, "--json").json["memories"]) == expected
+
+
+def test_edit_history_and_revert(cli: Cli) -> None:
+    id = cli.remember("first", "--tag", "keep")
+    edited = cli("edit", id, "--content", "-", "--title", "T", "--version", "1", "--json", stdin=b"second")
+    assert (edited.json["content"], edited.json["title"], edited.json["tags"]) == ("second", "T", ["keep"])
+    states = cli("history", id, "--json").json["versions"]
+    assert [state["memory"]["content"] for state in states] == ["first", "second"]
+    assert "edited" in cli("history", id).out
+    assert cli("revert", id, "1", "--json").json["content"] == "first"
+    assert "first" in cli("show", id).out
+
+
+def test_edit_of_an_old_version_is_a_conflict(cli: Cli) -> None:
+    id = cli.remember("first")
+    cli("edit", id, "--content", "second")
+    late = cli("edit", id, "--content", "third", "--version", "1", "--json")
+    assert (late.code, late.error["code"]) == (1, "MEMORY_CHANGED")
+    assert cli("show", id, "--json").json["content"] == "second"
+
+
+def test_forget_softly_and_bring_back(cli: Cli) -> None:
+    id = cli.remember("passing")
+    receipt = cli("forget", id, "--json").json
+    assert (receipt["forgotten"], receipt["ids"], receipt["hard"]) == (1, [id], False)
+    assert cli("show", id).code == 3
+    assert cli("list", "--deleted", "--json").json["memories"][0]["id"] == id
+    assert cli("revert", id, "1").code == 0
+    assert cli("show", id).code == 0
+
+
+def test_forget_hard_leaves_no_byte_of_the_text(cli: Cli) -> None:
+    id = cli.remember("the passphrase is xyzzyplugh")
+    outcome = cli("forget", "--hard", id, "--yes")
+    assert outcome.code == 0 and "forgotten 1 memory for good" in outcome.out
+    assert all(b"xyzzyplugh" not in file.read_bytes() for file in cli.home.rglob("*") if file.is_file())
+    assert cli("history", id).code == 3
+
+
+def test_forget_many_tells_first_and_then_does_it(cli: Cli) -> None:
+    for number in range(3):
+        cli.remember(f"old {number}", "--tag", "stale")
+    kept = cli.remember("kept")
+    told = cli("forget", "--tag", "stale", "--dry-run", "--json").json
+    assert (told["would_forget"], len(cli("list", "--json").json["memories"])) == (3, 4)
+    assert cli("forget", "--tag", "stale", "--yes", "--json").json["forgotten"] == 3
+    assert [entry["id"] for entry in cli("list", "--json").json["memories"]] == [kept]
+
+
+def test_a_shortened_id_is_enough(cli: Cli) -> None:
+    id = cli.remember("hello")
+    assert cli("show", id[:-2], "--json").json["id"] == id
+
+
+def test_json_and_home_stand_before_or_after_the_command(cli: Cli) -> None:
+    elsewhere = str(cli.home / "other")
+    before = cli("--json", "--home", elsewhere, "remember", "here")
+    after = cli("recall", "here", "--home", elsewhere, "--json")
+    assert after.json["results"][0]["id"] == before.json["id"]
+    assert cli("recall", "here", "--json").json["results"] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["init"], ["remember", "x"], ["recall", "x"], ["list"], ["show", "ID"], ["history", "ID"],
+        ["edit", "ID", "--title", "t"], ["revert", "ID", "1"], ["why", "x", "--expect", "ID"],
+        ["forget", "ID", "--dry-run"], ["forget", "ID"], ["forget", "--all", "--yes"], ["config", "show"],
+        ["config", "show", "recall.floor"], ["completion", "bash"], ["migrate"], ["stats"], ["doctor"],
+        ["reindex"], ["export", "out.jsonl"], ["backup", "copy.db"], ["show", UNKNOWN], ["nonsense"],
+        ["list", "--nonsense"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_json_is_always_one_document(cli: Cli, words: list[str]) -> None:
+    id = cli.remember("something to work on")
+    outcome = cli(*[id if word == "ID" else word for word in words], "--json")
+    assert isinstance(json.loads(outcome.out), dict)
+    assert ("error" in outcome.json) == (outcome.code != 0) == (UNKNOWN in words or "nonsense" in words[-1])
+
+
+def test_closed_lists_are_those_of_the_model() -> None:
+    assert (arguments.TYPES, arguments.LAYERS) == (memory.TYPES, memory.LAYERS)
+    assert arguments.CLASSIFICATIONS == memory.CLASSIFICATIONS
+    assert (arguments.MODES, arguments.RETRIEVALS) == (recalled.MODES, recalled.RETRIEVALS)

@@ -1,0 +1,111 @@
+"""Which project a directory belongs to, read from git's files alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_driver import Cli
+
+from clew.surfaces.cli.project import normalised, origin_url, project_of
+
+
+def repository(folder: Path, url: str | None = None) -> Path:
+    git = folder / ".git"
+    git.mkdir(parents=True)
+    remote = f'[remote "upstream"]\n\turl = https://x.org/other\n[remote "origin"]\n\turl = {url}\n' if url else ""
+    (git / "config").write_text(f"[core]\n\tbare = false\n{remote}")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("url", "project"),
+    [
+        ("https://GitHub.com/Acme/Shop.git", "github.com/Acme/Shop"),
+        ("https://user:token@github.com/acme/shop", "github.com/acme/shop"),
+        ("git@github.com:acme/shop.git", "github.com/acme/shop"),
+        ("github.com:acme/shop", "github.com/acme/shop"),
+        ("ssh://git@host.example:2222/acme/shop.git/", "host.example/acme/shop"),
+        ("git://host.example/group/sub/shop", "host.example/group/sub/shop"),
+        ("ssh://git@[::1]:22/acme/shop", "[::1]/acme/shop"),
+        ("file:///srv/git/shop.git", None),
+        ("/srv/git/shop.git", None),
+        ("../shop.git", None),
+        ("C:\\git\\shop", None),
+        ("https://host.example/", None),
+        ("", None),
+    ],
+)
+def test_one_name_for_every_way_to_reach_a_repository(url: str, project: str | None) -> None:
+    assert normalised(url) == project
+
+
+@pytest.mark.parametrize(
+    ("config", "url"),
+    [
+        ('[remote "origin"]\n url = a:b\n url = c:d', "a:b"),
+        ('[Remote "origin"] url = "a:b"', "a:b"),
+        ('[remote "origin"]\n; url = no\n# url = no\n pushurl = no\n URL=yes', "yes"),
+        ('[remote "other"]\nurl = no', None),
+        ("\x00\xff [[[", None),
+    ],
+)
+def test_origin_url(config: str, url: str | None) -> None:
+    assert origin_url(config) == url
+
+
+def test_a_repository_with_an_origin(tmp_path: Path) -> None:
+    deep = repository(tmp_path / "clone", "git@host.example:acme/shop.git") / "src" / "deep"
+    deep.mkdir(parents=True)
+    assert project_of(deep) == "host.example/acme/shop"
+
+
+@pytest.mark.parametrize("url", [None, "/srv/git/shop.git"])
+def test_a_repository_without_an_origin_elsewhere_has_its_directorys_name(tmp_path: Path, url: str | None) -> None:
+    assert project_of(repository(tmp_path / "shop", url)) == "shop"
+
+
+@pytest.mark.parametrize("url", [None, "https://host.example/acme/shop"])
+def test_a_worktree_belongs_to_its_main_repository(tmp_path: Path, url: str | None) -> None:
+    main = repository(tmp_path / "shop", url)
+    linked = main / ".git" / "worktrees" / "fix"
+    linked.mkdir(parents=True)
+    (linked / "commondir").write_text("../..\n")
+    tree = tmp_path / "shop-fix"
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {linked}\n")
+    assert project_of(tree) == project_of(main) == ("host.example/acme/shop" if url else "shop")
+
+
+def test_a_submodule_is_a_repository_of_its_own(tmp_path: Path) -> None:
+    main = repository(tmp_path / "shop")
+    module = main / ".git" / "modules" / "lib"
+    module.mkdir(parents=True)
+    (module / "config").write_text('[remote "origin"]\nurl = https://host.example/acme/lib\n')
+    (main / "lib").mkdir()
+    (main / "lib" / ".git").write_text("gitdir: ../.git/modules/lib\n")
+    assert project_of(main / "lib") == "host.example/acme/lib"
+
+
+@pytest.mark.parametrize("content", ["", "gitdir:", "nonsense", "gitdir: /does/not/exist"])
+def test_a_broken_git_file_is_no_failure(tmp_path: Path, content: str) -> None:
+    (tmp_path / ".git").write_text(content)
+    assert project_of(tmp_path) in (None, tmp_path.name)
+
+
+def test_the_nearest_word_wins(cli: Cli) -> None:
+    """Option, then CLEW_PROJECT, then .clew.toml, then git; --no-project beats them all."""
+    repository(cli.directory, "https://host.example/acme/shop")
+
+    def project(*words: str) -> str | None:
+        stored = cli("remember", f"said with {words}", *words, "--json").json["memory"]
+        return stored.get("project")
+
+    assert project() == "host.example/acme/shop"
+    (cli.directory / ".clew.toml").write_text('project = "from file"')
+    assert project("--tag", "1") == "from file"
+    cli.patch.setenv("CLEW_PROJECT", "from environment")
+    assert project("--tag", "2") == "from environment"
+    assert project("--project", "given") == "given"
+    assert project("--no-project") is None
+    assert "project from environment" in cli("recall", "x").out

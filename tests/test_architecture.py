@@ -1,0 +1,81 @@
+"""Arrows point inward: surfaces -> clew -> steps -> ports <- store, providers."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "clew"
+STEPS = {"graph", "remember", "relate", "recall", "inject", "deliver", "learn", "guard", "rollout"}
+INNER = {"errors", "model", "ports"}
+# What each part may import besides itself. `clew` stands for the package's public names.
+ALLOWED = {
+    "errors": set(),
+    "model": {"errors"},
+    "ports": {"errors", "model"},
+    "settings": {"errors"},
+    **dict.fromkeys(STEPS, INNER | STEPS),
+    "graph": {"errors", "model"},
+    "store": INNER,
+    "providers": INNER,
+    "clew": INNER | STEPS | {"settings"},
+    "compose": INNER | {"clew", "settings", "store", "providers", "remember", "relate"},
+    "__init__": {"errors", "model", "clew", "compose"},
+    "__main__": {"surfaces"},
+    "bench": {"errors", "model", "__init__", "settings"},
+    "surfaces": {"errors", "model", "__init__", "settings", "compose", "bench", "providers"},
+}
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """The parts of Clew a file imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: write imports in full"
+            names = [
+                f"{node.module}.{alias.name}" if node.module == "clew" else str(node.module) for alias in node.names
+            ]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name == "clew" or name.startswith("clew."):
+                part = name.removeprefix("clew").removeprefix(".").split(".")[0]
+                found.add(part if (SOURCE / part).exists() or (SOURCE / f"{part}.py").exists() else "__init__")
+    return {part or "__init__" for part in found}
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_inward(path: Path) -> None:
+    part = part_of(path)
+    assert part in ALLOWED, f"{part} is new: say in this test what it may import"
+    outside = imports(path) - ALLOWED[part] - {part}
+    assert not outside, f"{path.relative_to(SOURCE)} may not import {sorted(outside)}"
+
+
+def test_only_settings_and_compose_read_the_environment() -> None:
+    readers = {
+        part_of(path)
+        for path in SOURCE.rglob("*.py")
+        if "os.environ" in path.read_text(encoding="utf-8") or "os.getenv" in path.read_text(encoding="utf-8")
+    }
+    assert readers <= {"settings", "compose", "surfaces", "bench"}
+
+
+def test_nothing_prints_outside_the_surfaces() -> None:
+    for path in SOURCE.rglob("*.py"):
+        if part_of(path) not in {"surfaces", "bench"}:
+            calls = [
+                node
+                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+            ]
+            assert not calls, f"{path.relative_to(SOURCE)} prints"

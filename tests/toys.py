@@ -1,0 +1,80 @@
+"""What tests need besides a real store: a clock that is told the time, and a model small enough to reason about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.clew import Clew
+from clew.model.space import VectorSpace
+from clew.ports import Embedder
+from clew.settings import load_settings
+from clew.store.sqlite import open_engine
+from clew.store.store import Store
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@dataclass
+class ToldClock:
+    """Every look moves it by a millisecond, so that no two writes happen at once."""
+
+    time: datetime = START
+
+    def now(self) -> datetime:
+        self.time += timedelta(milliseconds=1)
+        return self.time
+
+    def pass_by(self, **delta: float) -> None:
+        self.time += timedelta(**delta)
+
+
+@dataclass
+class ToyEmbedder:
+    """A hashed bag of words. `synonyms` makes two words one; a text without words gives a zero row."""
+
+    name: str = "toy"
+    dim: int = 16
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def space(self) -> VectorSpace:
+        return VectorSpace(self.name, "1", self.dim, 0.1, 0.9)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = np.zeros((len(texts), self.dim), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().split():
+                word = self.synonyms.get(word, word)
+                row[crc32(f"{self.name} {word}".encode("utf-8", "replace")) % self.dim] += 1
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.divide(rows, norms, out=rows, where=norms > 0)
+
+
+def open_toy(
+    path: Path,
+    *,
+    embedder: Embedder | None = None,
+    clock: ToldClock | None = None,
+    in_background: bool = False,
+    **settings: Any,
+) -> Clew:
+    """A Clew on a real file that reads no setting of this machine and does nothing behind a test's back."""
+    return Clew(
+        store=Store(open_engine(path)),
+        make_embedder=lambda: embedder,
+        clock=clock or ToldClock(),
+        settings=load_settings(settings, home=path.parent, environ={}),
+        in_background=in_background,
+    )
+
+
+def contents(recalled: Any) -> list[str]:
+    return [result.memory.content for result in recalled.results]

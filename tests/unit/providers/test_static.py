@@ -1,0 +1,111 @@
+"""The default embedder: what its vectors promise, and that it costs nothing but numpy."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from clew.providers.static import DATA, StaticEmbedder
+
+# A text, something near to it, and something far from it that shares a word. Adding up words cannot tell
+# every homonym apart; these are cases that it can and must.
+PAIRS = [
+    (
+        "The connection pool ran out of connections",
+        "postgres connection limit reached",
+        "the hotel has a swimming pool",
+    ),
+    (
+        "We deploy with Docker and Kubernetes",
+        "how do I ship to the cluster?",
+        "we bake with butter and sugar",
+    ),
+    (
+        "Users log in with a password and a code",
+        "login and authentication",
+        "the log was sawn into planks",
+    ),
+    ("My sister plays the violin", "Which instrument does your sister play?", "my sister's car broke down"),
+    ("The test depends on the clock and is flaky", "why does the test fail?", "flaky pastry with apples"),
+    (
+        "Never commit secrets to the repository",
+        "keep API keys out of git commits",
+        "the secret garden is in bloom",
+    ),
+    ("I adopted a kitten from the shelter", "do you have a cat?", "bus shelters are made of glass"),
+    ("The function raises KeyError on empty input", "the code throws an error", "the raise in salary came late"),
+    ("Cache entries expire after five minutes", "how long is data cached?", "the milk expired last week"),
+    ("Tom is a nurse at the hospital", "what is Tom's job?", "Tom repaired the garden fence"),
+    ("Search became slower after the upgrade", "search performance regression", "slow cooked beef"),
+    ("We travelled to Japan last spring", "vacation in Tokyo", "a spring in the mattress is broken"),
+]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> StaticEmbedder:
+    return StaticEmbedder()
+
+
+def test_vectors_have_unit_length(embedder: StaticEmbedder) -> None:
+    vectors = embedder.embed([text for pair in PAIRS for text in pair])
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (3 * len(PAIRS), embedder.space.dim)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\u1200\u1208", "x" * 200])
+def test_a_text_without_a_known_word_gives_a_zero_row(embedder: StaticEmbedder, text: str) -> None:
+    assert not embedder.embed([text]).any()
+
+
+def test_no_texts_give_no_rows(embedder: StaticEmbedder) -> None:
+    assert embedder.embed([]).shape == (0, embedder.space.dim)
+
+
+def test_a_batch_gives_the_same_bits_as_one_text_at_a_time(embedder: StaticEmbedder) -> None:
+    texts = [text for pair in PAIRS for text in pair] + ["", "src/auth/mw.py", "caf\u00e9 \u6771\u4eac"]
+    batch = embedder.embed(texts)
+    single = np.concatenate([embedder.embed([text]) for text in texts])
+    assert np.array_equal(batch, single)
+
+
+def test_a_very_long_text_is_read_to_its_end(embedder: StaticEmbedder) -> None:
+    long, database, banana = embedder.embed(["banana " * 9_000 + "database " * 90_000, "database", "banana"])
+    assert long @ database > long @ banana
+
+
+@pytest.mark.parametrize(("text", "near", "far"), PAIRS)
+def test_related_texts_are_closer_than_texts_that_share_words(
+    embedder: StaticEmbedder, text: str, near: str, far: str
+) -> None:
+    one, close, distant = embedder.embed([text, near, far])
+    assert one @ close > one @ distant
+
+
+def test_the_scale_puts_paraphrases_above_the_floor_and_strangers_below(embedder: StaticEmbedder) -> None:
+    space = embedder.space
+    question, answer = "How long are product pages cached?", "Product pages are cached for five minutes."
+    query, same, stranger = embedder.embed([question, answer, "My sister loves hiking."])
+    assert space.relevance(float(query @ same)) >= 0.4
+    assert space.relevance(float(query @ stranger)) < 0.1
+
+
+def test_the_revision_is_the_hash_of_the_shipped_rows(embedder: StaticEmbedder) -> None:
+    digest = hashlib.sha256((DATA / "clew_static.bin").read_bytes()).hexdigest()
+    assert embedder.space.revision == digest[:8]
+    assert json.loads((DATA / "clew_static.json").read_text())["sha256"] == digest
+
+
+def test_loading_needs_numpy_alone() -> None:
+    code = (
+        "import sys; from clew.providers.static import StaticEmbedder; StaticEmbedder().embed(['a test']);"
+        "heavy = {'torch', 'onnxruntime', 'tokenizers', 'transformers', 'safetensors', 'scipy', 'pydantic'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

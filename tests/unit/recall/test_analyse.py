@@ -1,0 +1,142 @@
+"""The one analyser: the same terms for what is stored and what is asked, whatever the text."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.recall.analyse import MAX_TERM_CHARS, hash_term, query_terms, term_hashes, terms
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)  # lone surrogates and NUL included
+# Letters of many scripts and everything that joins identifiers, so that most examples exercise the splitting.
+TRICKY = st.text(st.sampled_from("aBc1_-./\\:#@'’ é́ßﬁ漢字かなカﾅ한ก่हिع\u0651\u00b2Ⅻ\ud800\x00\n"), max_size=80)
+
+
+@given(ANY_TEXT | TRICKY)
+@settings(max_examples=300)
+def test_any_text_has_terms_and_the_same_ones_each_time(text: str) -> None:
+    assert terms(text) == terms(text)
+    assert all(isinstance(term, str) and term for term in terms(text))
+
+
+@given(ANY_TEXT | TRICKY)
+@settings(max_examples=300)
+def test_hashes_are_those_of_the_terms(text: str) -> None:
+    assert term_hashes(text) == [hash_term(term) for term in terms(text)]
+
+
+@given(ANY_TEXT | TRICKY)
+@settings(max_examples=300)
+def test_a_text_normalised_beforehand_has_the_same_terms(text: str) -> None:
+    assert terms(text) == terms(unicodedata.normalize("NFKC", text))
+
+
+@given(ANY_TEXT | TRICKY)
+@settings(max_examples=300)
+def test_what_is_asked_is_among_what_is_stored(text: str) -> None:
+    """A memory is found by its own text: a query never asks for a term that the index would not have."""
+    assert set(query_terms(text)) <= set(term_hashes(text))
+    assert bool(query_terms(text)) == bool(terms(text))
+
+
+@pytest.mark.parametrize(
+    "one", ["AuthService", "auth_service", "src/auth/service.py", "auth-service", "Auth.Service"]
+)
+@pytest.mark.parametrize("other", ["AuthService", "auth_service", "src/auth/service.py", "the auth services"])
+def test_spellings_of_one_name_find_each_other(one: str, other: str) -> None:
+    assert len(set(terms(one)) & set(terms(other))) >= 2
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("認証サービスを再起動する", "認証"),
+        ("数据库连接池已满", "连接池"),
+        ("데이터베이스 연결", "연결"),
+        ("ฐานข้อมูลเต็ม", "ข้อมูล"),
+        ("ﾃﾞｰﾀﾍﾞｰｽ", "データベース"),
+        ("設定 config を読む", "config"),
+        ("Ёлка растёт", "ёлка"),
+        ("naïve café", "NAIVE CAFE"),
+        ("Straße", "STRASSE"),
+        ("ＡＰＩ　ｋｅｙ", "api"),
+    ],
+)
+def test_text_of_any_script_is_found_by_a_part_of_it(written: str, asked: str) -> None:
+    assert set(query_terms(asked)) <= set(term_hashes(written))
+
+
+def test_a_lone_character_of_a_script_without_spaces_is_found() -> None:
+    assert set(query_terms("鍵")) <= set(term_hashes("秘密鍵を保存"))
+
+
+def test_a_longer_run_asks_for_its_pairs_only() -> None:
+    assert list(query_terms("認証局").values()) == ["認証", "証局"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("deploying deployed deploys", ["deploy"] * 3),
+        ("the and of", ["the", "and", "of"]),  # nothing else there: then they count
+        ("the port", ["port"]),
+        ("mw.py:42", ["mw", "py", "42", "mwpy"]),
+        ("JIRA-1234", ["jira", "1234", "jira1234"]),
+        ("user's", ["user"]),
+        ("HTTPServer2", ["http", "server", "2", "httpserver2"]),
+        ("v1.2.3", ["v", "1", "v1", "2", "3", "v123"]),
+        ("?!… —", []),
+        ("", []),
+    ],
+)
+def test_terms_of_typical_texts(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+def test_a_blob_is_one_term_and_not_hundreds() -> None:
+    assert len(terms("aB1" * MAX_TERM_CHARS)) == 1
+
+
+def cost(piece: str, size: int) -> float:
+    """Processor time of this thread, the better of two runs."""
+    text = (piece * (size // len(piece) + 1))[:size]
+    times = []
+    for _ in range(2):
+        started = time.thread_time()
+        term_hashes(text)
+        times.append(time.thread_time() - started)
+    return min(times)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a.",
+        ".",
+        "a" + "." * 50,
+        "é_",
+        "aA1",
+        "漢",
+        "ก็",
+        "'",
+        "a'",
+        "क्",
+        "1:1",
+        ":1",
+        "_-./\\:#@",
+        "\u0301",
+        "x" * 99 + " ",
+    ],
+)
+def test_hostile_text_costs_no_more_per_character_when_it_is_longer(piece: str) -> None:
+    assert cost(piece, 64_000) < 3 * 8 * max(cost(piece, 8_000), 0.001), "eight times the text, not eight squared"
+
+
+@pytest.mark.parametrize("piece", ["a._-", "é", "漢字", "aB1_"])
+def test_a_megabyte_is_analysed_at_the_price_of_eight_parts(piece: str) -> None:
+    assert cost(piece, 1_000_000) < 3 * 8 * max(cost(piece, 125_000), 0.001)
+    assert query_terms(piece * 250_000)

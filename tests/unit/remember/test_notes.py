@@ -1,0 +1,143 @@
+"""Notes written for agents become drafts, whatever they look like."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.model.memory import Draft
+from clew.remember.notes import LONGEST, infer_type, parse_notes
+
+MARKDOWN = st.text(alphabet="ab \t\n\r#-*+`~|>=_1.)[]()<!@:'\"\x00é—")
+
+
+def contents(text: str) -> list[str]:
+    return [draft.content for draft in parse_notes(text, "CLAUDE.md")]
+
+
+def only(text: str) -> Draft:
+    [draft] = parse_notes(text, "CLAUDE.md")
+    return draft
+
+
+@settings(deadline=None)
+@given(st.text() | MARKDOWN)
+def test_no_text_makes_it_raise(text: str) -> None:
+    for draft in parse_notes(text, "notes.md"):
+        assert 10 < len(draft.content) <= LONGEST
+
+
+def test_bullets_and_paragraphs_become_memories() -> None:
+    text = "The API speaks gRPC\nand no more.\n\n- Deploy from main\n* Ask before migrating\n1. Tag every release\n"
+    assert contents(text) == [
+        "The API speaks gRPC and no more.",
+        "Deploy from main",
+        "Ask before migrating",
+        "Tag every release",
+    ]
+
+
+def test_the_heading_is_the_title_and_the_section_the_category() -> None:
+    draft = only("# Shop\n\n## Code Style\n\n### *Imports*\n\n- Sort imports with ruff\n")
+    assert (draft.title, draft.category) == ("Imports", "code-style")
+
+
+def test_underlined_headings_are_headings() -> None:
+    draft = only("Testing notes\n=============\n\nRun everything twice.\n")
+    assert (draft.title, draft.content) == ("Testing notes", "Run everything twice.")
+
+
+def test_short_nested_bullets_stay_with_their_parent() -> None:
+    assert contents("- Tests:\n  - unit tests in tests/unit\n  - no mocks\n- Next point here\n") == [
+        "Tests:\n- unit tests in tests/unit\n- no mocks",
+        "Next point here",
+    ]
+
+
+def test_long_nested_bullets_stand_alone_with_the_parents_words() -> None:
+    long = "word " * 80
+    found = contents(f"- When deploying:\n  - first {long}\n  - then {long}\n")
+    assert [text[:22] for text in found] == ["When deploying:", "When deploying: first ", "When deploying: then w"]
+
+
+def test_bullets_nested_without_end_do_not_exhaust_the_stack() -> None:
+    text = "\n".join(f"{' ' * depth}- level number {depth}" for depth in range(1200))
+    found = "\n".join(contents(text))
+    assert all(f"level number {depth}" in found for depth in range(1200))
+
+
+def test_a_code_block_stays_with_the_text_above_it() -> None:
+    assert contents("Run the tests:\n\n```sh\n# not a heading\nmake test\n```\n\nOther text here.\n") == [
+        "Run the tests:\n```sh\n# not a heading\nmake test\n```",
+        "Other text here.",
+    ]
+
+
+def test_a_code_block_alone_belongs_to_its_heading() -> None:
+    assert contents("## Deploy\n```\nfly deploy\n```\n") == ["Deploy:\n```\nfly deploy\n```"]
+
+
+def test_a_fence_left_open_swallows_the_rest_and_no_more() -> None:
+    assert contents("Before the fence.\n```\ncode\n- not a bullet\n") == [
+        "Before the fence.\n```\ncode\n- not a bullet\n\n```"
+    ]
+
+
+def test_front_matter_names_the_paths_and_is_no_memory() -> None:
+    draft = only("---\ndescription: x y z and more\nglobs: 'src/**/*.ts', lib/*\n---\nUse strict mode here.\n")
+    assert (draft.content, draft.paths) == ("Use strict mode here.", ("src/**/*.ts", "lib/*"))
+
+
+def test_front_matter_may_list_its_paths() -> None:
+    assert only("---\npaths:\n  - a/*.py\n  - b/*.py\n---\nUse strict mode here.\n").paths == ("a/*.py", "b/*.py")
+
+
+def test_a_rule_at_the_top_is_not_front_matter() -> None:
+    assert contents("---\nSome text that matters.\n") == ["Some text that matters."]
+
+
+def test_comments_includes_and_badges_are_left_out() -> None:
+    text = "<!-- a long\ncomment -->\n@docs/more.md\n[![build](https://x/y.svg)](https://x)\nA real statement.\n"
+    draft = only(text)
+    assert (draft.content, draft.metadata["line"]) == ("A real statement.", 5)
+
+
+def test_repetitions_are_said_once() -> None:
+    assert contents("- Use tabs in Makefiles.\n- use tabs in   makefiles\n") == ["Use tabs in Makefiles."]
+
+
+def test_a_draft_says_where_it_comes_from() -> None:
+    draft = only("\n\n- Ship on Fridays only\n")
+    assert (draft.origin, dict(draft.metadata)) == ("import", {"source": "CLAUDE.md", "line": 3})
+
+
+def test_windows_line_ends_are_line_ends() -> None:
+    assert contents("- First thing here\r\n- Second thing here\r\n") == ["First thing here", "Second thing here"]
+
+
+def test_very_long_text_is_cut_between_words() -> None:
+    found = contents("word " * 2000)
+    assert len(found) > 1
+    assert all(piece.startswith("word") and piece.endswith("word") for piece in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("Always run the linter", "rule"),
+        ("NEVER push to main", "rule"),
+        ("Titles must be short", "rule"),
+        ("Prefer composition", "rule"),
+        ("Don't mock the store", "rule"),
+        ("We chose SQLite", "decision"),
+        ("It was decided in May", "decision"),
+        ("Threads instead of processes", "decision"),
+        ("The cache is write-through", "fact"),
+        ("Billing uses Stripe", "fact"),
+        ("Deploy on Fridays", "note"),
+        ("Mustard and isthmus", "note"),
+    ],
+)
+def test_the_type_follows_from_the_words(text: str, type_: str) -> None:
+    assert infer_type(text) == type_

@@ -1,0 +1,445 @@
+"""What leaves a store comes back the same, once, and never over what is there."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clew.clew import Clew
+from clew.errors import InvalidInput, NotFound
+from clew.model.memory import Draft, Filter
+from clew.model.scope import Identity, Scope
+from clew.remember import portable
+from clew.remember.line import draft_of, parse_object
+from clew.remember.portable import ImportReport
+from toys import ToldClock, open_toy
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Clew]:
+    with open_toy(tmp_path / "one.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Clew]:
+    with open_toy(tmp_path / "two.db", clock=ToldClock()) as opened:
+        opened.clock.pass_by(hours=1)  # type: ignore[attr-defined]
+        yield opened
+
+
+def exported(memory: Clew, **options: Any) -> str:
+    file = io.StringIO()
+    memory.export(file, **options)
+    return file.getvalue()
+
+
+def imported(memory: Clew, path: Path, text: str | bytes, **options: Any) -> ImportReport:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return memory.import_file(path, **options)
+
+
+def lines(*memories: dict[str, Any]) -> str:
+    return "".join(json.dumps(fields) + "\n" for fields in memories)
+
+
+def fill(memory: Clew) -> None:
+    """One of every state a live row can be in."""
+    first = memory.remember("We use MySQL", type="decision", upsert_key="db", scope=Scope(project="shop"))
+    memory.remember("We use SQLite", type="decision", upsert_key="db", scope=Scope(project="shop"))
+    memory.edit(first.id, tags=("old",))
+    memory.remember("Ada prefers tabs", type="rule", scope=Scope(user="ada", agent="bot", session="s1"))
+    memory.remember("Seen on the web", origin="web", metadata={"n": [1, {"k": None}]}, weight=0.5, confidence=0.25)
+    memory.remember("For a while", expires_at=memory.now())
+    memory.remember("Once true", invalid_at=memory.now() + timedelta(seconds=1))
+    memory.remember("Doing it now", layer="working", paths=("src/é.py",), title="Ünïcode", category="x")
+
+
+# -- export ----------------------------------------------------------------------------------------
+
+
+def test_the_header_counts_and_signs_the_lines(memory: Clew) -> None:
+    fill(memory)
+    header, _newline, body = exported(memory).partition("\n")
+    assert json.loads(header) == {
+        "format": "clew-memories",
+        "version": 1,
+        "count": 7,
+        "checksum": "sha256:" + sha256(body.encode()).hexdigest(),
+    }
+    assert body.count("\n") == 7
+
+
+def test_an_empty_store_exports_a_header(memory: Clew) -> None:
+    assert json.loads(exported(memory))["count"] == 0
+
+
+def test_what_was_forgotten_is_not_exported(memory: Clew) -> None:
+    memory.forget(memory.remember("Let it go").id)
+    assert "Let it go" not in exported(memory)
+
+
+def test_a_scope_narrows_the_export(memory: Clew) -> None:
+    fill(memory)
+    text = exported(memory, scope=Scope(project="shop"))
+    assert "SQLite" in text
+    assert "Ada" not in text
+    assert "Ada" not in exported(memory, scope=Scope(project="shop"), all_projects=True)
+    assert "SQLite" in exported(memory, scope=Scope(user="ada"), all_projects=True)
+
+
+def test_someone_without_the_owners_role_exports_no_private_memories_of_others(memory: Clew) -> None:
+    fill(memory)
+    text = exported(memory, identity=Identity(user="bob", roles=()))
+    assert "SQLite" in text
+    assert "Ada" not in text
+
+
+def test_the_export_tells_how_far_it_is(memory: Clew) -> None:
+    fill(memory)
+    seen: list[tuple[int, int]] = []
+    memory.export(io.StringIO(), progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (7, 7)
+
+
+# -- round trip ------------------------------------------------------------------------------------
+
+
+def test_a_round_trip_changes_nothing(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    fill(memory)
+    text = exported(memory)
+    report = imported(other, tmp_path / "x.jsonl", text)
+    assert (report.read, report.checksum, report.truncated, report.skipped) == (7, "ok", False, [])
+    assert report.added == 7
+    assert exported(other) == text
+
+
+def test_a_second_run_adds_and_writes_nothing(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    fill(memory)
+    text = exported(memory)
+    imported(other, tmp_path / "x.jsonl", text)
+    before = other.stats().last_change
+    report = imported(other, tmp_path / "x.jsonl", text)
+    assert (report.added, report.known, report.conflicts) == (0, 7, 0)
+    assert other.stats().last_change == before
+
+
+def test_a_working_memory_whose_time_is_over_is_not_brought_back_each_time(
+    memory: Clew, other: Clew, tmp_path: Path
+) -> None:
+    fill(memory)
+    other.clock.pass_by(days=2)  # type: ignore[attr-defined]
+    assert imported(other, tmp_path / "x.jsonl", exported(memory)).added == 7
+    assert imported(other, tmp_path / "x.jsonl", exported(memory)).added == 0
+    assert "Doing it now" not in exported(other)
+
+
+def test_importing_into_the_store_itself_finds_everything_known(memory: Clew, tmp_path: Path) -> None:
+    fill(memory)
+    report = imported(memory, tmp_path / "x.jsonl", exported(memory))
+    assert (report.added, report.known) == (0, 7)
+
+
+def test_an_interrupted_import_goes_on_when_run_again(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    fill(memory)
+    text = exported(memory)
+    half = "".join(text.splitlines(keepends=True)[:4])
+    assert imported(other, tmp_path / "x.jsonl", half).added == 3
+    report = imported(other, tmp_path / "x.jsonl", text)
+    assert (report.added, report.known) == (4, 3)
+
+
+def test_many_batches_arrive(memory: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portable, "LOOK_AHEAD", 3)
+    monkeypatch.setattr(portable, "BATCH", 1)
+    text = lines(*({"content": f"Statement number {number}", "project": f"p{number % 2}"} for number in range(10)))
+    seen: list[tuple[int, int]] = []
+    path = tmp_path / "x.jsonl"
+    path.write_text(text)
+    assert memory.import_file(path, progress=lambda done, total: seen.append((done, total))).added == 10
+    assert len(seen) == 4
+    assert seen[-1] == (len(text), len(text))
+
+
+def test_what_was_forgotten_softly_comes_back(memory: Clew, tmp_path: Path) -> None:
+    id = memory.remember("Worth having again").id
+    text = exported(memory)
+    memory.forget(id)
+    assert imported(memory, tmp_path / "x.jsonl", text).added == 1
+    assert memory.show(id).content == "Worth having again"
+
+
+# -- what is in the way ----------------------------------------------------------------------------
+
+
+def test_the_same_id_with_another_text_is_a_conflict_and_stays(memory: Clew, tmp_path: Path) -> None:
+    id = memory.remember("What is here").id
+    report = imported(memory, tmp_path / "x.jsonl", lines({"id": id, "content": "What the file says"}))
+    assert (report.conflicts, report.added) == (1, 0)
+    assert memory.show(id).content == "What is here"
+
+
+def test_an_id_of_another_users_private_memory_is_a_conflict(memory: Clew, tmp_path: Path) -> None:
+    id = memory.remember("Mine alone", scope=Scope(user="ada")).id
+    bob = Identity(user="bob", roles=())
+    report = imported(memory, tmp_path / "x.jsonl", lines({"id": id, "content": "Mine alone"}), identity=bob)
+    assert (report.conflicts, report.added) == (1, 0)
+
+
+def test_another_live_memory_with_the_same_upsert_key_is_a_conflict(memory: Clew, tmp_path: Path) -> None:
+    memory.remember("Here it is 1", upsert_key="k")
+    text = lines({"content": "There it is 2", "upsert_key": "k"})
+    assert imported(memory, tmp_path / "x.jsonl", text, dry_run=True).conflicts == 1
+    assert imported(memory, tmp_path / "x.jsonl", text).conflicts == 1
+    assert [found.content for found in memory.list(Filter(superseded=True))] == ["Here it is 1"]
+
+
+def test_history_of_a_key_does_not_supersede_the_live_one(memory: Clew, tmp_path: Path) -> None:
+    live = memory.remember("Now it is 2", upsert_key="k").id
+    text = lines({"content": "It was 1", "upsert_key": "k", "superseded_by": live, "invalid_at": "2026-01-02",
+                  "at": "2026-01-01"})  # fmt: skip
+    assert imported(memory, tmp_path / "x.jsonl", text).added == 1
+    assert imported(memory, tmp_path / "x.jsonl", text).added == 0
+    assert memory.show(live).superseded_by is None
+
+
+def test_one_id_twice_in_a_file_is_judged_in_order(memory: Clew, tmp_path: Path) -> None:
+    text = lines(*({"id": "a1", "content": words} for words in ("said first", "said first", "said later")))
+    for dry_run in (True, False):
+        report = imported(memory, tmp_path / "x.jsonl", text, dry_run=dry_run)
+        assert (report.added, report.known, report.conflicts) == (1, 1, 1)
+
+
+def test_what_others_wrote_meanwhile_costs_only_the_line_it_hits(
+    memory: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember(Draft(content="Mine alone", id="a1"), scope=Scope(user="ada"))
+    monkeypatch.setattr(portable, "_verdict", lambda tx, entry: "new")  # as if it had come after the look
+    text = lines({"content": "before it"}, {"id": "a1", "content": "taken"}, {"content": "after it"})
+    report = imported(memory, tmp_path / "x.jsonl", text)
+    assert (report.added, report.conflicts) == (2, 1)
+
+
+# -- bad files -------------------------------------------------------------------------------------
+
+BAD = [
+    (b"{not json}", "LINE_NOT_JSON"),
+    (b"[1, 2]", "LINE_NOT_AN_OBJECT"),
+    (b'{"content": "\xff\xfe"}', "LINE_NOT_UTF8"),
+    (b'{"type": "note"}', "MEMORY_CONTENT_REQUIRED"),
+    (b'{"content": "  "}', "MEMORY_CONTENT_REQUIRED"),
+    (b'{"content": 5}', "MEMORY_FIELD_INVALID"),
+    (b'{"content": "x y", "type": "poem"}', "MEMORY_TYPE_INVALID"),
+    (b'{"content": "x y", "trust": "total"}', "MEMORY_TRUST_INVALID"),
+    (b'{"content": "x y", "tags": "a"}', "MEMORY_FIELD_INVALID"),
+    (b'{"content": "x y", "at": "yesterday"}', "TIME_INVALID"),
+    (b'{"content": "x y", "weight": NaN}', "LINE_NOT_JSON"),
+    (b'{"content": "x y", "weight": 1e999}', "MEMORY_NUMBER_INVALID"),
+    (b'{"content": "x y", "weight": 1' + b"0" * 400 + b"}", "MEMORY_NUMBER_INVALID"),
+    (b'{"content": "x y", "weight": 1' + b"0" * 5000 + b"}", "LINE_NOT_JSON"),
+    (b'{"content": "x y", "version": 1e3}', "MEMORY_NUMBER_INVALID"),
+    (b'{"content": "x y", "id": "a b"}', "MEMORY_ID_INVALID"),
+    (b'{"content": "x y", "project": "a\\nb"}', "PROJECT_ID_INVALID"),
+    (b'{"content": "x y", "metadata": ' + b'{"a":' * 50 + b"1" + b"}" * 51, "MEMORY_METADATA_INVALID"),
+    (b'{"content": "x y", "metadata": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "LINE_NOT_JSON"),
+]
+
+
+@pytest.mark.parametrize(("line", "code"), BAD, ids=range(len(BAD)))
+def test_a_bad_line_is_skipped_with_its_number_and_the_rest_goes_on(
+    memory: Clew, tmp_path: Path, line: bytes, code: str
+) -> None:
+    good = b'{"content": "good one"}\n'
+    report = imported(memory, tmp_path / "x.jsonl", good + line + b"\n" + b'{"content": "good two"}\n')
+    assert (report.added, report.skipped, report.truncated) == (2, [(2, code)], False)
+
+
+def test_a_line_too_long_is_passed_over_without_being_kept(
+    memory: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(portable, "MAX_LINE_BYTES", 100)
+    text = lines({"content": "short one"}, {"content": "long " * 100}, {"content": "short two"})
+    report = imported(memory, tmp_path / "x.jsonl", text)
+    assert (report.added, report.skipped) == (2, [(2, "LINE_TOO_LONG")])
+
+
+@pytest.mark.parametrize("cut", [1, 20, 40])
+def test_a_truncated_last_line_is_tolerated_and_said(memory: Clew, other: Clew, tmp_path: Path, cut: int) -> None:
+    fill(memory)
+    report = imported(other, tmp_path / "x.jsonl", exported(memory).encode()[: -cut - 1])
+    assert (report.added, report.truncated, report.checksum, report.skipped) == (6, True, "mismatch", [])
+
+
+def test_a_file_that_ends_between_lines_is_truncated_too(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    fill(memory)
+    report = imported(other, tmp_path / "x.jsonl", "".join(exported(memory).splitlines(keepends=True)[:-1]))
+    assert (report.added, report.truncated) == (6, True)
+
+
+def test_a_missing_line_end_alone_is_not_a_truncation(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    fill(memory)
+    report = imported(other, tmp_path / "x.jsonl", exported(memory).rstrip("\n"))
+    assert (report.added, report.truncated, report.checksum) == (7, False, "ok")
+
+
+def test_a_changed_line_is_noticed(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    fill(memory)
+    report = imported(other, tmp_path / "x.jsonl", exported(memory).replace("SQLite", "Oracle"))
+    assert (report.added, report.checksum) == (7, "mismatch")
+
+
+def test_windows_line_ends_blank_lines_and_a_byte_order_mark_do_no_harm(
+    memory: Clew, other: Clew, tmp_path: Path
+) -> None:
+    fill(memory)
+    text = "\ufeff" + exported(memory).replace("\n", "\r\n\r\n")
+    report = imported(other, tmp_path / "x.jsonl", text)
+    assert (report.added, report.checksum, report.skipped) == (7, "ok", [])
+
+
+def test_half_a_character_becomes_a_question_mark(memory: Clew, tmp_path: Path) -> None:
+    line = '{"content": "broken \\ud83d here", "project": "p\\ud83d", "metadata": {"k\\ud83d": "\\ud83d"}}\n'
+    assert imported(memory, tmp_path / "x.jsonl", line).added == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ({"format": "clew-memories", "version": 2}, "IMPORT_NEWER"),
+        ({"format": "other", "version": 1}, "IMPORT_FORMAT_UNKNOWN"),
+        ({"format": "clew-memories"}, "IMPORT_FORMAT_UNKNOWN"),
+    ],
+)
+def test_a_foreign_or_newer_header_is_refused(
+    memory: Clew, tmp_path: Path, header: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        imported(memory, tmp_path / "x.jsonl", lines(header, {"content": "not to be stored"}))
+    assert refused.value.code == code
+    assert memory.list() == []
+
+
+def test_a_missing_file_and_a_database_are_refused(memory: Clew, tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        memory.import_file(tmp_path / "nothing.jsonl")
+    with pytest.raises(InvalidInput) as refused:
+        memory.import_file(tmp_path / "one.db")
+    assert refused.value.code == "IMPORT_NOT_TEXT"
+
+
+@settings(deadline=None)
+@given(line=st.binary(max_size=200) | st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["content", "tags", "at", "metadata", "weight", "version", "parents", "trust"]), inner),
+).map(lambda value: json.dumps(value).encode()))  # fmt: skip
+def test_a_line_is_a_draft_or_an_invalid_input_and_nothing_else(line: bytes) -> None:
+    try:
+        assert isinstance(draft_of(parse_object(line), keeps_trust=False, now=ToldClock().now()), Draft)
+    except InvalidInput as error:
+        assert error.code
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.fixed_dictionaries(
+    {"content": st.text(min_size=1, max_size=40)},
+    optional={"type": st.sampled_from(["note", "fact"]), "project": st.sampled_from(["a", "b"]),
+              "invalid_at": st.just("2030-01-01T00:00:00Z"), "expires_at": st.just("2020-01-01T00:00:00Z"),
+              "layer": st.sampled_from(["working", "long_term"]), "id": st.sampled_from(["i1", "i2", "i3"])},
+), max_size=8))  # fmt: skip
+def test_whatever_the_file_a_second_run_adds_nothing(tmp_path: Path, memories: list[dict[str, Any]]) -> None:
+    (tmp_path / "again.db").unlink(missing_ok=True)
+    with open_toy(tmp_path / "again.db") as memory:
+        preview = imported(memory, tmp_path / "x.jsonl", lines(*memories), dry_run=True)
+        first = memory.import_file(tmp_path / "x.jsonl")
+        second = memory.import_file(tmp_path / "x.jsonl")
+    assert second.added == 0
+    assert (preview.added, preview.known, preview.conflicts) == (first.added, first.known, first.conflicts)
+
+
+# -- whose it is and how far it is trusted ---------------------------------------------------------
+
+
+def test_the_owners_own_export_keeps_its_trust(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    id = memory.remember("The user said so").id
+    imported(other, tmp_path / "x.jsonl", exported(memory))
+    assert (other.show(id).trust, other.show(id).origin) == ("user", "user")
+
+
+def test_a_file_without_our_header_is_trusted_like_any_file(memory: Clew, tmp_path: Path) -> None:
+    text = lines({"id": "a", "content": "Trust me, I am a file", "trust": "user"}, {"id": "b", "content": "Plain"})
+    imported(memory, tmp_path / "x.jsonl", text)
+    assert (memory.show("a").trust, memory.show("b").trust, memory.show("b").origin) == ("tool", "tool", "import")
+
+
+def test_someone_without_the_owners_role_cannot_import_trust_or_for_others(
+    memory: Clew, other: Clew, tmp_path: Path
+) -> None:
+    id = memory.remember("The user said so").id
+    memory.remember("Private to ada", scope=Scope(user="ada"))
+    bob = Identity(user="bob", roles=())
+    report = imported(other, tmp_path / "x.jsonl", exported(memory), identity=bob)
+    assert other.show(id).trust == "tool"
+    assert report.skipped == [(3, "USER_DENIED")]
+
+
+def test_the_org_is_the_importers_and_a_given_scope_replaces_the_project(
+    memory: Clew, other: Clew, tmp_path: Path
+) -> None:
+    fill(memory)
+    identity = Identity(org="acme")
+    scope = Scope(org="acme", project="new")
+    imported(other, tmp_path / "x.jsonl", exported(memory), identity=identity, scope=scope)
+    found = other.list(Filter(superseded=True), scope=scope, identity=identity)
+    assert {(memory.org, memory.project) for memory in found} == {("acme", "new")}
+
+
+def test_a_memory_with_parents_comes_without_them(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    parent = memory.remember("From the web", origin="web", scope=Scope(project="p")).id
+    child = memory.remember("A summary", parents=(parent,), scope=Scope(project="p")).id
+    text = "".join(line + "\n" for line in exported(memory).splitlines() if f'"id": "{parent}"' not in line)
+    imported(other, tmp_path / "x.jsonl", text)
+    assert (other.show(child).parents, other.show(child).trust) == ((parent,), "untrusted")
+
+
+def test_secrets_in_a_file_are_masked_and_still_known_the_second_time(memory: Clew, tmp_path: Path) -> None:
+    text = lines({"id": "k1", "content": "the key is AKIAIOSFODNN7EXAMPLE for now"})
+    assert imported(memory, tmp_path / "x.jsonl", text).added == 1
+    assert "AKIA" not in memory.show("k1").content
+    assert imported(memory, tmp_path / "x.jsonl", text).known == 1
+
+
+# -- preview and notes -----------------------------------------------------------------------------
+
+
+def test_a_dry_run_counts_and_stores_nothing(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    fill(memory)
+    text = exported(memory) + "{bad\n"
+    report = imported(other, tmp_path / "x.jsonl", text, dry_run=True)
+    assert (report.added, report.skipped, report.as_json()["dry_run"]) == (7, [(9, "LINE_NOT_JSON")], True)
+    assert exported(other).count("\n") == 1
+
+
+def test_notes_are_imported_as_imported_text(memory: Clew, tmp_path: Path) -> None:
+    scope = Scope(project="shop")
+    report = imported(
+        memory, tmp_path / "CLAUDE.md", "# Rules\n\n- Always use tabs\n- Never push it\n", scope=scope
+    )
+    assert (report.read, report.added, report.checksum) == (2, 2, "absent")
+    [_never, always] = memory.list(scope=scope)
+    assert (always.type, always.origin, always.trust, always.project) == ("rule", "import", "tool", "shop")
+    assert imported(memory, tmp_path / "CLAUDE.md", "- Always use tabs\n", scope=scope).known == 1
+
+
+def test_notes_that_are_all_private_are_skipped_with_their_line(memory: Clew, tmp_path: Path) -> None:
+    report = imported(memory, tmp_path / "AGENTS.md", "Some words here.\n\n<private>do not keep this</private>\n")
+    assert (report.added, report.skipped) == (1, [(3, "MEMORY_CONTENT_REQUIRED")])

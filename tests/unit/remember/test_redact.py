@@ -1,0 +1,345 @@
+"""Every key here is put together at run time, so that no scanner finds a key in this repository."""
+
+import random
+import string
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.remember.redact import redact
+
+HEX = "0123456789abcdef"
+MIXED = "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xYz"
+
+
+def chars(n: int, alphabet: str = MIXED) -> str:
+    return (alphabet * (n // len(alphabet) + 1))[:n]
+
+
+PEM_LINES = "\n".join(chars(64) for _ in range(3))
+
+KEYS = {
+    "aws-id": ["AKIA" + chars(16, "QRST2345WXYZ"), "ASIA" + chars(16, "QRST2345WXYZ")],
+    "github": [
+        *[f"gh{letter}_" + chars(36) for letter in "pousr"],
+        "github_" + "pat_" + chars(22) + "_" + chars(59),
+    ],
+    "gitlab": ["glpat" + "-" + chars(20), "glpat" + "-" + chars(27) + ".01." + chars(9)],
+    "slack": [f"xox{letter}-" + "1234567890-" + chars(24) for letter in "abpros"]
+    + ["xapp-" + "1-A0123-4567-" + chars(30)],
+    "stripe": [p + chars(24) for p in ("sk_" + "live_", "rk_" + "live_", "sk_" + "test_", "whsec_")],
+    "google": ["AIza" + chars(35), "GOCSPX-" + chars(28), "ya29." + chars(60)],
+    "openai": [
+        "sk-" + chars(48),
+        "sk-" + "proj-" + chars(20) + "_" + chars(30),
+        "sk-" + "svcacct-" + chars(40),
+    ],
+    "anthropic": ["sk-" + "ant-api03-" + chars(80) + "-" + chars(12)],
+    "huggingface": ["hf_" + chars(34)],
+    "npm": ["npm_" + chars(36)],
+    "pypi": ["pypi-" + "AgEIcHlwaS5vcmc" + chars(70)],
+    "sendgrid": ["SG." + chars(22) + "." + chars(43)],
+    "twilio": ["SK" + chars(32, HEX), "AC" + chars(32, HEX)],
+    "mailgun": ["key-" + chars(32, HEX)],
+    "digitalocean": ["dop_" + "v1_" + chars(64, HEX)],
+    "jwt": ["eyJ" + chars(20) + ".eyJ" + chars(30) + "." + chars(43)],
+    "vault": ["hvs." + chars(90)],
+    "age": ["AGE-SECRET-" + "KEY-1" + chars(58, "QPZRY9X8GF2TVDW0")],
+    "shopify": ["shpat_" + chars(32, HEX)],
+    "linear": ["lin_" + "api_" + chars(40)],
+    "groq": ["gsk_" + chars(52)],
+    "pem": [
+        f"-----BEGIN {name}PRIVATE KEY{block}-----\n{PEM_LINES}\n-----END {name}PRIVATE KEY{block}-----"
+        for name, block in (
+            ("", ""), ("RSA ", ""), ("EC ", ""), ("OPENSSH ", ""), ("ENCRYPTED ", ""), ("PGP ", " BLOCK")
+        )
+    ],
+    "card": ["4111 1111 1111 1111", "5500-0000-0000-0004", "3782 822463 10005", "6011000990139424"],
+}  # fmt: skip
+WHOLE = [(kind, key) for kind, keys in KEYS.items() for key in keys]
+FRAMES = [
+    "{}",
+    "the value {} leaked",
+    "see {}, then go on",
+    '{{"a": "{}"}}',
+    "line\n{}\nline",
+    "X={}",
+    "({}).",
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize(("kind", "key"), WHOLE)
+def test_a_key_of_known_shape_is_masked_and_its_surroundings_stay(kind: str, key: str, frame: str) -> None:
+    found = redact(frame.format(key))
+    assert found.text == frame.format(f"[masked:{kind}]")
+    assert found.kinds == (kind,)
+
+
+@pytest.mark.parametrize("before", [r"\n", r"\t", "%3D", "_", "-", "é"])
+def test_a_key_is_found_after_an_escape_or_an_underscore(before: str) -> None:
+    assert redact(f"a{before}" + "ghp_" + chars(36)).text == f"a{before}[masked:github]"
+
+
+PARTLY = [
+    ("aws_secret_access_key = {}", "/".join([chars(19), chars(20)]), "aws"),
+    ('"SecretAccessKey": "{}",', "+".join([chars(19), chars(20)]), "aws"),
+    ("AccountName=x;AccountKey={};EndpointSuffix=y", chars(86) + "==", "azure"),
+    ("Endpoint=sb://x;SharedAccessKey={}", chars(43) + "=", "azure"),
+    ("https://hooks.slack.com/services/{}", "T0123ABCD/B0123ABCD/" + chars(24), "slack"),
+    ("https://discord.com/api/webhooks/{}", "123456789012345678/" + chars(68), "discord"),
+    ("postgres://user:{}@db.host:5432/x", "pass", "url"),
+    ("https://user:{}@host/path?q=1", "p@ss!w0rd", "url"),
+    ("redis://:{}@cache:6379/0", "hunter2", "url"),
+    ("curl -u admin:{} https://host", "hunter2", "url"),
+    ("Authorization: Bearer {}", chars(40), "bearer"),
+    ("-H 'authorization: basic {}'", "dXNlcjpwYXNzd29yZA==", "bearer"),
+    ('{{"Authorization": "Bearer {}"}}', chars(40), "bearer"),
+    ("sent with bearer {} and got 401", chars(24), "bearer"),
+]
+
+
+@pytest.mark.parametrize(("frame", "secret", "kind"), PARTLY)
+def test_only_the_secret_part_of_a_phrase_is_masked(frame: str, secret: str, kind: str) -> None:
+    found = redact(frame.format(secret))
+    assert found.text == frame.format(f"[masked:{kind}]")
+    assert found.kinds == (kind,)
+
+
+def test_the_secret_next_to_an_aws_key_id_is_masked() -> None:
+    row = "AKIA" + chars(16, "QRST2345WXYZ") + "," + chars(40)
+    assert redact(row).text == "[masked:aws-id],[masked:aws]"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\\n", "\\\\n"])
+def test_a_private_key_in_service_account_json_is_masked(newline: str) -> None:
+    key = f"-----BEGIN PRIVATE KEY-----\n{PEM_LINES}\n-----END PRIVATE KEY-----\n".replace("\n", newline)
+    found = redact('{"type": "service_account", "private_key": "' + key + '", "client_email": "a@b.c"}')
+    assert found.kinds == ("pem",)
+    assert chars(16) not in found.text
+    assert '"client_email": "a@b.c"' in found.text
+
+
+@pytest.mark.parametrize("newline", ["\n", "\\n"])
+def test_a_private_key_cut_off_before_its_end_is_masked(newline: str) -> None:
+    text = f"-----BEGIN RSA PRIVATE KEY-----\n{PEM_LINES}\nand then the log ended."
+    assert redact(text.replace("\n", newline)).text == f"[masked:pem]{newline}and then the log ended."
+
+
+def test_a_cut_off_private_key_with_armour_headers_is_masked() -> None:
+    head = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A1B\n\n"
+    assert redact(f"{head}{PEM_LINES}\nthe end").text == "[masked:pem]\nthe end"
+
+
+def test_two_private_keys_are_two_secrets_and_the_text_between_stays() -> None:
+    key = f"-----BEGIN EC PRIVATE KEY-----\n{PEM_LINES}\n-----END EC PRIVATE KEY-----"
+    assert redact(f"{key}\nbetween\n{key}").text == "[masked:pem]\nbetween\n[masked:pem]"
+
+
+ASSIGNED = [
+    "password={}", "PASSWORD={}", "password: {}", "password = '{}'", '"password": "{}"',
+    "'db_password': '{}',",
+    "export DB_PASS={}", "smtp_pass: {}", "dbPassword = \"{}\"", "password := `{}`", "'password' => '{}'",
+    "--password {}", "--db-password={}", "mysql --password '{}' -h x", "SECRET_TOKEN='{}'", '"api_key": "{}"',
+    "apiKey: \"{}\"", "X-Api-Key: {}", "client_secret={}&grant=x", "?access_token={}&x=1", "passphrase: {}",
+    'password: str = "{}"', "const token: string = '{}';", "<password>{}</password>", r'\"secret\": \"{}\"',
+    "ENCRYPTION_KEY={}", "SECRET_KEY_BASE64={}", "_auth={}", "the password is {}", 'the password "{}" leaked',
+    "if password == '{}':", "CREATE ROLE x PASSWORD '{}'", "api key: {}", "pwd={};",
+    "environ['API_TOKEN'] = '{}'",
+    "login(password={}, user=x)", "- password: {}\n", "PASSWORD_PROD={}\n", "my password was: {}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", ASSIGNED)
+def test_the_value_given_to_the_name_of_a_secret_is_masked(frame: str) -> None:
+    found = redact(frame.replace("{}", "hunter2hunter2"))
+    assert found.text == frame.replace("{}", "[masked:assigned]")
+    assert found.kinds == ("assigned",)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("DB_PASSWORD=a(b),c;d1", "DB_PASSWORD=[masked:assigned]"),
+        ("db:\n  password: correcthorse\n  user: x", "db:\n  password: [masked:assigned]\n  user: x"),
+        ("password=letmein", "password=[masked:assigned]"),
+        ("passphrase: 'correct horse battery'", "passphrase: '[masked:assigned]'"),
+        ("token: " + chars(500), "token: [masked:assigned]"),
+        ("token: " + chars(40, HEX), "token: [masked:assigned]"),
+        ('password="see token=hunter2hunter2"', 'password="see token=[masked:assigned]"'),
+        ("DB_TOKEN=get_token(user)", "DB_TOKEN=get_token(user)"),
+    ],
+)
+def test_odd_values_are_masked_whole_and_code_is_not(text: str, masked: str) -> None:
+    assert redact(text).text == masked
+
+
+def test_a_random_string_is_masked_only_in_suspicious_company() -> None:
+    assert redact("the new api key (prod) " + MIXED).text == "the new api key (prod) [masked:random]"
+    assert redact(MIXED + " is the token").text == "[masked:random] is the token"
+    assert redact("the build " + MIXED + " is green").kinds == ()
+
+
+CLEAN = [
+    "commit 3f786850e387550fdab836ed7e6dc881de23001b fixes the token refresh",
+    "request 123e4567-e89b-12d3-a456-426614174000 had no token",
+    "sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 of the secret file",
+    "the token file has integrity sha512-" + chars(86) + "==",
+    "mem_01j8xk2v9q0r3s4t5v6w7x8y9z mentions the secret store",
+    "test_recall_never_returns_another_orgs_memory_for_a_token and AbstractTokenFactoryProviderBean",
+    "the password is rotated weekly", "the password is required", "password reset flow",
+    "a token budget of 2000",
+    "max_tokens=4096", "token_count: 123456789", "tokens: 12345678", "token: 12345678",
+    "tokenizer = load('x')",
+    "password=${DB_PASSWORD}", "password: $PASSWORD", "api_key=<your-key>", "api_key: xxxxxxxxxxxx",
+    "password: changeme", "password: '********'", "secret: None", "token = None", "token: True",
+    "password: null",
+    "token = os.environ['API_TOKEN']", "token = os.getenv('API_TOKEN')", "token: process.env.API_TOKEN",
+    "password: {{ vault_password }}", "password: %(password)s", "token = get_token(user)",
+    "token = tokens[0]",
+    "self.password = password", "connect(password=password)", "api_key=settings.api_key", "password: str",
+    "token: Optional[str] = None", "password: string;", "api_key: 'your-api-key-here'",
+    '"token": "access_token"',
+    "secret: op://vault/item/field", "token_file: /run/secrets/api_token", "token: /run/secrets/api_token",
+    "bypass = something", "the sort key: created_at_utc", "primary_key = identifier", "keyboard: qwertyuiop",
+    "author = somebody", "Authorization: Bearer $TOKEN", "Bearer authentication is used", "Bearer <token>",
+    "https://host:8080/path@v2", "git@github.com:org/repo.git", "postgres://user:${PASS}@host/db",
+    "https://user@host/path", "http://localhost:3000", "npm_config_registry", "hf_hub_download(repo)",
+    "sk-learn-contrib-some-long-package-name", "task-ghp-board", "pypi-publish-action-for-trusted-publishing",
+    "key-value-store", "SG.internal", "AC and SK are states", "AIza is a prefix", "eyJ is how they start",
+    "the -----BEGIN CERTIFICATE----- block", "-----BEGIN PUBLIC KEY-----", "<privateer>ship</privateer>",
+    "order 1234567890123456", "at 1700000000000000", "4111 1111 1111 1112", "call 5500 0000", "v4.1111.1111",
+]  # fmt: skip
+NEAR_MISSES = [
+    "AKIA" + chars(15, "QRST2345"), "AKIA" + chars(17, "QRST2345"), "xAKIA" + chars(16, "QRST2345"),
+    "ghp_" + chars(35), "ghx_" + chars(36), "glpat-" + chars(19), "xoxb-" + chars(9),
+    "sk_" + "live_" + chars(15),
+    "pk_" + "live_" + chars(24), "AIza" + chars(34), "AIza" + chars(36), "sk-" + chars(19), "hf_" + chars(29),
+    "npm_" + chars(35), "pypi-" + "AgE" + chars(39), "SG." + chars(15) + "." + chars(43),
+    "SK" + chars(31, HEX),
+    "SK" + chars(33, HEX), "key-" + chars(31, HEX), "cache-key-" + chars(32, HEX),
+    "dop_" + "v1_" + chars(63, HEX),
+    "eyJ" + chars(9) + ".eyJ" + chars(30), "sk-" + "ant-" + chars(15),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CLEAN + NEAR_MISSES)
+def test_ordinary_text_and_near_misses_come_back_as_the_same_object(text: str) -> None:
+    found = redact(text)
+    assert found.text is text
+    assert (found.kinds, found.private_spans) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "spans"),
+    [
+        ("a<private>b</private>c", "ac", 1),
+        ("a<PRIVATE>b</Private >c", "ac", 1),
+        ("a< private  reason='x'\n>b</ private>c", "ac", 1),
+        ("a<private>b<private>c</private>d</private>e", "ae", 1),
+        ("a<private>b</private>c<private>d</private>e", "ace", 2),
+        ("a<private>b", "a", 1),
+        ("a<private>b<private>c</private>d", "a", 1),
+        ("a</private>b", "a</private>b", 0),
+        ("<private></private>", "", 1),
+        ("a<pri<private>x</private>vate>secret", "a", 2),
+    ],
+)
+def test_private_spans_are_cut(text: str, kept: str, spans: int) -> None:
+    found = redact(text)
+    assert (found.text, found.private_spans) == (kept, spans)
+
+
+def test_a_secret_pieced_together_by_cutting_a_private_span_is_masked() -> None:
+    assert redact("gh<private>x</private>p_" + chars(36)).text == "[masked:github]"
+
+
+def test_all_kinds_found_are_listed_once_and_sorted() -> None:
+    text = "npm_" + chars(36) + " ghp_" + chars(36) + " ghp_" + chars(36)
+    assert redact(text).kinds == ("github", "npm")
+
+
+@pytest.mark.parametrize("kind", [*KEYS, "aws", "azure", "url", "bearer", "discord", "assigned", "random"])
+def test_a_marker_is_never_suspicious_itself(kind: str) -> None:
+    text = f"[masked:{kind}] = hunter2hunter2, [masked:{kind}]: {MIXED}"
+    assert redact(text).text is text
+
+
+PIECES = [key for _, key in WHOLE] + CLEAN + NEAR_MISSES + [frame.format(s) for frame, s, _ in PARTLY]
+PIECES += [frame.replace("{}", "hunter2") for frame in ASSIGNED]
+GLUE = st.sampled_from(
+    ["", " ", "\n", "=", ": ", '"', "'", ",", "<private>", "</private>", "-", "_", "\\n", "@", "İ"]
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(PIECES), GLUE) | st.tuples(st.text(max_size=20), GLUE), max_size=8))
+def test_redacting_twice_changes_nothing(parts: list[tuple[str, str]]) -> None:
+    once = redact("".join(piece + glue for piece, glue in parts))
+    again = redact(once.text)
+    assert again.text is once.text
+    assert (again.kinds, again.private_spans) == ((), 0)
+
+
+@given(st.text(st.characters(codec=None), max_size=200))
+def test_any_text_is_accepted(text: str) -> None:
+    assert isinstance(redact(text).text, str)
+
+
+@given(st.sampled_from(WHOLE), st.text(" .,;\n", max_size=5), st.text(" .,;\n", max_size=5))
+def test_no_key_survives_between_punctuation(case: tuple[str, str], before: str, after: str) -> None:
+    kind, key = case
+    found = redact(f"word {before}{key} {after}word")
+    assert key not in found.text
+    assert found.kinds == (kind,)
+
+
+HOSTILE = [
+    "<private ", "<private>", "< ", "</private>", "<pri<private>", "-----BEGIN RSA PRIVATE KEY-----",
+    "-----BEGIN ", "-",
+    "-----BEGIN RSA PRIVATE KEY-----\nAbc: d\n", "-----END ", "AKIA", "ghp_", "github_pat_", "glpat-a.",
+    "xoxb-", "xoxa.",
+    "sk-", "sk-ant-", "sk_live_", "AIza", "pypi-AgE", "SG.", "SG." + chars(20) + ".", "SK0", "key-0",
+    "dop_v1_0", "eyJ",
+    "eyJ" + chars(12) + ".", "a.", "://", "://a:", "://a:b@", ":a@", "curl -u a:b", "Authorization: ",
+    "bearer ", "password",
+    "password=", "password='", "token:", "token: a", "secret is ", "--password ", "api_key: 'a ", "key",
+    "pass_", "token: a[",
+    "passwordkey", "secret_key_", "4111 ", "4111111111111111", "1", " ", "\n", "A1b", "A1b/", "=",
+    "[masked:aws-id]", "İtoken=",
+    "token " + MIXED + " ", "\\", "\\n", "token\\\\", "%3D", "hooks.slack.com/services/", "/api/webhooks/1",
+]  # fmt: skip
+
+
+def seconds(text: str) -> float:
+    started = time.process_time()
+    redact(text)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("head", ["", "token " + "x" * 20 + " "])
+def test_the_cost_grows_with_the_length_and_not_with_its_square(unit: str, head: str) -> None:
+    short, long = head + unit * (12_000 // len(unit)), head + unit * (96_000 // len(unit))
+    fast = min(seconds(short) for _ in range(3))
+    slow = min(seconds(long) for _ in range(2))
+    # Eight times the text: 8 is linear, 64 is quadratic; the millisecond forgives the clock's grain.
+    assert slow < 24 * fast + 0.001
+
+
+@pytest.mark.parametrize(("kind", "key"), WHOLE)
+def test_another_detector_finds_no_key_in_what_we_let_through(kind: str, key: str) -> None:
+    oracle = pytest.importorskip("detect_secrets.core.plugins.util", reason="a development dependency")
+    plugins = oracle.get_mapping_from_secret_type_to_class().values()
+    text = redact(f"export X={key} # done").text
+    # Its entropy plug-ins report every word, its keyword plug-in the masked value.
+    found = [p.__name__ for p in plugins if "Entropy" not in p.__name__ and list(p().analyze_string(text))]
+    assert set(found) <= {"KeywordDetector"}
+
+
+def test_no_ordinary_random_noise_looks_like_a_key() -> None:
+    dice = random.Random(7)
+    words = ["".join(dice.choices(string.ascii_lowercase, k=dice.randint(1, 12))) for _ in range(20_000)]
+    text = " ".join(words)
+    assert redact(text).text is text

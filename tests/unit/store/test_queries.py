@@ -1,0 +1,62 @@
+"""Every named query is valid, used, and bound; nothing is built from input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+import clew
+from clew.store import queries
+from clew.store.sqlite import connect, open_engine
+
+SOURCE = Path(clew.__file__).parent
+NAMED = queries.load("sqlite")
+FRAGMENTS = set(re.findall(r"\$([a-z_]+)", "".join(f.read_text() for f in (SOURCE / "store/sql").rglob("*.sql"))))
+STATEMENTS = sorted(set(NAMED) - FRAGMENTS)
+CODE = "\n".join(file.read_text(encoding="utf-8") for file in sorted(SOURCE.rglob("*.py")))
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connection]:
+    path = tmp_path_factory.mktemp("store") / "clew.db"
+    open_engine(path).close()
+    with closing(connect(path)) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_query_fits_the_schema(connection: apsw.Connection, name: str) -> None:
+    values = dict.fromkeys(re.findall(r":([a-z_]+)", NAMED[name]))
+    connection.execute(f"EXPLAIN {NAMED[name]}", values).fetchall()
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_query_is_used_by_the_code(name: str) -> None:
+    assert re.search(rf'"{name}"', CODE), f"nothing runs {name}: remove it"
+
+
+def test_every_query_that_the_code_runs_exists() -> None:
+    run = re.findall(r'(?:session|_session\(\w+\))\.(?:all|one|value|run|many)\(\s*"([a-z_]+)"', CODE)
+    assert len(run) > 30, "the pattern no longer finds the calls"
+    assert sorted(set(run) - set(NAMED)) == []
+
+
+def test_no_query_is_defined_twice_for_one_engine() -> None:
+    for folder in ("common", "sqlite"):
+        files = (SOURCE / "store" / "sql" / folder).glob("*.sql")
+        names = [name for file in files for name in queries.parse(file.read_text(encoding="utf-8"))]
+        assert sorted(names) == sorted(set(names))
+
+
+def test_a_paragraph_is_a_query_with_a_name() -> None:
+    text = "-- first: what it does\nSELECT 1;\n\n-- second_one: more\nSELECT 2\n-- a plain comment\n, 3\n"
+    assert queries.parse(text) == {"first": "SELECT 1", "second_one": "SELECT 2\n-- a plain comment\n, 3"}
+
+
+def test_a_file_without_names_holds_no_queries() -> None:
+    assert queries.parse("CREATE TABLE t (x);") == {}

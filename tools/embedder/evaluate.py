@@ -1,0 +1,106 @@
+"""Calibrate and measure clew-static on pairs.jsonl. Needs numpy and the package, not torch.
+
+    PYTHONPATH=src python tools/embedder/evaluate.py
+
+Relevance = clamp((cosine - unrelated) / (same - unrelated)). Two numbers fix it: the cosine that best tells
+`same` from `unrelated` becomes relevance 0.4, the default floor; the upper quarter of `same` becomes 1.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "src"))
+
+from clew.providers.static import DATA, StaticEmbedder  # noqa: E402
+
+FLOOR = 0.4
+FALSE_ALARMS = 0.03  # share of unrelated pairs that may pass the floor
+Cosines = dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    unrelated: float
+    same: float
+
+    def relevance(self, cosine: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip((cosine - self.unrelated) / (self.same - self.unrelated), 0, 1)
+
+
+def cosines(data: Path) -> Cosines:
+    """Cosines by label; unrelated pairs that share words are also counted apart."""
+    rows = [json.loads(line) for line in (HERE / "pairs.jsonl").read_text().splitlines()]
+    embedder = StaticEmbedder(data)
+    queries = embedder.embed([row["query"] for row in rows])
+    memories = embedder.embed([row["memory"] for row in rows])
+    found = (queries * memories).sum(1).astype(np.float64)
+    labels = np.array([row["label"] for row in rows])
+    shares_words = np.array(["shares_words" in row for row in rows])
+    by_label = {label: found[labels == label] for label in ("same", "related", "unrelated")}
+    return by_label | {"unrelated, shared words": found[shares_words]}
+
+
+def calibrate(found: Cosines) -> Calibration:
+    same, unrelated = found["same"], found["unrelated"]
+    allowed = [c for c in np.arange(0.0, 1.0, 0.005) if (unrelated >= c).mean() <= FALSE_ALARMS]
+    floor = max(allowed, key=lambda c: float((same >= c).mean() + (unrelated < c).mean()))
+    top = float(np.percentile(same, 75))
+    # floor = low + 0.4 (top - low), solved for low.
+    return Calibration(unrelated=round((float(floor) - FLOOR * top) / (1 - FLOOR), 4), same=round(top, 4))
+
+
+def report(data: Path) -> None:
+    found = cosines(data)
+    space = StaticEmbedder(data).space
+    scale = Calibration(space.unrelated, space.same)
+    print(f"{space.name} {space.revision}: unrelated {space.unrelated}, same {space.same}")
+    print(f"{'':24}    n  cosine p10 / p50 / p90  relevance p50  at or above {FLOOR}")
+    for label, values in found.items():
+        low, middle, high = np.percentile(values, (10, 50, 90))
+        relevance = scale.relevance(values)
+        passed = (relevance >= FLOOR).mean()
+        print(f"{label:24} {len(values):4}  {low:.2f} / {middle:.2f} / {high:.2f}", end="")
+        print(f"       {np.median(relevance):.2f}           {passed:.3f}")
+    hit = (scale.relevance(found["same"]) >= FLOOR).mean()
+    quiet = (scale.relevance(found["unrelated"]) < FLOOR).mean()
+    print(f"balanced accuracy at {FLOOR}: {(hit + quiet) / 2:.3f}")
+    print(f"a same pair above an unrelated one: {_order(found):.3f}")
+
+
+def _order(found: Cosines) -> float:
+    """How often a pair that belongs together scores above one that does not (area under the ROC curve)."""
+    return float((found["same"][:, None] > found["unrelated"][None, :]).mean())
+
+
+def speed(data: Path) -> None:
+    started = time.perf_counter()
+    embedder = StaticEmbedder(data)
+    loaded = time.perf_counter()
+    queries = [row["query"] for row in map(json.loads, (HERE / "pairs.jsonl").read_text().splitlines())]
+    joined = " ".join(queries)
+    texts = [joined[i : i + 250] for i in range(0, len(joined) - 250, 250)] * 40
+    embedder.embed(texts)  # a warm cache of words, as in a process that lives
+    times = [_seconds(embedder, [query]) for query in queries]
+    rate = len(texts) / _seconds(embedder, texts)
+    print(f"load {1e3 * (loaded - started):.1f} ms; query p50 {1e3 * np.median(times):.3f} ms, ", end="")
+    print(f"p99 {1e3 * np.percentile(times, 99):.3f} ms; {rate:,.0f} texts a second of 250 characters")
+
+
+def _seconds(embedder: StaticEmbedder, texts: list[str]) -> float:
+    started = time.perf_counter()
+    embedder.embed(texts)
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    speed(DATA)  # first: loading is only honest in a fresh process
+    report(DATA)
