@@ -74,7 +74,7 @@ class Clew:
         **fields: Any,
     ) -> Remembered:
         """Store one memory; durable when it returns."""
-        draft = content if isinstance(content, Draft) else Draft(content=content, **fields)
+        draft = replace(content, **fields) if isinstance(content, Draft) else Draft(content=content, **fields)
         return next(iter(self.remember_many([draft], scope=scope, identity=identity)))
 
     def remember_many(

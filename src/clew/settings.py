@@ -179,7 +179,20 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
             path = name.removeprefix("CLEW_").lower().replace("__", ".")
             _meta(path, f"environment variable {name}")
             found[path] = value
+        elif name.startswith("CLEW_") and name not in _SPECIAL:
+            _refuse_typing_error(name)
     return found
+
+
+def _refuse_typing_error(name: str) -> None:
+    """CLEW_HOM is a mistake worth stopping for; a name that resembles none of ours may be somebody else's."""
+    near = get_close_matches(name, _SPECIAL, n=1, cutoff=0.8)
+    if near:
+        raise Misconfigured(
+            f"there is no environment variable {name}",
+            code="SETTING_UNKNOWN",
+            next=f"did you mean {near[0]}?",
+        )
 
 
 def _flat(tree: Mapping[str, Any], source: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One holder at a time, tokens that only grow, and a stale one refused: checked against a model that fits in a dict.
+"""One holder at a time, tokens that only grow, a stale one refused: checked against a model that fits in a dict.
 
 No test waits: a lease of no or negative length has run out by the database's clock as soon as it is taken.
 """

@@ -77,9 +77,7 @@ def test_a_reader_too_far_behind_is_told_to_start_anew(store: Store, monkeypatch
     assert [change.seq for change in kept] == list(range(16, 26))
 
 
-def test_one_commit_larger_than_what_is_kept_leaves_the_newest(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_commit_larger_than_the_log_leaves_the_newest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "CHANGES_KEPT", 10)
     note(store, *(f"mem_{n}" for n in range(25)))
     assert since(store, 0) is None

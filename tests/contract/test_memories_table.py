@@ -211,7 +211,7 @@ def _ways_in(tx: Tx, reach: Reach, rows: dict[str, int]) -> dict[str, list[str]]
         "rows_by_id": [row[0] for row in index.rows_by_id(reach, ids, "toy@1")],
         "rows_by_row": [row[0] for row in index.rows_by_row(reach, list(id_of), "toy@1")],
         "matching": [id_of[row] for row in index.matching(reach, 7)],
-        "always_loaded": [id_of[row] for row in index.always_loaded(reach, limit=100)],
+        "newest": [id_of[row] for row in index.newest(reach, limit=100)],
         "vectors": [id_of[row] for block in index.vectors(reach, "toy@1", block=2) for row, _vector in block],
         "ids_matching": index.ids_matching(reach, tags=["t"]),
     }

@@ -248,3 +248,13 @@ def test_no_setting_is_without_a_proof() -> None:
     )
     for path, *_rest in load_settings(home=Path(), environ={}).items():
         assert f"def test_{path.replace('.', '_')}_is_live" in here, f"prove that {path} changes something"
+
+
+def test_a_typing_error_in_a_variable_of_ours_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        load_settings(home=tmp_path, environ={"CLEW_PROJEKT": "shop"})
+    assert "CLEW_PROJECT" in refused.value.next
+
+
+def test_a_variable_that_resembles_none_of_ours_is_left_alone(tmp_path: Path) -> None:
+    assert load_settings(home=tmp_path, environ={"CLEW_OF_ANOTHER_TOOL": "x"}).project is None

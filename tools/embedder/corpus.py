@@ -91,9 +91,4 @@ def collect(cache: Path, share: float) -> Corpus:
     corpus.add(corpus.without(examples), part(26_000), rng)
     corpus.add_pairs(asked(glosses, rng), part(22_000), rng)
     corpus.add(corpus.without(technical), part(2_181), rng)
-    # The third: more definitions, more templates, more manuals.
-    known = set(corpus.texts)
-    corpus.add_pairs([p for p in asked(glosses, rng) if p[1] not in known], part(22_000), rng)
-    corpus.add_pairs([p for p in chats if p[0] not in known], part(8_000), rng)
-    corpus.add(corpus.without(technical), part(8_000), rng)
     return corpus

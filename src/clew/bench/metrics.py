@@ -46,4 +46,4 @@ def percentile(values: Sequence[float], share: float) -> float:
     """The nearest-rank percentile; 0 for nothing."""
     if not values:
         return 0.0
-    return sorted(values)[min(len(values) - 1, math.ceil(share * len(values)) - 1)]
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]

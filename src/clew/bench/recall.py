@@ -47,7 +47,7 @@ def run(
         times: list[float] = []
         units = 0
         for corpus in read_corpora(file):
-            questions = corpus["questions"][:limit_questions]
+            questions = [question for question in corpus["questions"] if question["gold"]][:limit_questions]
             units += len(corpus["units"])
             for question, ranked, ms in ask(corpus, questions, embedder):
                 scores.append(score_ranking(ranked, question["gold"], question["category"]))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_LEXICAL = 3_000  # stop adding commoner words once this many memories were named
 MAX_SEMANTIC = 500
-MAX_RECENT = 200
+MAX_NEWEST = 1_000  # of each layer; the most one recall may ask for
 
 
 def corpus_of_candidates(
@@ -35,7 +35,7 @@ def corpus_of_candidates(
         rows, frequencies = _lexical(tx, reach, text)
         if vector is not None and reader.embedder is not None:
             rows |= _nearest(tx, reach, reader.embedder.space.key, vector)
-        rows |= set(tx.index.always_loaded(reach, limit=MAX_RECENT))
+        rows |= set(tx.index.newest(reach, limit=MAX_NEWEST))
         segment = reader.corpora.load(tx, reach, sorted(rows))
     return Corpus(
         (segment,),

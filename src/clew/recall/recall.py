@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.errors import ClewError, InvalidInput
-from clew.model.memory import TYPES, Memory
+from clew.model.memory import LAYERS, TYPES, Memory
 from clew.model.recalled import MODES, RETRIEVALS, Recalled, RecallOptions, Removed, Result, Stage, Trace
 from clew.model.scope import Reach
 from clew.model.times import to_micros
@@ -83,8 +83,9 @@ def search(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, 
         allowed=allowed,
         words=words,
         meaning=meaning,
-        relevance=relevance(words, meaning),
-        rank_score=rank_scores(evidence, allowed) * corpus.weight.astype(np.float32),
+        # Rounded, so that equal texts are equal and ties are broken by age, not by the last bit.
+        relevance=np.round(relevance(words, meaning), 5),
+        rank_score=np.round(rank_scores(evidence, allowed) * corpus.weight.astype(np.float32), 5),
         stages=stages,
         notes=notes,
     )
@@ -128,7 +129,8 @@ def gather(corpus: Corpus, text: str, vector: NDArray[np.float32] | None, option
     if vector is None:
         cosine = np.zeros(len(corpus.ids), np.float32)
     else:
-        cosine = np.concatenate([vector @ segment.vectors for segment in corpus.segments])
+        # Not `@`: for a matrix of this size BLAS wakes its threads, and on a busy machine waits for them.
+        cosine = np.concatenate([np.vecdot(segment.vectors, vector) for segment in corpus.segments])
     return Evidence(lexical.score, lexical.covered, cosine)
 
 
@@ -183,7 +185,9 @@ def _conditions(
 def choose(run: Run, rules_limit: int, started: float) -> None:
     """Rules first, then working, then long-term; what is cut is counted."""
     options, layer = run.options, run.corpus.layer
-    asked = run.allowed & np.isin(layer, asked_layers(options))
+    is_asked = np.zeros(len(LAYERS), np.bool_)
+    is_asked[asked_layers(options)] = True
+    asked = run.allowed & is_asked[layer]
     enough = asked
     if run.query.strip():  # a shared word or some likeness, and the floor if one is asked for; rules always
         hit = (run.evidence.lexical > 0) | (run.relevance > 0)
@@ -207,10 +211,10 @@ def asked_layers(options: RecallOptions) -> list[int]:
 
 
 def _best(run: Run, mask: NDArray[np.bool_], limit: int) -> list[int]:
-    """By rank score, then relevance, then the newest; rounded, so that equal texts are equal."""
+    """By rank score, then relevance, then the newest."""
     found = np.flatnonzero(mask)
-    ids, updated, relevance = run.corpus.ids, run.corpus.updated_at, np.round(run.relevance, 5)
-    key = np.round(run.rank_score, 5) if run.query.strip() else updated
+    ids, updated, relevance = run.corpus.ids, run.corpus.updated_at, run.relevance
+    key = run.rank_score if run.query.strip() else updated
     if len(found) > limit:  # sort only what can win, ties included
         found = found[key[found] >= np.partition(key[found], -limit)[-limit]]
     best = sorted(found, key=lambda at: (-key[at], -relevance[at], -updated[at], ids[at]))

@@ -45,7 +45,7 @@ class Segment:
     weight: NDArray[np.float64]
     length: NDArray[np.float32]
     postings: Postings
-    vectors: NDArray[np.float32]  # (dim, n): one row per dimension reads twice as fast
+    vectors: NDArray[np.float32]  # (n, dim)
     has_vector: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ def _matrix(blobs: Sequence[bytes | None], dim: int) -> tuple[NDArray[np.float32
     empty = bytes(2 * dim)
     joined = b"".join([blob if has else empty for blob, has in zip(blobs, has_vector, strict=True)])  # type: ignore[misc]
     halves = np.frombuffer(joined, "<f2").reshape(len(blobs), dim)
-    return np.ascontiguousarray(halves.T).astype(np.float32), has_vector
+    return halves.astype(np.float32), has_vector
 
 
 def _postings(blobs: Sequence[bytes]) -> Postings:

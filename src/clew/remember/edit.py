@@ -51,8 +51,6 @@ def _as_draft(memory: Memory, changes: Mapping[str, Any]) -> Draft:
     values = {name: getattr(memory, name) for name in names} | dict(changes)
     if changes.get("type") == "rule" and "layer" not in changes:
         values["layer"] = "rule"  # a rule by type is a rule by layer, and rules do not expire
-    if "classification" not in changes and "content" in changes:
-        values["classification"] = None  # the text decides anew
     return Draft(**values)
 
 
@@ -94,14 +92,14 @@ def must_get(tx: Tx, reach: Reach, id: str, *, deleted: bool = False, now: datet
     one that has expired."""
     memory = tx.memories.get(reach, id, deleted=deleted)
     if memory is None and len(id) >= 8:
-        found = tx.memories.ids_from(reach, id)
+        found = tx.memories.ids_from(reach, id, deleted=deleted)
         if len(found) > 1:
             raise InvalidInput(
                 f"{len(found)} memories start with {id}",
                 code="MEMORY_ID_AMBIGUOUS",
                 next="write more of the id",
             )
-        memory = tx.memories.get(reach, found[0]) if found else None
+        memory = tx.memories.get(reach, found[0], deleted=deleted) if found else None
     if memory is None or (now and is_expired(memory, now)):
         raise not_found(id)
     return memory

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +30,7 @@ MAX_LABEL_CHARS = 240
 SHORTEST_SECRET = 12  # no key format is shorter than this
 MAX_LIST_ITEMS = 64
 MAX_METADATA_CHARS = 16_000
+MAX_WEIGHT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +220,9 @@ def _labels(name: str, values: Iterable[str], masked: set[str]) -> tuple[str, ..
 
 
 def _trust(draft: Draft, parents: Mapping[str, str]) -> str:
-    own = draft.trust or trust_of_origin(draft.origin)
-    return trust_of(one_of("trust", own, TRUSTS), parents.values())
+    by_origin = trust_of_origin(draft.origin)
+    asked = one_of("trust", draft.trust or by_origin, TRUSTS)
+    return trust_of(asked, [by_origin, *parents.values()])  # asking for more than the origin gives is in vain
 
 
 def _classification(
@@ -242,7 +243,8 @@ def _metadata(metadata: Mapping[str, Any], masked: set[str]) -> Mapping[str, Any
         return NOTHING
     try:
         text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError):
+        plain = _mask_values(json.loads(text), masked)
+    except (TypeError, ValueError, RecursionError):
         raise InvalidInput(
             "metadata is not a JSON object", code="MEMORY_METADATA_INVALID", next="pass plain JSON values"
         ) from None
@@ -252,7 +254,7 @@ def _metadata(metadata: Mapping[str, Any], masked: set[str]) -> Mapping[str, Any
             code="MEMORY_METADATA_INVALID",
             next="keep large data elsewhere and link to it",
         )
-    return MappingProxyType(_mask_values(json.loads(text), masked))
+    return MappingProxyType(plain)
 
 
 def _mask_values(value: Any, masked: set[str]) -> Any:
@@ -299,9 +301,11 @@ def _fraction(name: str, value: float) -> float:
 
 
 def _finite(name: str, value: float) -> float:
-    if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+    if not (isinstance(value, int | float) and 0 <= value <= MAX_WEIGHT):  # not-a-number fails both
         raise InvalidInput(
-            f"{name} must be a number of at least 0", code="MEMORY_NUMBER_INVALID", next=f"correct {name}"
+            f"{name} must be a number between 0 and {MAX_WEIGHT:,}",
+            code="MEMORY_NUMBER_INVALID",
+            next=f"correct {name}",
         )
     return float(value)
 

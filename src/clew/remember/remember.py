@@ -159,10 +159,12 @@ def _confirm(tx: Tx, known: Memory, item: Prepared, now: datetime) -> Memory:
     stated = item.memory
     if known.deleted_at:
         return revive(tx, known, now)
+    lifts = not stated.parents and TRUSTS.index(stated.trust) > TRUSTS.index(known.trust)
     confirmed = replace(
         known,
-        trust=max(known.trust, stated.trust, key=TRUSTS.index) if not stated.parents else known.trust,
-        layer=stated.layer if known.layer == "working" else known.layer,
+        trust=stated.trust if lifts else known.trust,
+        origin=stated.origin if lifts else known.origin,
+        layer=stated.layer if known.layer == "working" or stated.layer == "rule" else known.layer,
         expires_at=_later(known.expires_at, stated.expires_at),
         upsert_key=known.upsert_key or (None if known.is_history else stated.upsert_key),
     )
@@ -185,6 +187,12 @@ def _to_supersede(tx: Tx, item: Prepared) -> list[Memory]:
     for id, old in found.items():
         if old is None:
             raise not_found(id)
+        if (old.project, old.user) != (memory.project, memory.user):
+            raise Conflict(
+                f"memory {old.id} belongs to another place than the one that would replace it",
+                code="MEMORY_OF_ANOTHER_PLACE",
+                next="remember it in the same project and for the same user: all who saw the old one must see it",
+            )
     return [old for old in found.values() if old]
 
 

@@ -169,9 +169,9 @@ class IndexTable:
         )
         return [row for (row,) in found]
 
-    def always_loaded(self, reach: Reach, *, limit: int) -> list[int]:
-        """Rules, working memories and the newest others: answered whether or not they match."""
-        rows = self._session.all("scope_always", **reach_values(reach), limit=limit)
+    def newest(self, reach: Reach, *, limit: int) -> list[int]:
+        """Of each layer: rules are answered whether or not they match, and without a query the newest are."""
+        rows = self._session.all("scope_newest", **reach_values(reach), limit=limit)
         return [row for (row,) in rows]
 
     def vectors(self, reach: Reach, space: str, *, block: int = 20_000) -> Iterator[list[Row]]:

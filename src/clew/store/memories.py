@@ -84,9 +84,11 @@ class MemoryTable:
     def row_of(self, memory: Memory) -> int:
         return int(self._session.value("memory_row_of", org_id=memory.org, id=memory.id))
 
-    def ids_from(self, reach: Reach, prefix: str) -> list[str]:
+    def ids_from(self, reach: Reach, prefix: str, *, deleted: bool = False) -> list[str]:
         """Visible memories whose id starts so, to let people shorten ids."""
-        rows = self._session.all("memory_ids_between", org_id=reach.org, low=prefix, high=prefix + "\x7f")
+        rows = self._session.all(
+            "memory_ids_between", org_id=reach.org, low=prefix, high=prefix + "\x7f", with_deleted=deleted
+        )
         return [id for id, project, user in rows if reach.sees(project, user)]
 
     def live_duplicate(self, memory: Memory) -> str | None:

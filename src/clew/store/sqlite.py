@@ -302,8 +302,11 @@ def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
 def _is_being_created(path: Path) -> bool:
     """Whether a journal beside the file says that it was empty before: another process is creating the store,
     or the power failed while one did, and SQLite will clear away what arrived of it."""
-    journal = Path(f"{path}-journal")
-    start = journal.read_bytes()[:20] if journal.is_file() else b""
+    try:
+        with Path(f"{path}-journal").open("rb") as journal:
+            start = journal.read(20)
+    except FileNotFoundError:
+        return False
     return start[:8] == _JOURNAL_MAGIC and start[16:] == bytes(4)  # the number of pages before
 
 

@@ -86,7 +86,7 @@ def test_the_trace_says_that_the_disk_was_searched_and_counts_the_whole_scope(pa
 def test_scores_do_not_depend_on_how_many_candidates_were_taken(pair: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "MAX_LEXICAL", 20)
     monkeypatch.setattr(disk, "MAX_SEMANTIC", 10)
-    monkeypatch.setattr(disk, "MAX_RECENT", 5)
+    monkeypatch.setattr(disk, "MAX_NEWEST", 5)
     kept, searched = (evidence(memory, "portal queueing", mode="long_term") for memory in pair)
     assert 0 < len(searched) < len(kept)
     for id, found in searched.items():
@@ -108,3 +108,11 @@ def test_what_was_forgotten_is_gone_at_once(pair: Any) -> None:
     assert contents(searched.recall("zebra", scope=SCOPE, retrieval="lexical", rules=False)) == ["zebra crossing"]
     searched.forget(saved.id)
     assert contents(searched.recall("zebra", scope=SCOPE, retrieval="lexical", rules=False)) == []
+
+
+def test_rules_are_answered_however_many_newer_memories_there_are(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "c.db", recall={"read_model_mb": 0}) as memory:
+        memory.remember("never deploy on Fridays", type="rule")
+        for _ in memory.remember_many([Draft(content=f"note {n}", layer="working") for n in range(150)]):
+            pass
+        assert memory.recall("note 7").results[0].memory.content == "never deploy on Fridays"

@@ -222,3 +222,8 @@ def test_there_is_no_going_back_to_a_state_that_never_was(memory: Any) -> None:
     with pytest.raises(NotFound) as refused:
         memory.revert(saved.id, 7)
     assert refused.value.code == "VERSION_NOT_FOUND"
+
+
+def test_an_edit_never_lowers_a_stricter_classification(memory: Any) -> None:
+    id = memory.remember("the roadmap", classification="restricted").id
+    assert memory.edit(id, content="the roadmap of spring").classification == "restricted"

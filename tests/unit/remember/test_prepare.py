@@ -231,3 +231,20 @@ def test_a_term_that_occurs_more_often_than_a_byte_holds_is_counted_as_255() -> 
 def test_a_memory_is_found_by_its_labels_too(field: str) -> None:
     value: Any = ("zebra",) if field in ("tags", "paths") else "zebra"
     assert hash_term("zebra") in unpacked(index_terms(drafted(**{field: value})).terms)
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    inner: dict[str, Any] = {}
+    for _ in range(depth):
+        inner = {"in": inner}
+    return inner
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"weight": 10**400}, {"weight": float("nan")}, {"confidence": 10**400}, {"metadata": _nested(5_000)}],
+    ids=["huge weight", "no number", "huge confidence", "deep metadata"],
+)
+def test_numbers_without_end_and_objects_without_bottom_are_refused(fields: Any) -> None:
+    with pytest.raises(InvalidInput):
+        drafted(**fields)

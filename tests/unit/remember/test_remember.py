@@ -50,6 +50,11 @@ def test_every_field_comes_back_as_it_was_given(memory: Any) -> None:
     assert {field.name for field in fields(Memory)} == set(Memory.__slots__)
 
 
+def test_fields_given_beside_a_draft_win_over_its_own(memory: Any) -> None:
+    saved = memory.remember(Draft(content="Ports start at 8000", type="fact"), tags=("net",), type="decision")
+    assert (saved.memory.type, saved.memory.tags) == ("decision", ("net",))
+
+
 def test_an_answer_is_durable_before_it_is_given(memory: Any, tmp_path: Path) -> None:
     stream = memory.remember_many(Draft(content=f"number {n}") for n in range(700))
     first = next(iter(stream))
@@ -352,3 +357,28 @@ def test_a_model_that_is_down_costs_the_vector_and_not_the_memory(tmp_path: Path
         recalled = memory.recall("ports")
     assert contents(recalled) == ["Ports start at 8000"]
     assert recalled.trace.notes["semantic"] == "query_embedding_unavailable"
+
+
+def test_a_private_memory_cannot_replace_a_shared_one(memory: Any) -> None:
+    shared = memory.remember("the port is 5432", scope=PROJECT).id
+    with pytest.raises(Conflict) as refused:
+        memory.remember("the port is 6432", scope=Scope(project="shop", user="ann"), supersedes=shared)
+    assert refused.value.code == "MEMORY_OF_ANOTHER_PLACE"
+    assert memory.show(shared).superseded_by is None
+
+
+def test_a_known_note_stated_as_a_rule_becomes_one(memory: Any) -> None:
+    note = memory.remember("never deploy on Fridays").id
+    assert memory.remember("never deploy on Fridays", layer="rule").id == note
+    assert memory.show(note).layer == "rule"
+
+
+def test_asking_for_more_trust_than_the_origin_gives_is_in_vain(memory: Any) -> None:
+    assert memory.remember("read on a page", origin="web", trust="user").memory.trust == "untrusted"
+    assert memory.remember("said by the user", origin="user", trust="tool").memory.trust == "tool"
+
+
+def test_a_shortened_id_also_finds_what_was_forgotten(memory: Any) -> None:
+    id = memory.remember("to be forgotten").id
+    memory.forget(id)
+    assert [version.change for version in memory.history(id[:20])] == ["created", "forgotten"]

@@ -52,13 +52,13 @@ WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.row > :after
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
 ORDER BY m.row LIMIT :limit
 
--- scope_always: rules and working memories, and the newest of the others
+-- scope_newest: the newest memories of each layer
 SELECT row FROM (
-  SELECT row, layer <> 'long_term' AS first, updated_at FROM memories
+  SELECT row, row_number() OVER (PARTITION BY layer ORDER BY updated_at DESC) AS place FROM memories
   WHERE org_id = :org_id AND deleted_at IS NULL
     AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
     AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
-) ORDER BY first DESC, updated_at DESC LIMIT :limit
+) WHERE place <= :limit
 
 -- memory_last_row: the highest dense row ever given out, also to a memory that is gone by now
 SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'memories'
