@@ -58,7 +58,7 @@ class Draft:
     past: Past | None = None  # set by import: the trust given then already accounts for the parents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Memory:
     id: str
     org: str

@@ -63,6 +63,10 @@ class Corpus:
         return int(self.alive.sum()) if self.size is None else self.size
 
     @cached_property
+    def all_alive(self) -> bool:
+        return bool(self.alive.all())
+
+    @cached_property
     def relative_length(self) -> NDArray[np.float32]:
         """Each memory's length over the scope's mean."""
         total = float(self.length[self.alive].sum()) if self.total_length is None else self.total_length

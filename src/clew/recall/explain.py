@@ -11,6 +11,7 @@ from clew.model.recalled import Why
 from clew.recall.run import RULE, WORKING, Run
 
 Floats = NDArray[np.float32]
+FEW = 20  # up to here, counting those above is cheaper than sorting all
 
 
 def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
@@ -32,9 +33,11 @@ def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
 
 def _ranks(scores: Floats, chosen: Sequence[int], allowed: NDArray[np.bool_]) -> list[int]:
     """The place of each chosen memory by one kind of evidence alone, 1 for the best."""
-    ordered = np.sort(scores[allowed])
-    below = np.searchsorted(ordered, scores[np.array(chosen, np.int64)], side="right")
-    ranks: list[int] = (len(ordered) - below + 1).tolist()
+    among, mine = scores[allowed], scores[np.array(chosen, np.int64)]
+    if len(chosen) <= FEW:
+        return [1 + int(np.count_nonzero(among > score)) for score in mine]
+    below = np.searchsorted(np.sort(among), mine, side="right")
+    ranks: list[int] = (len(among) - below + 1).tolist()
     return ranks
 
 

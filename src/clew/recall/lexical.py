@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,17 +44,17 @@ def score_terms(corpus: Corpus, terms: Sequence[int]) -> Lexical:
     return Lexical(score, covered / np.float32(total) if total else covered, total * (K1 + 1))
 
 
-def _postings(corpus: Corpus, term: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    docs, counts, offset = [], [], 0
-    for segment in corpus.segments:
-        found, count = segment.postings.of(term)
-        docs.append(found + offset)
-        counts.append(count)
-        offset += len(segment)
-    return np.concatenate(docs).astype(np.int64), np.concatenate(counts)
+def _postings(corpus: Corpus, term: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.float32]]:
+    """The documents of a term, numbered through all segments, and how often each has it."""
+    found = [segment.postings.of(term) for segment in corpus.segments]
+    if len(found) == 1:
+        return found[0]
+    offsets = np.cumsum([0] + [len(segment) for segment in corpus.segments[:-1]])
+    docs = [docs + offset for (docs, _counts), offset in zip(found, offsets, strict=True)]
+    return np.concatenate(docs), np.concatenate([counts for _docs, counts in found])
 
 
-def _frequency(corpus: Corpus, term: int, docs: NDArray[np.int64]) -> int:
+def _frequency(corpus: Corpus, term: int, docs: NDArray[np.integer[Any]]) -> int:
     if corpus.frequencies is not None:
         return corpus.frequencies.get(term, 0)
-    return int(corpus.alive[docs].sum())
+    return len(docs) if corpus.all_alive else int(corpus.alive[docs].sum())

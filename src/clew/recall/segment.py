@@ -26,7 +26,7 @@ class Postings:
     counts: NDArray[np.float32]
 
     def of(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        at = int(np.searchsorted(self.terms, term))
+        at = int(np.searchsorted(self.terms, np.uint32(term)))  # a plain int would widen the whole array
         if at == len(self.terms) or self.terms[at] != term:
             return self.docs[:0], self.counts[:0]
         return self.docs[self.starts[at] : self.starts[at + 1]], self.counts[self.starts[at] : self.starts[at + 1]]

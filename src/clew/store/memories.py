@@ -14,12 +14,7 @@ from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros
 from clew.store.sqlite import Row, Session
 
-# The order of $memory_columns.
-FIELDS = (
-    "org id project user agent session namespace type layer title content tags category paths author thread at "
-    "origin tool_call parents trust classification confidence weight upsert_key content_hash valid_at invalid_at "
-    "superseded_by expires_at created_at updated_at deleted_at version metadata"
-).split()
+FIELDS: tuple[str, ...] = Memory.__slots__  # in the order of $memory_columns
 _COLUMN = {"org": "org_id", "project": "project_id", "user": "user_id", "session": "session_id"}
 _COLUMNS = tuple(_COLUMN.get(name, name) for name in FIELDS)
 _values = attrgetter(*FIELDS)
@@ -150,7 +145,7 @@ class MemoryTable:
                 memory = from_row(row)
                 if reach.sees(memory.project, memory.user):
                     yield memory
-            after = rows[-1][1]
+            after = rows[-1][0]
 
     def keep_version(self, memory: Memory) -> None:
         """Keep the state that is about to be replaced."""
@@ -222,4 +217,4 @@ def from_row(row: Iterable[Any]) -> Memory:
     for at in _LISTS_AT:
         values[at] = tuple(json.loads(values[at])) if values[at] != "[]" else ()
     values[-1] = MappingProxyType(json.loads(values[-1])) if values[-1] != "{}" else NOTHING
-    return Memory(**dict(zip(FIELDS, values, strict=True)))
+    return Memory(*values)

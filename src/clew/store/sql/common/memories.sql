@@ -1,5 +1,5 @@
 -- memory_columns: what makes up a memory, in the order of the values (a fragment, used as $memory_columns)
-org_id, id, project_id, user_id, agent, session_id, namespace, type, layer, title, content, tags,
+id, org_id, project_id, user_id, agent, session_id, namespace, type, layer, title, content, tags,
   category, paths, author, thread, at, origin, tool_call, parents, trust, classification, confidence, weight,
   upsert_key, content_hash, valid_at, invalid_at, superseded_by, expires_at, created_at, updated_at, deleted_at,
   version, metadata
@@ -8,7 +8,7 @@ org_id, id, project_id, user_id, agent, session_id, namespace, type, layer, titl
 INSERT INTO memories (
   row, $memory_columns
 ) VALUES (
-  :row, :org_id, :id, :project_id, :user_id, :agent, :session_id, :namespace, :type, :layer, :title, :content, :tags,
+  :row, :id, :org_id, :project_id, :user_id, :agent, :session_id, :namespace, :type, :layer, :title, :content, :tags,
   :category, :paths, :author, :thread, :at, :origin, :tool_call, :parents, :trust, :classification, :confidence,
   :weight, :upsert_key, :content_hash, :valid_at, :invalid_at, :superseded_by, :expires_at, :created_at,
   :updated_at, :deleted_at, :version, :metadata
