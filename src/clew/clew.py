@@ -4,39 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import cached_property, partial
-from pathlib import Path
-from types import TracebackType
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from clew.lazy import LazyModule
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
+from clew.model.progress import Progress, no_progress
 from clew.model.recalled import Recalled, RecallOptions
 from clew.model.scope import Identity, Reach, Scope
-from clew.model.upkeep import BackupReport, Check, Stats
-from clew.ports import Clock, Embedder, Store
-from clew.recall.corpus import Corpora
-from clew.recall.recall import Reader, recall
-from clew.recall.why import Explanation, why
-from clew.relate.background import BackgroundEmbedding
-from clew.relate.checkup import attempt, check_analyser, check_embedder, check_erasing
-from clew.relate.embed import embed_missing, pack_vectors
-from clew.relate.reindex import ReindexReport, reindex
-from clew.remember import forget as forgetting
-from clew.remember.edit import apply_edit, edited, must_get, reverted, text_changed, version_of
-from clew.remember.forget import Preview, Receipt
-from clew.remember.portable import (
-    ExportReport,
-    ImportReport,
-    Progress,
-    Target,
-    export_memories,
-    import_file,
-    no_progress,
-)
-from clew.remember.prepare import WritePolicy, embedding_text, index_terms
-from clew.remember.remember import remember
-from clew.settings import Settings
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+    from types import TracebackType
+
+    from clew.model.upkeep import BackupReport, Check, Stats
+    from clew.ports import Clock, Embedder, Store
+    from clew.recall import corpus, why
+    from clew.recall import recall as recalling
+    from clew.recall.why import Explanation
+    from clew.relate import background, checkup, embed, reindex
+    from clew.relate.reindex import ReindexReport
+    from clew.remember import edit, forget, portable, prepare
+    from clew.remember import remember as remembering
+    from clew.remember.forget import Preview, Receipt
+    from clew.remember.portable import ExportReport, ImportReport
+    from clew.settings import Settings
+else:
+    # `clew recall` in a fresh process needs a third of this: docs/performance.md.
+    corpus, recalling, why = (LazyModule(f"clew.recall.{name}") for name in ("corpus", "recall", "why"))
+    background, checkup, embed, reindex = (
+        LazyModule(f"clew.relate.{name}") for name in ("background", "checkup", "embed", "reindex")
+    )
+    edit, forget, portable, prepare, remembering = (
+        LazyModule(f"clew.remember.{name}") for name in ("edit", "forget", "portable", "prepare", "remember")
+    )
 
 
 class Clew:
@@ -56,12 +58,6 @@ class Clew:
         self.settings = settings
         self._make_embedder = make_embedder
         self._in_background = in_background
-        self._policy = WritePolicy(
-            max_chars=settings.remember.max_chars,
-            working_ttl_hours=settings.remember.working_ttl_hours,
-            working_max=settings.remember.working_max,
-            strict_token_rule=settings.remember.strict_token_rule,
-        )
 
     # -- remember ----------------------------------------------------------------------------------
 
@@ -82,7 +78,7 @@ class Clew:
     ) -> Iterator[Remembered]:
         """Store many in batches; what was yielded is durable. Nothing happens until it is iterated."""
         scope = self._scope(scope, identity)
-        yield from remember(
+        yield from remembering.remember(
             drafts,
             scope,
             store=self.store,
@@ -104,7 +100,7 @@ class Clew:
     ) -> Recalled:
         """What is known about the query, best first, with reasons and a trace."""
         scope = self._scope(scope, identity)
-        recalled = recall(
+        recalled = recalling.recall(
             query,
             Reach.of(scope),
             self._options(options, changes),
@@ -127,7 +123,7 @@ class Clew:
     ) -> Explanation:
         """At which stage an expected memory was lost, or at which rank it was found."""
         scope = self._scope(scope, identity)
-        return why(
+        return why.why(
             query,
             expect,
             scope,
@@ -140,7 +136,7 @@ class Clew:
 
     def show(self, id: str, *, scope: Scope | None = None, identity: Identity | None = None) -> Memory:
         with self.store.read() as tx:
-            return must_get(tx, self._reach_of_id(scope, identity), id, now=self.clock.now())
+            return edit.must_get(tx, self._reach_of_id(scope, identity), id, now=self.clock.now())
 
     def list(
         self,
@@ -170,10 +166,10 @@ class Clew:
         """Change fields of a memory; the state before becomes history."""
         reach = self._reach_of_id(scope, identity)
         with self.store.read() as tx:
-            old = must_get(tx, reach, id, now=self.clock.now())
+            old = edit.must_get(tx, reach, id, now=self.clock.now())
         if expected_version is not None:
             old = replace(old, version=expected_version)
-        new, _masked = edited(old, changes, now=self.clock.now(), policy=self._policy)
+        new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=self._policy)
         return self._put(old, new, "edited")
 
     def history(
@@ -181,7 +177,7 @@ class Clew:
     ) -> Sequence[Version]:
         """Every state, oldest first; the last one is the present."""
         with self.store.read() as tx:
-            memory = must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
+            memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
             return tx.memories.versions(memory)
 
     def revert(
@@ -189,16 +185,16 @@ class Clew:
     ) -> Memory:
         """Make an earlier state the present one; also brings back what was softly forgotten."""
         with self.store.read() as tx:
-            old = must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
-            target = version_of(tx, old, version)
-        return self._put(old, reverted(old, target, self.clock.now()), "reverted")
+            old = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
+            target = edit.version_of(tx, old, version)
+        return self._put(old, edit.reverted(old, target, self.clock.now()), "reverted")
 
     def _put(self, old: Memory, new: Memory, change: str) -> Memory:
         indexed = None
-        if text_changed(old, new) or old.deleted_at is not None:
-            [(vector, space)] = pack_vectors(self.embedder, [embedding_text(new.title, new.content)])
-            indexed = replace(index_terms(new), vector=vector, space=space)
-        return self.store.write(partial(apply_edit, old=old, new=new, indexed=indexed, change=change))
+        if edit.text_changed(old, new) or old.deleted_at is not None:
+            [(vector, space)] = embed.pack_vectors(self.embedder, [prepare.embedding_text(new.title, new.content)])
+            indexed = prepare.index_terms(new, vector, space)
+        return self.store.write(partial(edit.apply_edit, old=old, new=new, indexed=indexed, change=change))
 
     # -- forget ------------------------------------------------------------------------------------
 
@@ -208,8 +204,8 @@ class Clew:
         """Soft: out of every answer, history kept. Hard: no trace of the text is left in the store."""
         identity = identity or Identity()
         with self.store.read() as tx:
-            memory = must_get(tx, self._reach_of_id(scope, identity), id, deleted=hard)
-        return forgetting.forget(
+            memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=hard)
+        return forget.forget(
             self.store,
             [memory],
             hard=hard,
@@ -233,13 +229,13 @@ class Clew:
         scope = self._scope(scope, identity)
         reach = Reach.across_projects(scope) if all_projects else Reach.place(scope)
         with self.store.read() as tx:
-            found = forgetting.matching(
+            found = forget.matching(
                 tx, reach, wanted or Filter(), everything=everything, hard=hard, now=self.clock.now()
             )
         if dry_run:
-            return forgetting.preview(found)
+            return forget.preview(found)
         actor = identity.user or identity.agent or "owner"
-        return forgetting.forget(self.store, found, hard=hard, now=self.clock.now(), actor=actor)
+        return forget.forget(self.store, found, hard=hard, now=self.clock.now(), actor=actor)
 
     # -- in and out --------------------------------------------------------------------------------
 
@@ -257,7 +253,7 @@ class Clew:
         if scope is not None and all_projects:
             reach = Reach.across_projects(scope)
         with self.store.read() as tx:
-            return export_memories(tx, reach, file, progress=progress)
+            return portable.export_memories(tx, reach, file, progress=progress)
 
     def import_file(
         self,
@@ -270,7 +266,7 @@ class Clew:
     ) -> ImportReport:
         """Bring in an export, or notes such as CLAUDE.md; running it again adds nothing."""
         identity = identity or Identity()
-        target = Target(
+        target = portable.Target(
             store=self.store,
             write=self.remember_many,
             policy=self._policy,
@@ -279,7 +275,7 @@ class Clew:
             scope=scope and self._scope(scope, identity),
             dry_run=dry_run,
         )
-        return import_file(path, target, progress=progress)
+        return portable.import_file(path, target, progress=progress)
 
     def backup(self, path: Path, *, overwrite: bool = False, progress: Progress = no_progress) -> BackupReport:
         """Copy the whole store, all orgs and history included, while it is in use."""
@@ -294,22 +290,26 @@ class Clew:
     def doctor(self) -> Sequence[Check]:
         """Look at everything that can break; each finding names its remedy."""
         checks = self.store.checks(self.clock.now())
-        for check in (check_analyser, check_erasing, partial(check_embedder, self._make_embedder)):
-            checks += attempt(check, self.store)
+        for check in (
+            checkup.check_analyser,
+            checkup.check_erasing,
+            partial(checkup.check_embedder, self._make_embedder),
+        ):
+            checks += checkup.attempt(check, self.store)
         return checks
 
     def reindex(self, progress: Progress = no_progress) -> ReindexReport:
         """Make terms, full text and missing vectors anew with the present analyser and embedder."""
-        return reindex(self.store, self.embedder, progress=progress)
+        return reindex.reindex(self.store, self.embedder, progress=progress)
 
-    def embed_missing(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+    def embed_missing(self, progress: Progress = no_progress) -> int:
         """Make the vectors that are missing in the present model's space."""
-        return embed_missing(self.store, self.embedder, progress=progress) if self.embedder else 0
+        return embed.embed_missing(self.store, self.embedder, progress=progress) if self.embedder else 0
 
     @cached_property
-    def background(self) -> BackgroundEmbedding | None:
+    def background(self) -> background.BackgroundEmbedding | None:
         """Fills in missing vectors while this process lives; `done` of `total` tells how far it is."""
-        return BackgroundEmbedding(self.store, self.embedder) if self.embedder else None
+        return background.BackgroundEmbedding(self.store, self.embedder) if self.embedder else None
 
     def close(self) -> None:
         if "background" in self.__dict__ and self.background:
@@ -331,10 +331,20 @@ class Clew:
         return self._make_embedder()
 
     @cached_property
-    def _reader(self) -> Reader:
+    def _policy(self) -> prepare.WritePolicy:
+        remember = self.settings.remember
+        return prepare.WritePolicy(
+            max_chars=remember.max_chars,
+            working_ttl_hours=remember.working_ttl_hours,
+            working_max=remember.working_max,
+            strict_token_rule=remember.strict_token_rule,
+        )
+
+    @cached_property
+    def _reader(self) -> recalling.Reader:
         space = self.embedder.space if self.embedder else None
-        corpora = Corpora(self.store, space=space, max_bytes=self.settings.recall.read_model_mb << 20)
-        return Reader(self.store, corpora, self.embedder, rules_limit=self.settings.recall.rules_limit)
+        corpora = corpus.Corpora(self.store, space=space, max_bytes=self.settings.recall.read_model_mb << 20)
+        return recalling.Reader(self.store, corpora, self.embedder, rules_limit=self.settings.recall.rules_limit)
 
     def _options(self, options: RecallOptions | None, changes: dict[str, Any]) -> RecallOptions:
         given = options or RecallOptions(

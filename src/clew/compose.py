@@ -6,20 +6,28 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.clew import Clew
 from clew.errors import ClewError, Misconfigured
-from clew.model.upkeep import Check, RestoreReport
-from clew.ports import Embedder
-from clew.relate.reindex import ANALYSER, stamp
-from clew.remember.forget import finish_pending
+from clew.lazy import LazyModule
+from clew.model.facts import ANALYSER, PURGE_PENDING
+from clew.model.progress import Progress, no_progress
 from clew.settings import EmbedSettings, Settings, load_settings
-from clew.store.backup import Progress, ignore
-from clew.store.backup import restore as restore_store
 from clew.store.sqlite import open_engine
 from clew.store.store import Store
-from clew.store.upkeep import file_checks
+
+if TYPE_CHECKING:
+    from clew.model import upkeep as answers
+    from clew.ports import Embedder
+    from clew.relate import reindex
+    from clew.remember import forget
+    from clew.store import backup, upkeep
+else:
+    answers, backup, upkeep = (
+        LazyModule(f"clew.{name}") for name in ("model.upkeep", "store.backup", "store.upkeep")
+    )
+    forget, reindex = LazyModule("clew.remember.forget"), LazyModule("clew.relate.reindex")
 
 
 class SystemClock:
@@ -40,8 +48,7 @@ def open_clew(
 def compose(settings: Settings, path: Path, *, in_background: bool = True) -> Clew:
     """`in_background`: fill in missing vectors while the process lives; not for a short-lived one."""
     store = Store(open_engine(path))
-    _stamp(store)
-    finish_pending(store)
+    _settle(store)
     return Clew(
         store=store,
         make_embedder=lambda: make_embedder(settings.embed, settings.home),
@@ -51,34 +58,36 @@ def compose(settings: Settings, path: Path, *, in_background: bool = True) -> Cl
     )
 
 
-def _stamp(store: Store) -> None:
-    """A new store notes which analyser it begins with, so that a later one knows what to re-index."""
+def _settle(store: Store) -> None:
+    """A new store notes which analyser it begins with; one that a hard forget left unfinished is finished."""
     try:
         with store.read() as tx:
-            is_new = tx.meta.get(ANALYSER) is None
-        if is_new:
-            store.write(stamp, durable=False)
+            analyser, pending = tx.meta.get(ANALYSER), tx.meta.get(PURGE_PENDING)
+        if analyser is None:
+            store.write(reindex.stamp, durable=False)
     except ClewError:  # read-only or damaged: whoever uses the store next is told, and so is the doctor
         return
+    if pending:
+        forget.finish_pending(store)
 
 
 def restore(
-    settings: Settings, source: Path, *, overwrite: bool = True, progress: Progress = ignore
-) -> RestoreReport:
+    settings: Settings, source: Path, *, overwrite: bool = True, progress: Progress = no_progress
+) -> answers.RestoreReport:
     """Put a backup in the place of the store; other processes may keep it open."""
-    return restore_store(source, database_path(settings), overwrite=overwrite, progress=progress)
+    return backup.restore(source, database_path(settings), overwrite=overwrite, progress=progress)
 
 
-def doctor(settings: Settings) -> Sequence[Check]:
+def doctor(settings: Settings) -> Sequence[answers.Check]:
     """Like `Clew.doctor`, also for a store that cannot be opened."""
     path = database_path(settings)
     if not path.exists():
-        return [Check("file", True, f"there is no store at {path} yet"), *file_checks(path)]
+        return [answers.Check("file", True, f"there is no store at {path} yet"), *upkeep.file_checks(path)]
     try:
         with compose(settings, path) as opened:
-            return [Check("file", True, str(path)), *opened.doctor()]
+            return [answers.Check("file", True, str(path)), *opened.doctor()]
     except ClewError as error:
-        return [Check("file", False, error.message, error.next), *file_checks(path)]
+        return [answers.Check("file", False, error.message, error.next), *upkeep.file_checks(path)]
 
 
 def database_path(settings: Settings, url: str | os.PathLike[str] | None = None) -> Path:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import AbstractContextManager
-from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from clew.model.change import Change
-from clew.model.memory import Filter, Indexed, Memory, Version
-from clew.model.scope import Reach
-from clew.model.space import VectorSpace
-from clew.model.upkeep import BackupReport, Check, Stats
-
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from clew.model.change import Change
+    from clew.model.memory import Filter, Indexed, Memory, Version
+    from clew.model.scope import Reach
+    from clew.model.space import VectorSpace
+    from clew.model.upkeep import BackupReport, Check, Stats
 
 T = TypeVar("T")
 Row = tuple[Any, ...]

@@ -10,9 +10,8 @@ import math
 import os
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -186,7 +185,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _refuse_typing_error(name: str) -> None:
     """CLEW_HOM is a mistake worth stopping for; a name that resembles none of ours may be somebody else's."""
-    near = get_close_matches(name, _SPECIAL, n=1, cutoff=0.8)
+    near = _nearest(name, _SPECIAL, cutoff=0.8)
     if near:
         raise Misconfigured(
             f"there is no environment variable {name}",
@@ -213,7 +212,7 @@ def _meta(path: str, source: str = "") -> Mapping[str, Any]:
     known = {f"{section}.{name}": meta for section, name, meta in _all_fields()}
     if path in known:
         return known[path]
-    near = get_close_matches(path, known, n=1)
+    near = _nearest(path, known)
     raise Misconfigured(
         f"{source + ': ' if source else ''}there is no setting '{path}'",
         code="SETTING_UNKNOWN",
@@ -265,3 +264,9 @@ def _assembled(home: Path, values: Mapping[str, Any], sources: dict[str, str], p
         if changed:
             settings = replace(settings, **{section: replace(cls(), **changed)})
     return settings
+
+
+def _nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
+    from difflib import get_close_matches  # only mistakes need it
+
+    return get_close_matches(name, list(known), n=1, cutoff=cutoff)

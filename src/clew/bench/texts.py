@@ -5,12 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+
+import clew
 
 
 @cache
 def _vocabulary() -> list[str]:
-    lines = (files("clew.providers") / "data" / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (Path(clew.__file__).parent / "providers" / "data" / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    )
     return [word for word in lines if word.isascii() and word.isalpha() and len(word) > 2]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from clew.recall.analyse import hash_term
 
@@ -33,6 +33,6 @@ def weight_of(term: int, size: int, frequency: int) -> float:
 @cache
 def common_terms() -> Mapping[int, tuple[float, float]]:
     """Term hash to its share of lines and a factor below 1; every other term counts fully."""
-    lines = (files("clew.recall") / "common_words.txt").read_text(encoding="ascii").splitlines()
+    lines = Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").splitlines()
     shares = ((word, float(share)) for word, share in (line.split() for line in lines))
     return {hash_term(word): (share, min(1.0, -math.log(share) / FULL_WEIGHT)) for word, share in shares}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from clew.model.scope import Reach
 from clew.model.space import VectorSpace
 from clew.ports import Store, Tx
-from clew.recall.segment import Segment, build_segment
+from clew.recall.segment import MAX_DOCS, Segment, build_segment
 
 MAX_DELTA = 512  # more changes than this and a rebuild is cheaper than carrying them
 BYTES_PER_MEMORY = 2_048  # vectors of 256 dimensions, some 60 terms, bookkeeping
@@ -139,7 +139,7 @@ class Corpora:
         return ids if len(ids) <= room else None
 
     def _build(self, tx: Tx, reach: Reach, seq: int) -> Corpus | None:
-        limit = max(1, self._max_bytes // BYTES_PER_MEMORY)
+        limit = min(MAX_DOCS - 1, max(1, self._max_bytes // BYTES_PER_MEMORY))
         rows = tx.index.scope_rows(reach, self._space, limit=limit + 1)
         if len(rows) > limit:
             return None

@@ -12,6 +12,7 @@ from clew.model.memory import LAYERS, TYPES
 from clew.ports import Row
 
 NEVER = np.iinfo(np.int64).max
+MAX_DOCS = 1 << 24  # of one segment; more are searched on disk
 _LAYER = {name: code for code, name in enumerate(LAYERS)}
 _TYPE = {name: code for code, name in enumerate(TYPES)}
 
@@ -98,15 +99,18 @@ def _matrix(blobs: Sequence[bytes | None], dim: int) -> tuple[NDArray[np.float32
 
 
 def _postings(blobs: Sequence[bytes]) -> Postings:
+    """Sorted by term, then document. All three numbers travel in one integer: numpy sorts integers in a
+    fraction of the time it takes to sort places."""
     sizes = [len(blob) // 5 for blob in blobs]  # see model.memory.Indexed
     hashes = np.frombuffer(b"".join([blob[: 4 * size] for blob, size in zip(blobs, sizes, strict=True)]), "<u4")
     counts = np.frombuffer(b"".join([blob[4 * size :] for blob, size in zip(blobs, sizes, strict=True)]), "u1")
-    docs = np.repeat(np.arange(len(blobs), dtype=np.int32), sizes)
-    order = np.argsort(hashes, kind="stable")
-    terms, starts = np.unique(hashes[order], return_index=True)
+    docs = np.repeat(np.arange(len(blobs), dtype=np.uint64), sizes)
+    packed = np.sort(hashes.astype(np.uint64) << np.uint64(32) | docs << np.uint64(8) | counts)
+    terms = (packed >> np.uint64(32)).astype(np.uint32)
+    starts = np.flatnonzero(np.append(True, terms[1:] != terms[:-1])) if len(terms) else np.empty(0, np.int64)
     return Postings(
-        terms=terms.astype(np.uint32),
-        starts=np.append(starts, len(order)).astype(np.int64),
-        docs=docs[order],
-        counts=counts[order].astype(np.float32),
+        terms=terms[starts],
+        starts=np.append(starts, len(terms)),
+        docs=((packed >> np.uint64(8)) & np.uint64(MAX_DOCS - 1)).astype(np.int32),
+        counts=(packed & np.uint64(0xFF)).astype(np.float32),
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from clew.errors import ClewError
+from clew.model.facts import ANALYSER
 from clew.model.upkeep import Check
 from clew.ports import Embedder, Store
 from clew.recall.analyse import REVISION
-from clew.relate.reindex import ANALYSER
 from clew.remember.forget import finish_purge, is_purge_pending
 
 REINDEX = "run: clew reindex"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from clew.errors import ClewError
+from clew.model.progress import Progress, no_progress
 from clew.ports import Embedder, Row, Store, Tx
 from clew.remember.prepare import embedding_text
 
@@ -35,7 +36,7 @@ def embed_missing(
     store: Store,
     embedder: Embedder,
     *,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> int:
     """Give every memory a vector of the embedder's space, newest first; returns how many were made.

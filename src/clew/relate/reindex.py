@@ -8,20 +8,20 @@ nothing. Analysing happens outside the write lock; a memory changed meanwhile is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from clew.errors import StoreRefused
+from clew.model.facts import ANALYSER
 from clew.model.memory import Indexed, Memory
+from clew.model.progress import Progress
 from clew.ports import Embedder, Store, Tx
 from clew.recall.analyse import REVISION
 from clew.relate.embed import embed_missing
-from clew.remember.prepare import index_all
+from clew.remember.prepare import index_terms
 
 BATCH = 500
-ANALYSER = "analyser"  # the fact about a store that says with which analyser its terms were made
 
 Entry = tuple[int, Memory, Indexed]
 
@@ -39,7 +39,7 @@ class ReindexReport:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def reindex(store: Store, embedder: Embedder | None, *, progress: Callable[[int, int], None]) -> ReindexReport:
+def reindex(store: Store, embedder: Embedder | None, *, progress: Progress) -> ReindexReport:
     rebuilt = mend(store)
     with store.read() as tx:
         total = tx.memories.count_all()
@@ -84,7 +84,7 @@ def _batch(store: Store, *, after: int) -> list[tuple[int, Memory]]:
 
 def _stale(store: Store, batch: list[tuple[int, Memory]]) -> list[Entry]:
     """Those whose stored terms are not what the analyser makes of them now."""
-    indexed = index_all([memory for _row, memory in batch])
+    indexed = [index_terms(memory) for _row, memory in batch]
     with store.read() as tx:
         return [
             (row, memory, new)

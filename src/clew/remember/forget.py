@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from clew.errors import InvalidInput
+from clew.model.facts import PURGE_PENDING
 from clew.model.memory import Filter, Memory
 from clew.model.scope import Reach
 from clew.ports import Store, Tx
@@ -23,7 +24,6 @@ from clew.remember.lifecycle import soft_delete
 
 BATCH = 500
 PREVIEWS = 1000  # how many a dry run lists
-PENDING = "purge_pending"
 OUT_OF_REACH = "exports and backups made earlier are out of reach; delete them yourself"
 
 
@@ -81,7 +81,7 @@ def forget(store: Store, memories: Sequence[Memory], *, hard: bool, now: datetim
 def finish_purge(store: Store) -> bool:
     """Erase what deleted rows left in pages and log; False while a reader still holds the log."""
     with store.read() as tx:
-        noted = tx.meta.get(PENDING)
+        noted = tx.meta.get(PURGE_PENDING)
     erased = store.purge()
     if erased and noted:
         store.write(partial(_clear_note, noted=noted), durable=False)
@@ -96,12 +96,12 @@ def finish_pending(store: Store) -> bool:
 
 
 def _clear_note(tx: Tx, *, noted: str) -> None:
-    if tx.meta.get(PENDING) == noted:  # a forget that came in between has a note of its own
-        tx.meta.put(PENDING, "")
+    if tx.meta.get(PURGE_PENDING) == noted:  # a forget that came in between has a note of its own
+        tx.meta.put(PURGE_PENDING, "")
 
 
 def is_purge_pending(tx: Tx) -> bool:
-    return bool(tx.meta.get(PENDING))
+    return bool(tx.meta.get(PURGE_PENDING))
 
 
 def matching(tx: Tx, reach: Reach, wanted: Filter, *, everything: bool, hard: bool, now: datetime) -> list[Memory]:
@@ -155,7 +155,7 @@ def _forget_batch(
             memory.org, at=now, actor=actor, action=action, id=memory.id, content_hash=memory.content_hash
         )
     if forgotten and erase is _erase:
-        tx.meta.put(PENDING, forgotten[-1])
+        tx.meta.put(PURGE_PENDING, forgotten[-1])
     return forgotten
 
 

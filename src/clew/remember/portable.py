@@ -23,6 +23,7 @@ from typing import Any, Protocol, TextIO
 
 from clew.errors import ClewError, Conflict, InvalidInput, NotFound, Unavailable
 from clew.model.memory import Draft, Memory, Remembered
+from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
 from clew.ports import Store, Tx
 from clew.remember.lifecycle import is_expired
@@ -38,12 +39,6 @@ MAX_CHARS_AHEAD = 8_000_000  # and held in memory meanwhile, however long they a
 MAX_LINE_BYTES = 4_000_000  # six times the largest memory there can be
 MAX_NOTES_BYTES = 4_000_000
 _BOM = b"\xef\xbb\xbf"
-
-Progress = Callable[[int, int], None]  # (done, of how many): memories of an export, bytes of an import
-
-
-def no_progress(done: int, total: int) -> None:
-    """Nobody is watching."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from clew.errors import InvalidInput
 from clew.model.ids import new_id
@@ -107,24 +108,15 @@ def content_hash(content: str) -> str:
     return sha256(" ".join(text.split()).encode()).hexdigest()
 
 
-def index_terms(memory: Memory) -> Indexed:
-    return index_all([memory])[0]
-
-
-def index_all(memories: Sequence[Memory]) -> list[Indexed]:
-    """The terms of everything one would search a memory by. Counted for the whole batch at once."""
-    found = [term_hashes(_searchable(memory)) for memory in memories]
-    lengths = [len(terms) for terms in found]
-    owner = np.repeat(np.arange(len(found), dtype=np.uint64), lengths)
-    terms = np.array([term for terms in found for term in terms], np.uint64)
-    pairs, counts = np.unique(owner << np.uint64(32) | terms, return_counts=True)
-    hashes = (pairs & np.uint64(0xFFFF_FFFF)).astype("<u4").tobytes()
-    often = np.minimum(counts, 255).astype("u1").tobytes()
-    ends = np.searchsorted(pairs, np.arange(1, len(found) + 1, dtype=np.uint64) << np.uint64(32)).tolist()
-    return [
-        Indexed(length=length, terms=hashes[4 * start : 4 * end] + often[start:end])
-        for length, start, end in zip(lengths, [0, *ends], ends, strict=False)
-    ]
+def index_terms(memory: Memory, vector: bytes | None = None, space: str = "") -> Indexed:
+    """What the indices keep: the terms of everything one would search a memory by, and its vector."""
+    found = term_hashes(_searchable(memory))
+    counts = Counter(found)
+    hashes = array("I", sorted(counts))
+    often = bytes([min(counts[term], 255) for term in hashes])
+    if sys.byteorder == "big":
+        hashes.byteswap()
+    return Indexed(len(found), hashes.tobytes() + often, vector, space)
 
 
 def _searchable(memory: Memory) -> str:

@@ -16,12 +16,12 @@ from functools import partial
 from itertools import islice
 
 from clew.errors import Conflict
-from clew.model.memory import Draft, Indexed, Memory, Prepared, Remembered
+from clew.model.memory import Draft, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
 from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
 from clew.remember.lifecycle import is_expired, not_found, put_state, revive, soft_delete, supersede
-from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_all
+from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
 from clew.remember.trust import TRUSTS
 
 BATCH = 500
@@ -64,16 +64,15 @@ def prepare(
         for draft in drafts
     ]
     vectors = pack_vectors(embedder, [embedding_text(memory.title, memory.content) for memory, _masked in drafted])
-    indexed = index_all([memory for memory, _masked in drafted])
     return [
         Prepared(
             memory,
-            Indexed(terms.length, terms.terms, vector, space),
+            index_terms(memory, vector, space),
             masked=masked,
             supersedes=draft.supersedes,
             has_given_id=draft.id is not None,
         )
-        for draft, (memory, masked), terms, (vector, space) in zip(drafts, drafted, indexed, vectors, strict=True)
+        for draft, (memory, masked), (vector, space) in zip(drafts, drafted, vectors, strict=True)
     ]
 
 

@@ -11,7 +11,7 @@ crash leaves the content from before. That content is kept in a file of its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -19,6 +19,7 @@ from uuid import uuid4
 import apsw
 
 from clew.errors import Conflict, InvalidInput, NotFound, StoreRefused
+from clew.model.progress import Progress, no_progress
 from clew.model.upkeep import BackupReport, RestoreReport
 from clew.store import queries
 from clew.store.sqlite import (
@@ -36,17 +37,10 @@ PAGES_AT_ONCE = 1_000
 BEFORE_RESTORE = ".before-restore"
 TEMPORARY = ".{name}.{unique}.tmp"  # the name of a copy until it is complete
 
-Progress = Callable[[int, int], None]  # pages done, of how many
-
-
-def ignore(done: int, total: int) -> None:
-    """Nobody is watching."""
-
-
 # -- out -------------------------------------------------------------------------------------------
 
 
-def backup(path: Path, target: Path, *, overwrite: bool = False, progress: Progress = ignore) -> BackupReport:
+def backup(path: Path, target: Path, *, overwrite: bool = False, progress: Progress = no_progress) -> BackupReport:
     """Copy the store at `path`, whole and checked, to `target`. Others may read and write meanwhile."""
     with translated(target):
         _check_target(path, target, overwrite)
@@ -74,7 +68,7 @@ def _check_target(path: Path, target: Path, overwrite: bool) -> None:
         raise Conflict(f"{target} is in use as a store", code="BACKUP_IN_USE", next="name another file")
 
 
-def _copy_pages(path: Path, copy: Path, progress: Progress = ignore) -> None:
+def _copy_pages(path: Path, copy: Path, progress: Progress = no_progress) -> None:
     with closing(connect(path)) as source, closing(apsw.Connection(str(copy))) as target:
         target.pragma("journal_mode", "off")  # the copy has no name yet; nobody needs it after a crash
         target.pragma("synchronous", 0)
@@ -83,7 +77,7 @@ def _copy_pages(path: Path, copy: Path, progress: Progress = ignore) -> None:
             _copy_all(target, source, progress)
 
 
-def _copy_all(target: apsw.Connection, source: apsw.Connection, progress: Progress = ignore) -> None:
+def _copy_all(target: apsw.Connection, source: apsw.Connection, progress: Progress = no_progress) -> None:
     with target.backup("main", source, "main") as work:
         _finish(work, progress)
 
@@ -114,7 +108,7 @@ def _finish_copy(copy: Path, *, thorough: bool = False) -> int:
 # -- back in ---------------------------------------------------------------------------------------
 
 
-def restore(source: Path, path: Path, *, overwrite: bool = True, progress: Progress = ignore) -> RestoreReport:
+def restore(source: Path, path: Path, *, overwrite: bool = True, progress: Progress = no_progress) -> RestoreReport:
     """Put the content of the backup `source` in the place of the store at `path`."""
     _check_source(source, path)
     with _beside(path) as staged:

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any
 
 from clew.model.memory import Indexed, Memory
@@ -211,12 +210,18 @@ class IndexTable:
 @lru_cache(maxsize=1024)
 def scope_term_of(org: str, project: str, user: str) -> str:
     """The term that marks a place in the full-text index; longer than a word's, so they never meet."""
-    return "s" + blake2b(json.dumps([org, project, user]).encode(), digest_size=8).hexdigest()
+    return "s" + _digest(json.dumps([org, project, user]))
 
 
 @lru_cache(maxsize=1024)
 def org_term_of(org: str) -> str:
-    return "o" + blake2b(org.encode(), digest_size=8).hexdigest()
+    return "o" + _digest(org)
+
+
+def _digest(text: str) -> str:
+    from hashlib import blake2b  # a recall in a fresh process does without
+
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _document(terms: bytes, scope_term: str) -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+
+SQL = Path(__file__).with_name("sql")
 
 _FRAGMENT = re.compile(r"\$([a-z_]+)")
 _HEADER = re.compile(r"^-- (?P<name>[a-z_]+): (?P<purpose>.+)$", re.MULTILINE)
@@ -19,7 +21,7 @@ def load(engine: str) -> dict[str, str]:
     """Every query of one engine by name."""
     queries: dict[str, str] = {}
     for folder in ("common", engine):
-        root = files("clew.store") / "sql" / folder
+        root = SQL / folder
         for entry in sorted(root.iterdir(), key=lambda entry: entry.name) if root.is_dir() else ():
             if entry.name.endswith(".sql"):
                 queries.update(parse(entry.read_text(encoding="utf-8")))
@@ -39,7 +41,7 @@ def parse(text: str) -> dict[str, str]:
 def migrations(engine: str) -> tuple[tuple[int, str, str], ...]:
     """(number, slug, sql) in order."""
     found = []
-    for entry in (files("clew.store") / "sql" / engine / "migrations").iterdir():
+    for entry in (SQL / engine / "migrations").iterdir():
         if entry.name.endswith(".sql"):
             number, slug = entry.name.removesuffix(".sql").split("_", 1)
             found.append((int(number), slug, entry.read_text(encoding="utf-8")))

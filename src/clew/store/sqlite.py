@@ -11,17 +11,19 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from errno import ENOSPC
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
 from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
 from clew.store import queries
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -68,7 +70,7 @@ class Session:
 class _Write:
     action: Callable[[Session], Any]
     durable: bool
-    future: Future[Any] = field(default_factory=Future)
+    future: Future[Any]
 
 
 class SqliteEngine:
@@ -137,7 +139,9 @@ class SqliteEngine:
 
     def submit(self, action: Callable[[Session], T], *, durable: bool = True) -> Future[T]:
         """Hand `action` over; the future is done after the commit."""
-        job = _Write(action, durable)
+        from concurrent.futures import Future  # only writers wait for one
+
+        job: _Write = _Write(action, durable, Future())
         with self._lock:
             if self._closed:
                 raise _store_closed()

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
-from datetime import datetime
 from functools import cached_property
-from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from clew.lazy import LazyModule
 from clew.model.scope import Reach
-from clew.model.upkeep import BackupReport, Check, Stats
-from clew.store.backup import backup
 from clew.store.index import IndexTable
 from clew.store.ledger import Audit, ChangeLog, Leases, Meta
 from clew.store.memories import MemoryTable
 from clew.store.sqlite import Session, SqliteEngine
-from clew.store.upkeep import checks, stats
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from datetime import datetime
+    from pathlib import Path
+
+    from clew.model.upkeep import BackupReport, Check, Stats
+    from clew.store import backup, upkeep
+else:
+    backup, upkeep = LazyModule("clew.store.backup"), LazyModule("clew.store.upkeep")
 
 T = TypeVar("T")
 
@@ -80,14 +85,14 @@ class Store:
     def backup(
         self, target: Path, *, overwrite: bool = False, progress: Callable[[int, int], None]
     ) -> BackupReport:
-        return backup(self.path, target, overwrite=overwrite, progress=progress)
+        return backup.backup(self.path, target, overwrite=overwrite, progress=progress)
 
     def stats(self, reach: Reach, space: str) -> Stats:
         with self.read() as tx:
-            return stats(tx, self.path, reach, space)
+            return upkeep.stats(tx, self.path, reach, space)
 
     def checks(self, now: datetime) -> list[Check]:
-        return checks(self, now)
+        return upkeep.checks(self, now)
 
     def data_version(self) -> tuple[int, int]:
         return self.engine.data_version()

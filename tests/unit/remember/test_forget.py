@@ -15,8 +15,9 @@ import pytest
 import clew
 from clew import Draft, Filter, InvalidInput, NotFound, Scope
 from clew.clew import Clew
+from clew.model.facts import PURGE_PENDING
 from clew.model.scope import Reach
-from clew.remember.forget import BATCH, PENDING, PREVIEWS, finish_pending, finish_purge, is_purge_pending
+from clew.remember.forget import BATCH, PREVIEWS, finish_pending, finish_purge, forget, is_purge_pending
 from clew.remember.prepare import index_terms
 from toys import ToldClock, ToyEmbedder, contents
 from traces import raw_bytes, traces
@@ -272,7 +273,7 @@ def test_a_note_left_meanwhile_by_another_forget_is_kept(memory: Clew) -> None:
 
     def purge_while_another_forgets() -> bool:
         erased = purge()
-        memory.store.write(lambda tx: tx.meta.put(PENDING, second))
+        memory.store.write(lambda tx: tx.meta.put(PURGE_PENDING, second))
         return erased
 
     memory.store.purge = purge_while_another_forgets  # type: ignore[method-assign]
@@ -305,7 +306,7 @@ def test_a_receipt_names_only_what_this_call_forgot(memory: Clew) -> None:
     with memory.store.read() as tx:
         found = tx.memories.find(Reach.everything("local"), Filter(tags=("x",)), now=memory.now(), limit=10)
     memory.forget(ids[1], hard=True)
-    receipt = clew.clew.forgetting.forget(memory.store, found, hard=True, now=memory.now(), actor="owner")
+    receipt = forget(memory.store, found, hard=True, now=memory.now(), actor="owner")
     assert set(receipt.ids) == {ids[0], ids[2]}
 
 

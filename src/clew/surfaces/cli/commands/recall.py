@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from argparse import Namespace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clew.surfaces.cli import render
+from clew.lazy import LazyModule
 from clew.surfaces.cli.commands.filters import filter_of
 from clew.surfaces.cli.context import moment, opened, scope_of, scope_of_id, settings_of, text_of
 from clew.surfaces.cli.terminal import answer
+
+if TYPE_CHECKING:
+    from clew.surfaces.cli import render
+else:
+    render = LazyModule("clew.surfaces.cli.render")  # --json does without
 
 
 def recall(args: Namespace) -> None:
@@ -18,8 +23,11 @@ def recall(args: Namespace) -> None:
     with opened(settings) as memory:
         found = memory.recall(query, scope=scope, **_options(args))
         now = memory.now()
-    text = partial(render.recalled, found, project=scope.project, now=now, explain=args.explain)
-    answer(args, found.as_json(), lambda style: text(style=style))
+    answer(
+        args,
+        found.as_json(),
+        lambda style: render.recalled(found, project=scope.project, now=now, explain=args.explain, style=style),
+    )
 
 
 def why(args: Namespace) -> None:
