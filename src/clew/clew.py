@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
 
+from clew.errors import ClewError
 from clew.lazy import LazyModule
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from clew.remember.portable import ExportReport, ImportReport
     from clew.settings import Settings
 else:
-    # `clew recall` in a fresh process needs a third of this: docs/performance.md.
+    # A recall in a fresh process needs a third of this: docs/performance.md.
     corpus, recalling, why = (LazyModule(f"clew.recall.{name}") for name in ("corpus", "recall", "why"))
     background, checkup, embed, reindex = (
         LazyModule(f"clew.relate.{name}") for name in ("background", "checkup", "embed", "reindex")
@@ -85,6 +86,7 @@ class Clew:
             embedder=self.embedder,
             clock=self.clock,
             policy=self._policy,
+            trust=(identity or Identity()).trust,
         )
 
     # -- recall ------------------------------------------------------------------------------------
@@ -127,6 +129,7 @@ class Clew:
             query,
             expect,
             scope,
+            self._reach_of_id(None, identity),
             self._options(options, changes),
             reader=self._reader,
             now=self.clock.now(),
@@ -169,7 +172,8 @@ class Clew:
             old = edit.must_get(tx, reach, id, now=self.clock.now())
         if expected_version is not None:
             old = replace(old, version=expected_version)
-        new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=self._policy)
+        trust = (identity or Identity()).trust
+        new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=self._policy, trust=trust)
         return self._put(old, new, "edited")
 
     def history(
@@ -328,7 +332,15 @@ class Clew:
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        return self._make_embedder()
+        """None when vectors are switched off, or when the model cannot be had: words do without it."""
+        try:
+            return self._make_embedder()
+        except ClewError as error:
+            import logging
+
+            message = "no vectors: %s [%s]. Next: %s"
+            logging.getLogger(__name__).warning(message, error.message, error.code, error.next)
+            return None
 
     @cached_property
     def _policy(self) -> prepare.WritePolicy:

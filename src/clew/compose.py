@@ -41,8 +41,16 @@ def open_clew(
     home: str | os.PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> Clew:
-    settings = load_settings(overrides or {}, home=Path(home) if home else None, directory=Path.cwd())
+    settings = load_settings(overrides or {}, home=Path(home) if home else None, directory=working_directory())
     return compose(settings, database_path(settings, url))
+
+
+def working_directory() -> Path | None:
+    """None when it was deleted under our feet: then there is no project file to look for."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
 
 
 def compose(settings: Settings, path: Path, *, in_background: bool = True) -> Clew:
@@ -125,6 +133,7 @@ def make_embedder(settings: EmbedSettings, home: Path) -> Embedder | None:
 
 def _endpoint(settings: EmbedSettings) -> Embedder:
     from clew.providers.openai import EndpointEmbedder
+    from clew.remember.redact import redact
 
     if not (settings.url and settings.model and settings.dim):
         raise Misconfigured(
@@ -141,4 +150,5 @@ def _endpoint(settings: EmbedSettings) -> Embedder:
         batch=settings.batch,
         unrelated=settings.unrelated,
         same=settings.same,
+        mask=lambda text: redact(text).text,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -22,10 +21,11 @@ PROJECT_FILE = ".clew.toml"
 USER_FILE = "config.toml"
 
 
-def _setting(default: Any, doc: str, *, project: bool = False, choices: tuple[str, ...] = ()) -> Any:
+def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -> Any:
     """`project`: a project's own file may set it. Such a file comes with a cloned repository, so it may
-    narrow what Clew does, never say where text is stored or sent."""
-    return field(default=default, metadata={"doc": doc, "project": project, "choices": choices})
+    narrow what Clew does, never say where text is stored or sent. `allowed`: `choices`, or `least`, `above`
+    and `most`, the ends of a number's range."""
+    return field(default=default, metadata={"doc": doc, "project": project, "choices": (), **allowed})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +35,23 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class RememberSettings:
-    max_chars: int = _setting(500_000, "longest content of one memory, in characters")
-    working_ttl_hours: float = _setting(24.0, "how long a working memory lives", project=True)
-    working_max: int = _setting(200, "working memories kept per user", project=True)
+    max_chars: int = _setting(500_000, "longest content of one memory, in characters", least=1)
+    working_ttl_hours: float = _setting(24.0, "how long a working memory lives", project=True, above=0, most=8_760)
+    working_max: int = _setting(200, "working memories kept per user", least=1)
     strict_token_rule: bool = _setting(True, "the bare word 'token' makes a memory confidential")
 
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
-    limit: int = _setting(10, "results of one recall when the caller names no limit", project=True)
-    floor: float = _setting(0.0, "least relevance of a result, 0 to 1", project=True)
+    limit: int = _setting(
+        10, "results of one recall when the caller names no limit", project=True, least=1, most=1_000
+    )
+    floor: float = _setting(0.0, "least relevance of a result, 0 to 1", project=True, least=0, most=1)
     retrieval: str = _setting(
         "hybrid", "what evidence to use", project=True, choices=("lexical", "semantic", "hybrid")
     )
-    rules_limit: int = _setting(50, "rules shown at most with one recall", project=True)
-    read_model_mb: int = _setting(512, "memory for search indices; larger scopes are searched on disk")
+    rules_limit: int = _setting(50, "rules shown at most with one recall", project=True, least=0)
+    read_model_mb: int = _setting(512, "memory for search indices; larger scopes are searched on disk", least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,13 @@ class EmbedSettings:
     )
     url: str = _setting("", "base address of an OpenAI-compatible endpoint, with provider 'endpoint'")
     model: str = _setting("", "model name at the endpoint")
-    dim: int = _setting(0, "length of the endpoint's vectors")
+    dim: int = _setting(0, "length of the endpoint's vectors", least=0)
     key_env: str = _setting("CLEW_EMBED_KEY", "environment variable that holds the endpoint's key")
-    timeout_s: float = _setting(10.0, "how long one request to the endpoint may take")
-    batch: int = _setting(64, "texts per request to the endpoint")
-    unrelated: float = _setting(0.1, "cosine of unrelated texts under the endpoint's model")
-    same: float = _setting(0.8, "cosine of texts that say the same under the endpoint's model")
-    threads: int = _setting(2, "threads of the MiniLM model")
+    timeout_s: float = _setting(10.0, "how long one request to the endpoint may take", above=0, most=600)
+    batch: int = _setting(64, "texts per request to the endpoint", least=1)
+    unrelated: float = _setting(0.1, "cosine of unrelated texts under the endpoint's model", least=-1, most=1)
+    same: float = _setting(0.8, "cosine of texts that say the same under the endpoint's model", least=-1, most=1)
+    threads: int = _setting(2, "threads of the MiniLM model", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ _SECTIONS: Mapping[str, type[Any]] = {
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 # Names that stand outside the tree: where it begins, and short forms of common settings.
-_SPECIAL = ("CLEW_HOME", "CLEW_URL", "CLEW_TOKEN", "CLEW_PROJECT", "CLEW_EMBED_KEY", "CLEW_DEBUG")
+_SPECIAL = ("CLEW_HOME", "CLEW_URL", "CLEW_PROJECT", "CLEW_EMBED_KEY", "CLEW_DEBUG")
 
 
 def load_settings(
@@ -158,10 +160,13 @@ def _project_layer(directory: Path | None) -> list[tuple[str, dict[str, Any]]]:
 
 def _read_toml(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        import tomllib  # only for a file that is there: it would cost every start some milliseconds
+
+        return tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):  # the store will say so where it matters
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # not UTF-8 and not TOML are both ValueErrors
         raise Misconfigured(
             f"{file} cannot be read: {error}", code="CONFIG_UNREADABLE", next="correct the file"
         ) from error
@@ -230,14 +235,26 @@ def _parsed(path: str, value: Any, source: str) -> Any:
     meta = _meta(path, source)
     wanted = _TYPES[meta["type"]]
     parsed = _as_bool(value) if wanted is bool else _as(wanted, value)
-    if parsed is None or (meta["choices"] and parsed not in meta["choices"]):
-        expected = " or ".join(meta["choices"]) or meta["type"]
+    if parsed is None or (meta["choices"] and parsed not in meta["choices"]) or not _is_within(parsed, meta):
+        expected = " or ".join(meta["choices"]) or f"{meta['type']}{_range(meta)}"
         raise Misconfigured(
             f"{source}: {path} is {str(value)[:40]!r}, expected {expected}",
             code="SETTING_INVALID",
             next=f"correct {path}",
         )
     return parsed
+
+
+def _is_within(value: Any, meta: Mapping[str, Any]) -> bool:
+    if "above" in meta and value <= meta["above"]:
+        return False
+    return bool(meta.get("least", value) <= value <= meta.get("most", value))
+
+
+def _range(meta: Mapping[str, Any]) -> str:
+    words = {"least": "at least", "above": "more than", "most": "at most"}
+    ends = [f"{text} {meta[name]:,}" for name, text in words.items() if name in meta]
+    return f" ({', '.join(ends)})" if ends else ""
 
 
 def _as_bool(value: Any) -> bool | None:
@@ -263,7 +280,17 @@ def _assembled(home: Path, values: Mapping[str, Any], sources: dict[str, str], p
         changed = {path.split(".", 1)[1]: value for path, value in values.items() if path.startswith(section + ".")}
         if changed:
             settings = replace(settings, **{section: replace(cls(), **changed)})
+    _check_scale(settings.embed)
     return settings
+
+
+def _check_scale(embed: EmbedSettings) -> None:
+    if embed.unrelated >= embed.same:
+        raise Misconfigured(
+            f"embed.unrelated is {embed.unrelated}, not below embed.same, {embed.same}",
+            code="SETTING_INVALID",
+            next="measure both: the cosine of texts that have nothing in common, and of texts that say the same",
+        )
 
 
 def _nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> list[str]:

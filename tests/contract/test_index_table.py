@@ -102,7 +102,7 @@ def test_a_vector_belongs_to_one_space(store: Store) -> None:
         assert tx.index.count_without_vector("other@1") == 1
         assert [row[0] for row in tx.index.without_vector("other@1", before=1 << 62, limit=10)] == [row]
         assert list(tx.index.vectors(EVERYTHING, "other@1")) == []
-        assert tx.index.vector_counts("local") == {"toy@1": 1}
+        assert tx.index.vector_counts(Reach.everything("local")) == {"toy@1": 1}
 
 
 def test_a_vector_is_filled_in_unless_the_memory_changed_meanwhile(store: Store) -> None:
@@ -121,4 +121,4 @@ def test_a_new_model_replaces_the_vector(store: Store) -> None:
     row = store.write(lambda tx: put(tx, memory))
     store.write(lambda tx: tx.index.fill_vector(row, 1, b"\x00\x38" * 8, "new@1"))
     with store.read() as tx:
-        assert tx.index.vector_counts("local") == {"new@1": 1}
+        assert tx.index.vector_counts(Reach.everything("local")) == {"new@1": 1}

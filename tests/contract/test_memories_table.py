@@ -233,7 +233,8 @@ def _ways_in(tx: Tx, reach: Reach, rows: dict[str, int]) -> dict[str, list[str]]
         (Filter(pattern="[a]"), "a"),
         (Filter(before=NOW), "b"),
         (Filter(superseded=True), "abc"),
-        (Filter(deleted=True), "abde"),
+        (Filter(deleted=True), "abd"),
+        (Filter(deleted=True, expired=True), "abde"),
     ],
 )
 def test_a_filter_means_what_it_says(store: Store, wanted: Filter, expected: str) -> None:

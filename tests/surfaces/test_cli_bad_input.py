@@ -64,6 +64,8 @@ REFUSED = [
     (["config", "show", "recall.flor"], 3, "SETTING_UNKNOWN"),
     (["config"], 2, "USAGE"),
     (["completion", "tcsh"], 2, "USAGE"),
+    (["bench", "speed", "--sizes", "10,many"], 2, "USAGE"),
+    (["bench", "recall", "x.jsonl", "--no-graph"], 2, "USAGE"),
     (["init", "--project", " "], 2, "PROJECT_ID_INVALID"),
     (["import", "missing.jsonl"], 3, "FILE_NOT_FOUND"),
     (["nonsense"], 2, "USAGE"),
@@ -130,6 +132,12 @@ def test_a_file_that_is_not_ours_is_left_alone(cli: Cli) -> None:
     outcome = cli("remember", "x", "--json")
     assert (outcome.code, outcome.error["code"]) == (1, "STORE_FOREIGN")
     assert (cli.home / "clew.db").read_text() == "shopping list"
+
+
+def test_a_backup_over_a_file_names_the_option_that_allows_it(cli: Cli) -> None:
+    cli("backup", "copy.db")
+    again = cli("backup", "copy.db", "--json")
+    assert (again.code, again.error["code"]) == (1, "BACKUP_EXISTS") and "--overwrite" in again.error["next"]
 
 
 def test_a_setting_that_does_not_exist(cli: Cli) -> None:

@@ -61,6 +61,45 @@ def test_notes_belong_to_the_project_they_lie_in(cli: Cli) -> None:
     assert {entry["project"] for entry in cli("list", "--json").json["memories"]} == {"acme/shop"}
 
 
+def test_an_export_keeps_its_places_whatever_its_file_is_called(cli: Cli) -> None:
+    cli.remember("of the bank", "--project", "acme/bank")
+    cli.remember("of nobody", "--no-project")
+    (cli.directory / ".clew.toml").write_text('project = "acme/shop"')
+    assert cli("export", "out.txt").code == 0
+    for words, projects in (([], {"acme/bank", None}), (["--project", "acme/new"], {"acme/new"})):
+        other = ["--home", str(cli.home / f"other{len(words)}")]
+        assert cli("import", "out.txt", *words, *other).code == 0
+        listed = cli("list", "--all-projects", *other, "--json").json["memories"]
+        assert {entry.get("project") for entry in listed} == projects
+
+
+def test_notes_go_where_the_options_say(cli: Cli) -> None:
+    (cli.directory / ".clew.toml").write_text('project = "acme/shop"')
+    for words, project in (["--no-project"], None), (["--project", "acme/bank"], "acme/bank"), ([], "acme/shop"):
+        (cli.directory / "notes.json").write_text(f"- Never deploy on Fridays ({project})\n")
+        assert cli("import", "notes.json", *words).code == 0
+    listed = cli("list", "--all-projects", "--json").json["memories"]
+    assert {(entry["content"].partition("(")[2], entry.get("project")) for entry in listed} == {
+        ("None)", None),
+        ("acme/bank)", "acme/bank"),
+        ("acme/shop)", "acme/shop"),
+    }
+    both = cli("import", "notes.json", "--no-project", "--project", "x", "--json")
+    assert both.error["code"] == "USAGE"
+
+
+def test_an_import_says_how_much_was_private(cli: Cli) -> None:
+    (cli.directory / "CLAUDE.md").write_text("- Said aloud here\n\n<private>\n- Not this\n\n- Nor this\n</private>\n")
+    outcome = cli("import", "CLAUDE.md")
+    assert (outcome.code, contents(cli)) == (0, ["Said aloud here"])
+    assert "1 private passage was left out" in outcome.out
+
+
+def test_importing_a_directory_says_so_and_what_to_do(cli: Cli) -> None:
+    error = cli("import", ".", "--json").error
+    assert error["message"] == ". is a directory" and "clew import CLAUDE.md" in error["next"]
+
+
 def test_backup_and_restore(cli: Cli) -> None:
     cli.remember("before")
     assert cli("backup", "copy.db", "--json").json["memories"] == 1

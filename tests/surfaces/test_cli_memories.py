@@ -186,6 +186,11 @@ def test_forget_softly_and_bring_back(cli: Cli) -> None:
     assert cli("show", id).code == 0
 
 
+def test_a_soft_forget_tells_how_to_undo_it(cli: Cli) -> None:
+    said = cli("forget", cli.remember("passing")).out
+    assert "clew revert ID N" in said and "clew history ID" in said
+
+
 def test_forget_hard_leaves_no_byte_of_the_text(cli: Cli) -> None:
     id = cli.remember("the passphrase is xyzzyplugh")
     outcome = cli("forget", "--hard", id, "--yes")
@@ -202,6 +207,25 @@ def test_forget_many_tells_first_and_then_does_it(cli: Cli) -> None:
     assert (told["would_forget"], len(cli("list", "--json").json["memories"])) == (3, 4)
     assert cli("forget", "--tag", "stale", "--yes", "--json").json["forgotten"] == 3
     assert [entry["id"] for entry in cli("list", "--json").json["memories"]] == [kept]
+
+
+def test_a_hard_forget_by_filter_counts_what_was_softly_forgotten_before_it_asks(cli: Cli) -> None:
+    for number in range(3):
+        cli.remember(f"stale {number}", "--tag", "stale")
+    cli("forget", "--tag", "stale", "--yes")
+    told = cli("forget", "--tag", "stale", "--hard", "--dry-run", "--json").json
+    assert (told["would_forget"], len(told["memories"])) == (3, 3)
+    unasked = cli("forget", "--tag", "stale", "--hard", "--json")
+    assert (unasked.code, unasked.error["code"]) == (2, "USAGE") and "3 memories" in unasked.error["message"]
+    assert len(cli("list", "--deleted", "--json").json["memories"]) == 3
+
+
+def test_a_dry_run_of_a_hard_forget_finds_what_was_softly_forgotten(cli: Cli) -> None:
+    id = cli.remember("forgotten once")
+    cli("forget", id)
+    assert cli("forget", id, "--dry-run").code == 3
+    told = cli("forget", id, "--hard", "--dry-run", "--json").json
+    assert (told["would_forget"], told["memories"][0]["id"]) == (1, id)
 
 
 def test_a_shortened_id_is_enough(cli: Cli) -> None:

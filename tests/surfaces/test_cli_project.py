@@ -109,3 +109,15 @@ def test_the_nearest_word_wins(cli: Cli) -> None:
     assert project("--project", "given") == "given"
     assert project("--no-project") is None
     assert "project from environment" in cli("recall", "x").out
+
+
+def test_no_project_finds_only_what_belongs_to_none(cli: Cli) -> None:
+    inside, outside = cli.remember("of the shop", "--project", "shop"), cli.remember("of nobody")
+    for words in (["show"], ["history"]):
+        assert cli(*words, outside, "--no-project").code == 0
+        assert cli(*words, inside, "--no-project").code == 3
+    assert cli("forget", inside, "--no-project").code == 3
+    assert [entry["id"] for entry in cli("list", "--no-project", "--json").json["memories"]] == [outside]
+    assert cli("export", "out.jsonl", "--no-project", "--json").json["count"] == 1
+    assert cli("why", "shop", "--expect", inside, "--no-project", "--json").json["lost_at"] == "scope"
+    assert cli("show", outside, "--no-project", "--project", "shop").code == 2

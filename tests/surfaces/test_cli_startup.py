@@ -42,6 +42,35 @@ def test_every_command_has_help(cli: Cli, name: str) -> None:
     assert "--json" in outcome.out
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("recall", "rules come on top"),
+        ("recall", "all, working, long_term, rules_only (default: all)"),
+        ("remember", "rule, decision, fact, note, skill (default: note)"),
+        ("remember", "rule, working, long_term (default: rule for a rule, else long_term)"),
+        ("revert", "clew history ID lists them"),
+        ("forget", "clew history ID"),
+        ("show", "at least 8 characters, as many as make it unique"),
+        ("forget", "at least 8 characters, as many as make it unique"),
+        ("bench speed", "10000,100000"),
+        ("bench speed", "1000000"),
+    ],
+)
+def test_help_says(cli: Cli, name: str, said: str) -> None:
+    assert said in " ".join(cli(*name.split(), "--help").out.split())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_explains_times_wherever_one_is_taken(cli: Cli, name: str) -> None:
+    text = cli(*name.split(), "--help").out
+    assert ("TIME" in text) == ("2026-05-01T12:00:00Z" in text and "30d" in text)
+
+
+def test_an_edit_has_no_default_type(cli: Cli) -> None:
+    assert "default: note" not in cli("edit", "--help").out
+
+
 def test_version(cli: Cli) -> None:
     assert cli("--version").out == f"clew {clew.__version__}\n"
 
@@ -85,6 +114,23 @@ def test_init_names_the_project_but_overwrites_nothing(cli: Cli) -> None:
     assert "shop" in file.read_text()
 
 
+def test_config_show_of_one_setting_tells_how_to_change_it(cli: Cli) -> None:
+    text = cli("config", "show", "recall.floor").out
+    assert str(cli.home / "config.toml") in text
+    assert "[recall]" in text and "floor = 0.0" in text and "CLEW_RECALL__FLOOR=0.0" in text
+
+
+@pytest.mark.parametrize("path", ["recall.retrieval", "remember.strict_token_rule", "embed.url"])
+def test_the_line_that_config_show_suggests_is_one_that_can_be_read(cli: Cli, path: str) -> None:
+    before = cli("config", "show", path, "--json").json["value"]
+    lines = [line.strip() for line in cli("config", "show", path).out.splitlines()]
+    at = next(at for at, line in enumerate(lines) if line.startswith("["))
+    cli.home.mkdir()
+    (cli.home / "config.toml").write_text("\n".join(lines[at : at + 2]))
+    now = cli("config", "show", path, "--json").json
+    assert (now["value"], now["source"]) == (before, str(cli.home / "config.toml"))
+
+
 def test_config_show_tells_value_source_and_meaning(cli: Cli) -> None:
     cli.patch.setenv("CLEW_RECALL__FLOOR", "0.25")
     cli.patch.setenv("CLEW_EMBED__URL", "https://user:pass@models.example/v1")
@@ -93,4 +139,5 @@ def test_config_show_tells_value_source_and_meaning(cli: Cli) -> None:
     section = cli("config", "show", "recall", "--json").json["settings"]
     assert {entry["path"].split(".")[0] for entry in section} == {"recall"}
     everything = cli("config", "show").out
+    assert "clew config show PATH" in everything
     assert "recall.floor" in everything and "user:pass" not in everything and "//***@models.example" in everything

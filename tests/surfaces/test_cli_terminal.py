@@ -8,6 +8,8 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from cli_driver import Cli
@@ -195,3 +197,26 @@ def test_progress_is_drawn_for_people_only(monkeypatch: pytest.MonkeyPatch) -> N
         assert ("import [" in stream.getvalue()) == is_drawn
     assert bar("x", 5, 10) == "x [###############               ]  50% 5/10"
     assert bar("x", 5, 0) == "x 5"
+
+
+CORPUS = """{"corpus": "talk", "units": [{"id": 1, "text": "lunch is at noon"}],
+"questions": [{"id": "q", "text": "when is lunch", "gold": ["1"], "category": "time"}]}"""
+
+
+def test_a_benchmark_draws_its_progress_and_then_the_table(cli: Cli) -> None:
+    (cli.directory / "talk.jsonl").write_text(CORPUS.replace("\n", " "))
+    code, shown = on_terminal(cli, "bench", "recall", "talk.jsonl", "--embedder", "none")
+    drawn, _, rest = shown.rpartition("\x1b[K")
+    assert code == 0 and "bench recall [" in drawn and "1/1" in drawn
+    assert "talk.jsonl: 1 units" in rest and "bench recall [" not in rest
+
+
+def test_a_benchmark_of_speed_draws_its_steps(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(sizes: list[int], *, quick: bool, progress: Callable[[int, int], None]) -> dict[str, Any]:
+        progress(len(sizes), 2)
+        return {"sizes": sizes, "quick": quick}
+
+    monkeypatch.setattr("clew.bench.speed.run", run)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert cli("bench", "speed", "--sizes", "10,20", "--json").json == {"sizes": [10, 20], "quick": False}
+    assert "bench speed [" in sys.stderr.getvalue()  # type: ignore[attr-defined]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -132,6 +134,79 @@ def test_a_value_of_the_wrong_kind_is_refused(tmp_path: Path, path: str, value: 
     assert refused.value.code == "SETTING_INVALID" and path in refused.value.message
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "range"),
+    [
+        ("remember.max_chars", 0, "at least 1"),
+        ("remember.working_ttl_hours", 0, "more than 0, at most 8,760"),
+        ("remember.working_ttl_hours", 8761, "more than 0, at most 8,760"),
+        ("remember.working_max", 0, "at least 1"),
+        ("recall.limit", 0, "at least 1, at most 1,000"),
+        ("recall.limit", 1001, "at least 1, at most 1,000"),
+        ("recall.floor", -0.1, "at least 0, at most 1"),
+        ("recall.floor", 1.1, "at least 0, at most 1"),
+        ("recall.rules_limit", -1, "at least 0"),
+        ("recall.read_model_mb", -1, "at least 0"),
+        ("embed.dim", -1, "at least 0"),
+        ("embed.batch", 0, "at least 1"),
+        ("embed.timeout_s", 0, "more than 0, at most 600"),
+        ("embed.timeout_s", 601, "more than 0, at most 600"),
+        ("embed.threads", 0, "at least 1"),
+        ("embed.unrelated", -1.5, "at least -1, at most 1"),
+        ("embed.same", 1.5, "at least -1, at most 1"),
+    ],
+)
+def test_a_number_outside_its_range_is_refused_and_the_range_named(
+    tmp_path: Path, path: str, value: float, range: str
+) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path, **{path: value})
+    assert refused.value.code == "SETTING_INVALID" and path in refused.value.message
+    assert f"({range})" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("remember.working_ttl_hours", 8760.0),
+        ("recall.limit", 1),
+        ("recall.limit", 1000),
+        ("recall.floor", 1.0),
+        ("recall.rules_limit", 0),
+        ("recall.read_model_mb", 0),
+        ("embed.timeout_s", 600.0),
+        ("embed.unrelated", -1.0),
+    ],
+)
+def test_the_ends_of_a_range_belong_to_it(tmp_path: Path, path: str, value: float) -> None:
+    assert {name: found for name, found, *_ in load(tmp_path, **{path: value}).items()}[path] == value
+
+
+@pytest.mark.parametrize(("unrelated", "same"), [(0.8, 0.8), (0.9, 0.2)])
+def test_unrelated_texts_must_be_further_apart_than_texts_that_say_the_same(
+    tmp_path: Path, unrelated: float, same: float
+) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path, embed={"unrelated": unrelated, "same": same})
+    assert refused.value.code == "SETTING_INVALID"
+    assert "embed.unrelated" in refused.value.message and "embed.same" in refused.value.message
+
+
+def test_a_cloned_project_may_not_make_room_for_fewer_working_memories(tmp_path: Path) -> None:
+    """They are kept per user over all projects: one project's file would drop what others noted."""
+    (tmp_path / PROJECT_FILE).write_text("[remember]\nworking_max = 1")
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path, directory=tmp_path)
+    assert refused.value.code == "SETTING_NOT_FOR_PROJECTS"
+
+
+def test_without_a_file_nothing_that_reads_files_is_imported(tmp_path: Path) -> None:
+    code = "import sys; from pathlib import Path; from clew.settings import load_settings; "
+    code += "load_settings(home=Path(sys.argv[1]), environ={}); print('tomllib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 def test_a_broken_file_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / USER_FILE).write_text("[recall\nlimit = ")
     with pytest.raises(Misconfigured) as refused:
@@ -256,5 +331,6 @@ def test_a_typing_error_in_a_variable_of_ours_is_refused(tmp_path: Path) -> None
     assert "CLEW_PROJECT" in refused.value.next
 
 
-def test_a_variable_that_resembles_none_of_ours_is_left_alone(tmp_path: Path) -> None:
-    assert load_settings(home=tmp_path, environ={"CLEW_OF_ANOTHER_TOOL": "x"}).project is None
+@pytest.mark.parametrize("name", ["CLEW_OF_ANOTHER_TOOL", "CLEW_TOKENS"])
+def test_a_variable_that_resembles_none_of_ours_is_left_alone(tmp_path: Path, name: str) -> None:
+    assert load_settings(home=tmp_path, environ={name: "x"}).project is None

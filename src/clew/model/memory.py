@@ -8,12 +8,14 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from clew.model.scope import Scope
+from clew.errors import InvalidInput
+from clew.model.scope import Scope, is_encodable
 from clew.model.times import to_rfc3339
 
 TYPES = ("rule", "decision", "fact", "note", "skill")
 LAYERS = ("rule", "working", "long_term")
 CLASSIFICATIONS = ("public", "internal", "confidential", "restricted")
+MAX_PATTERN_CHARS = 1_000
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -163,10 +165,28 @@ class Filter:
     before: datetime | None = None
     deleted: bool = False
     superseded: bool = False
+    expired: bool = False  # only for forgetting: nothing else ever returns what has expired
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.types if name not in TYPES] or (
+            [self.layer] if self.layer and self.layer not in LAYERS else []
+        )
+        if unknown:
+            raise InvalidInput(
+                f"'{unknown[0][:40]}' is not a type or layer",
+                code="FILTER_INVALID",
+                next=f"types: {', '.join(TYPES)}; layers: {', '.join(LAYERS)}",
+            )
+        if self.pattern and (len(self.pattern) > MAX_PATTERN_CHARS or not is_encodable(self.pattern)):
+            raise InvalidInput(
+                f"the pattern is not text of at most {MAX_PATTERN_CHARS} characters",
+                code="FILTER_INVALID",
+                next="shorten the pattern",
+            )
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing narrows it: empty lists and texts do not, and the last two only widen."""
+        """Whether nothing narrows it: empty lists and texts do not, and the last three only widen."""
         restrictions = (self.types, self.tags, self.layer, self.namespace, self.agent, self.session, self.pattern)
         return not any(restrictions) and self.before is None
 

@@ -90,7 +90,6 @@ class Stage:
     out: int
     removed: tuple[Removed, ...] = ()
     ms: float = 0.0
-    note: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -99,7 +98,7 @@ class Stage:
             "out": self.out,
             "removed": [removal.as_json() for removal in self.removed],
             "ms": round(self.ms, 3),
-        } | ({"note": self.note} if self.note else {})
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from clew.errors import Denied, InvalidInput, NotFound
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
 _LIMITS = {"org": 120, "project": 240, "user": 120, "agent": 120, "session": 120, "namespace": 120}
 
 
@@ -37,6 +39,11 @@ class Identity:
     user: str | None = None
     agent: str | None = None
     roles: tuple[str, ...] = ("owner",)
+
+    @property
+    def trust(self) -> str:
+        """The most that what it says can be trusted: an agent is not its user."""
+        return "agent" if self.agent and not self.user else "user"
 
     def check(self, scope: Scope) -> None:
         """Refuse a scope outside this identity. Another org is 'not found', not 'denied'."""
@@ -96,6 +103,11 @@ def _or_absent(name: str | None) -> tuple[str, ...]:
     return ("",) if name is None else ("", name)
 
 
+def is_encodable(text: str) -> bool:
+    """Lone halves of characters have no UTF-8 form, so they can neither be stored nor matched."""
+    return not _SURROGATE.search(text)
+
+
 def _check_name(name: str, value: str | None, limit: int) -> None:
     if value is None and name != "org":
         return
@@ -103,7 +115,7 @@ def _check_name(name: str, value: str | None, limit: int) -> None:
         raise InvalidInput(
             f"{name} is blank", code=f"{name.upper()}_ID_INVALID", next=f"leave {name} out or give it a name"
         )
-    if len(value) > limit or _CONTROL.search(value):
+    if len(value) > limit or _CONTROL.search(value) or not is_encodable(value):
         raise InvalidInput(
             f"{name} must be one line of at most {limit} characters",
             code=f"{name.upper()}_ID_INVALID",

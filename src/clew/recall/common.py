@@ -30,6 +30,11 @@ def weight_of(term: int, size: int, frequency: int) -> float:
     return factor * math.log1p((size + BACKGROUND - seen + 0.5) / (seen + 0.5))
 
 
+def informativeness(term: int) -> float:
+    """How much a term can say by what the language tells: 1 for all but common words."""
+    return common_terms().get(term, (0.0, 1.0))[1]
+
+
 @cache
 def common_terms() -> Mapping[int, tuple[float, float]]:
     """Term hash to its share of lines and a factor below 1; every other term counts fully."""

@@ -21,7 +21,9 @@ from clew.ports import Store, Tx
 from clew.recall.segment import MAX_DOCS, Segment, build_segment
 
 MAX_DELTA = 512  # more changes than this and a rebuild is cheaper than carrying them
-BYTES_PER_MEMORY = 2_048  # vectors of 256 dimensions, some 60 terms, bookkeeping
+BYTES_BESIDE_VECTOR = 1_024  # of one memory: some 60 terms, bookkeeping
+MAX_CORPORA = 256  # however small: a scope that was asked about once should not stay for good
+LOOK_AGAIN_AFTER = 1_000  # changes before a scope that was too large is tried again
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ class Corpora:
         self._kept: OrderedDict[Reach, Corpus] = OrderedDict()
         self._lock = threading.Lock()
         self._building: dict[Reach, threading.Lock] = {}
+        self._too_large: dict[Reach, int] = {}  # by the change at which that was found
 
     def get(self, reach: Reach) -> Corpus | None:
         """The present corpus; None when the scope is too large to keep."""
@@ -102,6 +105,8 @@ class Corpora:
         with turn:
             corpus = self._refresh(reach)
         if corpus is not None:
+            if len(corpus.checked) > MAX_CORPORA:  # threads come and go
+                corpus.checked.clear()
             corpus.checked[connection] = version
             self._keep(reach, corpus)
         return corpus
@@ -121,6 +126,8 @@ class Corpora:
             last = tx.changes.last(reach.org)
             if known is not None and known.seq == last:
                 return known
+            if last - self._too_large.get(reach, -LOOK_AGAIN_AFTER) < LOOK_AGAIN_AFTER:
+                return None
             changed = self._changed_ids(tx, reach, known) if known else None
             if known is None or changed is None:
                 return self._build(tx, reach, last)
@@ -139,9 +146,10 @@ class Corpora:
         return ids if len(ids) <= room else None
 
     def _build(self, tx: Tx, reach: Reach, seq: int) -> Corpus | None:
-        limit = min(MAX_DOCS - 1, max(1, self._max_bytes // BYTES_PER_MEMORY))
+        limit = min(MAX_DOCS - 1, max(1, self._max_bytes // (4 * self._dim + BYTES_BESIDE_VECTOR)))
         rows = tx.index.scope_rows(reach, self._space, limit=limit + 1)
         if len(rows) > limit:
+            self._too_large[reach] = seq
             return None
         segment = build_segment(rows, self._dim)
         return Corpus((segment,), np.ones(len(segment), np.bool_), seq)
@@ -160,6 +168,7 @@ class Corpora:
             self._kept[reach] = corpus
             self._kept.move_to_end(reach)
             total = sum(kept.nbytes for kept in self._kept.values())
-            while total > self._max_bytes and len(self._kept) > 1:
-                _reach, dropped = self._kept.popitem(last=False)
+            while len(self._kept) > 1 and (total > self._max_bytes or len(self._kept) > MAX_CORPORA):
+                least_used, dropped = self._kept.popitem(last=False)
+                self._building.pop(least_used, None)
                 total -= dropped.nbytes

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from clew.model.scope import Reach
 from clew.ports import Tx
-from clew.recall.analyse import query_terms
 from clew.recall.corpus import Corpus
+from clew.recall.lexical import asked_terms
 
 if TYPE_CHECKING:
     from clew.recall.recall import Reader
@@ -49,7 +49,7 @@ def corpus_of_candidates(
 
 def _lexical(tx: Tx, reach: Reach, text: str) -> tuple[set[int], dict[int, int]]:
     """Rows that have the query's words, rarest word first, and how many memories have each word."""
-    matches = {term: tx.index.matching(reach, term) for term in query_terms(text)}
+    matches = {term: tx.index.matching(reach, term) for term in asked_terms(text)}
     rows: set[int] = set()
     for term in sorted(matches, key=lambda term: len(matches[term])):
         if rows and len(rows) + len(matches[term]) > MAX_LEXICAL:

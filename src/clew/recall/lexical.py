@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.recall.common import weight_of
+from clew.recall.analyse import query_terms
+from clew.recall.common import informativeness, weight_of
 from clew.recall.corpus import Corpus
 
 # The textbook values. A flatter length norm (0.4) gains 0.005 recall on short turns and loses 0.10 where long
 # answers stand beside short questions: docs/performance.md.
 K1 = 1.2
 B = 0.75
-MAX_TERMS = 64  # of a pasted page only the rarest words matter
+MAX_TERMS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +25,14 @@ class Lexical:
     score: NDArray[np.float32]  # BM25
     covered: NDArray[np.float32]  # share of the query's weight, 0 to 1
     best_possible: float  # BM25 of a memory that has every term often
+
+
+def asked_terms(text: str) -> list[int]:
+    """The terms of a query; of a pasted page, those that can say most."""
+    terms = list(query_terms(text))
+    if len(terms) <= MAX_TERMS:
+        return terms
+    return sorted(terms, key=informativeness, reverse=True)[:MAX_TERMS]
 
 
 def score_terms(corpus: Corpus, terms: Sequence[int]) -> Lexical:
@@ -35,9 +44,8 @@ def score_terms(corpus: Corpus, terms: Sequence[int]) -> Lexical:
         (weight_of(term, corpus.count, _frequency(corpus, term, docs)), docs, counts)
         for term, docs, counts in found
     ]
-    weighted.sort(key=lambda entry: -entry[0])
     total = 0.0
-    for weight, docs, counts in weighted[:MAX_TERMS]:
+    for weight, docs, counts in weighted:
         total += weight
         score[docs] += np.float32(weight * (K1 + 1)) * counts / (counts + norm[docs])
         covered[docs] += np.float32(weight)

@@ -14,18 +14,17 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.errors import ClewError, InvalidInput
+from clew.errors import InvalidInput
 from clew.model.memory import LAYERS, TYPES, Memory
 from clew.model.recalled import MODES, RETRIEVALS, Recalled, RecallOptions, Removed, Result, Stage, Trace
 from clew.model.scope import Reach
 from clew.model.times import to_micros
 from clew.ports import Embedder, Store
-from clew.recall.analyse import query_terms
 from clew.recall.corpus import Corpora, Corpus
 from clew.recall.disk import corpus_of_candidates
 from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, semantic_relevance
-from clew.recall.lexical import score_terms
+from clew.recall.lexical import asked_terms, score_terms
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
 
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
@@ -124,7 +123,7 @@ def check(options: RecallOptions) -> None:
 
 
 def gather(corpus: Corpus, text: str, vector: NDArray[np.float32] | None, options: RecallOptions) -> Evidence:
-    terms = list(query_terms(text)) if options.retrieval != "semantic" else []
+    terms = asked_terms(text) if options.retrieval != "semantic" else []
     lexical = score_terms(corpus, terms)
     if vector is None:
         cosine = np.zeros(len(corpus.ids), np.float32)
@@ -232,9 +231,9 @@ def _query_vector(
         return None
     try:
         vector = embedder.embed([text])[0]
-    except ClewError as error:  # an extra: degrade to words
+    except Exception as error:  # a plug-in and an extra: whatever it raises, words answer
         notes["semantic"] = "query_embedding_unavailable"
-        notes["semantic_error"] = error.code
+        notes["semantic_error"] = getattr(error, "code", type(error).__name__)
         return None
     return vector if vector.any() else None
 

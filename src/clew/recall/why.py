@@ -39,17 +39,25 @@ class Explanation:
 
 
 def why(
-    query: str, expect: str, scope: Scope, options: RecallOptions, *, reader: Reader, now: datetime
+    query: str,
+    expect: str,
+    scope: Scope,
+    visible: Reach,
+    options: RecallOptions,
+    *,
+    reader: Reader,
+    now: datetime,
 ) -> Explanation:
+    """`visible` is what the caller may look up by id, wider than the scope it asks in."""
     with reader.store.read() as tx:
-        memory = must_get(tx, Reach.across_projects(scope), expect, deleted=True)
+        memory = must_get(tx, visible, expect, deleted=True)
     early = _before_search(memory, Reach.of(scope))
     if early:
         return early
     run = search(query, Reach.of(scope), options, reader=reader, now=now)
     if memory.id not in run.corpus.ids:
         return _lost(memory.id, "gather", "no word and no meaning of the query leads to it",
-                     "ask with a word it contains, or link it")  # fmt: skip
+                     "ask with a word it contains")  # fmt: skip
     at = len(run.corpus.ids) - 1 - run.corpus.ids[::-1].index(memory.id)
     if not run.allowed[at]:
         return _filtered(memory, run, reader, now)
@@ -100,7 +108,8 @@ def _outranked(memory: Memory, run: Run, at: int, reader: Reader) -> Explanation
         advice = "ask with a word it contains, or lower --floor"
     else:
         wider = search(run.query, run.reach, replace(run.options, limit=MAX_LIMIT), reader=reader, now=run.now)
-        rank = wider.chosen.index(at) + 1 if at in wider.chosen else None
+        found = [wider.corpus.ids[chosen] for chosen in wider.chosen]
+        rank = found.index(memory.id) + 1 if memory.id in found else None
         reason = f"at rank {rank or f'beyond {MAX_LIMIT}'}, beyond the limit"
         advice = f"ask for more: --limit {rank or MAX_LIMIT}"
         if layer == WORKING and rank is None:

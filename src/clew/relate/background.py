@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 
-from clew.errors import ClewError
 from clew.ports import Embedder, Store
 from clew.relate.embed import embed_missing
 
 logger = logging.getLogger(__name__)
+
+PAUSE_S = 60.0
 
 
 class BackgroundEmbedding:
@@ -21,6 +23,7 @@ class BackgroundEmbedding:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
+        self._not_before = 0.0
         self.done = 0
         self.total = 0
         self.failed = ""  # the code of the error that ended the last pass
@@ -30,9 +33,9 @@ class BackgroundEmbedding:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Nothing happens while a pass runs, after one failed, or once stopped."""
+        """Nothing happens while a pass runs, for a minute after one failed, or once stopped."""
         with self._lock:
-            if self.is_running or self.failed or self._stopping.is_set():
+            if self.is_running or self._stopping.is_set() or time.monotonic() < self._not_before:
                 return
             self._thread = threading.Thread(target=self._run, name="clew-embed", daemon=True)
             self._thread.start()
@@ -48,9 +51,11 @@ class BackgroundEmbedding:
     def _run(self) -> None:
         try:
             embed_missing(self._store, self._embedder, progress=self._note, should_stop=self._stopping.is_set)
-        except ClewError as error:  # an extra: recall goes on with words; `clew doctor` tells
-            self.failed = error.code
-            logger.warning("re-embedding stopped: %s", error.code)
+            self.failed = ""
+        except Exception as error:  # a plug-in and an extra: recall goes on with words; `clew doctor` tells
+            self.failed = getattr(error, "code", type(error).__name__)
+            self._not_before = time.monotonic() + PAUSE_S
+            logger.warning("re-embedding stopped: %s", self.failed)
 
     def _note(self, done: int, total: int) -> None:
         self.done, self.total = done, total

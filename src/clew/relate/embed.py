@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from clew.errors import ClewError
 from clew.model.progress import Progress, no_progress
 from clew.ports import Embedder, Row, Store, Tx
 from clew.remember.prepare import embedding_text
@@ -27,8 +26,8 @@ def pack_vectors(embedder: Embedder | None, texts: Sequence[str]) -> list[Vector
         return [(None, "")] * len(texts)
     try:
         return _pack(embedder, texts)
-    except ClewError as error:  # an extra: degrade to words
-        logger.warning("no vectors for %d memories: %s", len(texts), error.code)
+    except Exception as error:  # a plug-in and an extra: whatever it raises, the memory is stored
+        logger.warning("no vectors for %d memories: %s", len(texts), getattr(error, "code", type(error).__name__))
         return [(None, "")] * len(texts)
 
 

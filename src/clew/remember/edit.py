@@ -15,8 +15,10 @@ from clew.errors import InvalidInput, NotFound
 from clew.model.memory import Draft, Indexed, Memory, Version
 from clew.model.scope import Reach
 from clew.ports import Tx
+from clew.remember.classify import highest
 from clew.remember.lifecycle import check_place, is_expired, not_found, put_state, reindex
 from clew.remember.prepare import WritePolicy, draft_memory, expiry
+from clew.remember.trust import trust_of
 
 EDITABLE = (
     "content", "type", "layer", "title", "tags", "category", "paths", "author", "thread", "at", "confidence",
@@ -26,9 +28,12 @@ _TEXT = ("content", "title", "tags", "category", "paths", "author")
 
 
 def edited(
-    memory: Memory, changes: Mapping[str, Any], *, now: datetime, policy: WritePolicy
+    memory: Memory, changes: Mapping[str, Any], *, now: datetime, policy: WritePolicy, trust: str = "user"
 ) -> tuple[Memory, tuple[str, ...]]:
-    """The memory with the changes applied, checked and masked like a new one. Pure."""
+    """The memory with the changes applied, checked and masked like a new one. Pure.
+
+    New words are trusted no more than whoever wrote them.
+    """
     unknown = sorted(set(changes) - set(EDITABLE))
     if unknown or not changes:
         raise InvalidInput(
@@ -43,7 +48,10 @@ def edited(
         name: getattr(memory, name)
         for name in ("created_at", "origin", "trust", "parents", "tool_call", "superseded_by", "version")
     }
-    return replace(draft, id=memory.id, deleted_at=None, updated_at=now, **kept), masked
+    new = replace(draft, id=memory.id, deleted_at=None, updated_at=now, **kept)
+    if text_changed(memory, new):
+        new = replace(new, trust=trust_of(memory.trust, [trust]))
+    return new, masked
 
 
 def _as_draft(memory: Memory, changes: Mapping[str, Any]) -> Draft:
@@ -84,7 +92,10 @@ def version_of(tx: Tx, memory: Memory, number: int) -> Version:
 
 def reverted(memory: Memory, to: Version, now: datetime) -> Memory:
     """The earlier state with a new version number; what was forgotten softly comes back."""
-    return replace(to.memory, version=memory.version, updated_at=now, deleted_at=None)
+    classification = highest(memory.classification, to.memory.classification)  # never lowered on the side
+    return replace(
+        to.memory, version=memory.version, updated_at=now, deleted_at=None, classification=classification
+    )
 
 
 def must_get(tx: Tx, reach: Reach, id: str, *, deleted: bool = False, now: datetime | None = None) -> Memory:

@@ -121,7 +121,12 @@ def matching(tx: Tx, reach: Reach, wanted: Filter, *, everything: bool, hard: bo
             code="BULK_FORGET_NO_FILTERS",
             next="name an id, a filter such as --tag or --older-than, or --all",
         )
-    wanted = replace(wanted, deleted=wanted.deleted or hard, superseded=wanted.superseded or hard or everything)
+    wanted = replace(
+        wanted,
+        deleted=wanted.deleted or hard,
+        superseded=wanted.superseded or hard or everything,
+        expired=hard,
+    )
     found: list[Memory] = []
     cursor = None
     while page := tx.memories.find(reach, wanted, now=now, limit=BATCH, cursor=cursor):

@@ -45,11 +45,18 @@ class WritePolicy:
 
 
 def draft_memory(
-    draft: Draft, scope: Scope, *, now: datetime, policy: WritePolicy, parents: Mapping[str, str] = NOTHING
+    draft: Draft,
+    scope: Scope,
+    *,
+    now: datetime,
+    policy: WritePolicy,
+    parents: Mapping[str, str] = NOTHING,
+    trust: str = "user",
 ) -> tuple[Memory, tuple[str, ...]]:
     """The memory to store, and which kinds of secret were masked in it.
 
-    `parents` maps parent ids to their trust: what is derived is never trusted more than its sources.
+    `parents` maps parent ids to their trust: what is derived is never trusted more than its sources, nor than
+    `trust`, which is that of whoever says it.
     """
     masked: set[str] = set()
     _check_times(draft)
@@ -83,7 +90,7 @@ def draft_memory(
         origin=_label("origin", draft.origin, masked) or "user",
         tool_call=_label("tool_call", draft.tool_call, masked),
         parents=tuple(draft.parents),
-        trust=_trust(draft, parents),
+        trust=_trust(draft, [trust, *parents.values()]),
         classification=_classification(draft, content, paths, type_, masked, policy),
         confidence=_fraction("confidence", draft.confidence),
         weight=_finite("weight", draft.weight),
@@ -211,10 +218,10 @@ def _labels(name: str, values: Iterable[str], masked: set[str]) -> tuple[str, ..
     return tuple(dict.fromkeys(labels))
 
 
-def _trust(draft: Draft, parents: Mapping[str, str]) -> str:
+def _trust(draft: Draft, limits: Iterable[str]) -> str:
     by_origin = trust_of_origin(draft.origin)
     asked = one_of("trust", draft.trust or by_origin, TRUSTS)
-    return trust_of(asked, [by_origin, *parents.values()])  # asking for more than the origin gives is in vain
+    return trust_of(asked, [by_origin, *limits])  # asking for more than the origin gives is in vain
 
 
 def _classification(

@@ -144,6 +144,10 @@ def _is_keylike(value: str) -> bool:
     return any(map(str.isdigit, value)) and any(map(str.isupper, value))
 
 
+def _is_telegram(value: str) -> bool:
+    return _is_mixed(value.partition(":")[2])
+
+
 def _is_not_a_variable(value: str) -> bool:
     return _compiled(_VARIABLE).match(value) is None
 
@@ -168,6 +172,8 @@ _PEM = (
     rf"(?:(?:[^-]|-(?!---))*+-{{4,5}} ?END [A-Z0-9 ]{{1,60}}-{{4,5}}|{_PEM_BODY})"
 )
 
+_GITLAB_USES = ("pat", "oas", "dt", "rt", "rtr", "cbt", "ptt", "ft", "imt", "agent", "soat", "ffct", "wt")
+
 # Needles of these are case-sensitive prefixes inside a word of 20 characters or more.
 _PREFIX_RULES = (
     _Rule("aws-id", ("AKIA", "ASIA", "ABIA", "ACCA"), rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}{_WORD_END}"),
@@ -175,8 +181,10 @@ _PREFIX_RULES = (
     _Rule("github", ("github_pat_",), rf"{_START}github_pat_[A-Za-z0-9_]{{36,}}"),
     _Rule(
         "gitlab",
-        ("glpat-", "gldt-", "glrt-", "glptt-"),
-        rf"{_START}gl(?:pa|d|r|pt)t-[\w-]{{20,}}+(?:\.[\w-]++)*+",
+        # Feeds, runners, jobs, agents and the like: docs.gitlab.com/security/tokens, "Token prefixes".
+        tuple(f"gl{use}-" for use in _GITLAB_USES),
+        rf"{_START}gl(?:{'|'.join(_GITLAB_USES)})-[\w-]{{20,}}+(?:\.[\w-]++)*+",
+        _is_mixed,
     ),
     _Rule("slack", ("xox", "xapp-"), rf"{_START}(?:xox[a-z](?:\.xox[a-z])?|xapp)-[A-Za-z0-9-]{{10,}}", _is_mixed),
     _Rule(
@@ -189,6 +197,8 @@ _PREFIX_RULES = (
     _Rule("stripe", ("whsec_",), rf"{_START}whsec_[A-Za-z0-9+/]{{24,}}={{0,2}}"),
     _Rule("google", ("AIza",), rf"{_START}AIza[\w-]{{35}}(?![\w-])"),
     _Rule("google", ("GOCSPX-", "ya29."), rf"{_START}(?:GOCSPX-|ya29\.)[\w-]{{20,}}"),
+    _Rule("google", ("1//0",), rf"{_START}1//0[\w-]{{30,}}", _is_keylike),
+    _Rule("openrouter", ("sk-or-v1-",), rf"{_START}sk-or-v1-[0-9a-f]{{64}}{_WORD_END}"),
     _Rule("anthropic", ("sk-ant-",), rf"{_START}sk-ant-[\w-]{{16,}}", _is_mixed),
     _Rule("openai", ("sk-",), rf"{_START}sk-(?!ant-)[\w-]{{20,}}", _is_keylike),
     _Rule("huggingface", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
@@ -203,11 +213,44 @@ _PREFIX_RULES = (
         ("AccountKey=", "SharedAccessKey="),
         r"(?:AccountKey|SharedAccessKey)=(?P<v>[A-Za-z0-9+/]{40,}={0,2})",
     ),
+    # The signature of a shared access URL, 32 bytes of base64, mostly percent-encoded.
+    _Rule("azure", ("sig=",), r"(?<![A-Za-z0-9_])sig=(?P<v>[A-Za-z0-9%+/_-]{40,}={0,2})", _is_keylike),
     _Rule("vault", ("hvs.", "hvb."), rf"{_START}hv[sb]\.[\w-]{{24,}}"),
     _Rule("age", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58,}"),
     _Rule("shopify", ("shpat_", "shpss_"), rf"{_START}shp(?:at|ss)_[0-9a-fA-F]{{32,}}"),
-    _Rule("linear", ("lin_api_",), rf"{_START}lin_api_[A-Za-z0-9]{{32,}}"),
+    _Rule("linear", ("lin_api_", "lin_oauth_"), rf"{_START}lin_(?:api|oauth)_[A-Za-z0-9]{{32,}}"),
     _Rule("groq", ("gsk_",), rf"{_START}gsk_[A-Za-z0-9]{{40,}}"),
+    _Rule("atlassian", ("ATATT3", "ATCTT3"), rf"{_START}AT[AC]TT3[\w=-]{{40,}}"),
+    _Rule("databricks", ("dapi",), rf"{_START}dapi[0-9a-f]{{32}}(?:-\d{{1,2}})?{_WORD_END}"),
+    # Every part after the colon begins with A; in a URL the word `bot` stands before the number.
+    _Rule("telegram", (":A",), rf"(?:{_START}|(?<=/bot))\d{{5,16}}:A[\w-]{{34}}(?![\w-])", _is_telegram),
+    _Rule("tailscale", ("tskey-",), rf"{_START}tskey-[A-Za-z0-9-]{{20,}}", _is_mixed),
+    _Rule("replicate", ("r8_",), rf"{_START}r8_[A-Za-z0-9]{{36,}}"),
+    _Rule("supabase", ("sbp_",), rf"{_START}sbp_(?:v\d_)?[0-9a-f]{{40}}{_WORD_END}"),
+    _Rule("supabase", ("sb_secret_",), rf"{_START}sb_secret_[\w-]{{20,}}", _is_mixed),
+    _Rule("postman", ("PMAK-",), rf"{_START}PMAK-[0-9a-fA-F]{{24}}-[0-9a-fA-F]{{34}}{_WORD_END}"),
+    _Rule(
+        "doppler",
+        ("dp.",),
+        rf"{_START}dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{{2,35}}\.)?[A-Za-z0-9]{{40,44}}{_WORD_END}",
+    ),
+    _Rule("xai", ("xai-",), rf"{_START}xai-\w{{60,}}", _is_keylike),
+    _Rule("notion", ("ntn_",), rf"{_START}ntn_[A-Za-z0-9]{{40,}}"),
+    _Rule("notion", ("secret_",), rf"{_START}secret_[A-Za-z0-9]{{43}}(?!\w)", _is_keylike),
+    _Rule("perplexity", ("pplx-",), rf"{_START}pplx-[A-Za-z0-9]{{40,}}"),
+    _Rule("nvidia", ("nvapi-",), rf"{_START}nvapi-[\w-]{{40,}}", _is_keylike),
+    _Rule("square", ("sq0atp-", "sq0csp-"), rf"{_START}sq0(?:atp-[\w-]{{22}}|csp-[\w-]{{43}})(?![\w-])"),
+    # EAAA also begins the base64 of small binary numbers: the length is exact, and long runs of A are not random.
+    _Rule("square", ("EAAA",), rf"{_START}(?<![+/])EAAA(?!\w{{0,60}}AAAA)[\w-]{{60}}(?![\w+/=-])", _is_keylike),
+    _Rule("facebook", ("EAA",), rf"{_START}(?<![+/])EAA[B-Z][A-Za-z0-9]{{80,}}+(?![\w+/=-])", _is_keylike),
+    _Rule("docker", ("dckr_",), rf"{_START}dckr_[po]at_[\w-]{{20,}}", _is_mixed),
+    _Rule("rubygems", ("rubygems_",), rf"{_START}rubygems_[0-9a-f]{{48}}{_WORD_END}"),
+    _Rule("figma", ("figd_",), rf"{_START}figd_[\w-]{{30,}}", _is_mixed),
+    _Rule("sentry", ("sntrys_", "sntryu_"), rf"{_START}sntry(?:s_[\w+/=-]{{40,}}|u_[0-9a-f]{{64}}{_WORD_END})"),
+    _Rule("grafana", ("glsa_",), rf"{_START}glsa_[A-Za-z0-9]{{32}}_[0-9a-fA-F]{{8}}{_WORD_END}"),
+    _Rule("grafana", ("glc_eyJ",), rf"{_START}glc_eyJ[A-Za-z0-9+/]{{28,}}={{0,2}}"),
+    # Only the key for origin certificates: its other keys are 37 or 40 letters without a sign of their own.
+    _Rule("cloudflare", ("v1.0-",), rf"{_START}v1\.0-[0-9a-f]{{24}}-[0-9a-f]{{146}}{_WORD_END}"),
     # Three parts (signed) to five (encrypted, whose second part may be empty).
     _Rule("jwt", ("eyJ",), rf"{_RUN_START}eyJ[\w-]{{10,}}+(?:\.{{1,2}}[\w-]{{4,}}+){{1,4}}"),
 )

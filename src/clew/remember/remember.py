@@ -9,7 +9,6 @@ Embedding is an extra: if it fails, the memory is stored without a vector, which
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -35,18 +34,15 @@ def remember(
     embedder: Embedder | None,
     clock: Clock,
     policy: WritePolicy,
+    trust: str = "user",
 ) -> Iterable[Remembered]:
-    """Batch by batch; what was yielded is durable. The next batch is prepared while one is committed."""
+    """Batch by batch; what was yielded is durable. (Preparing a batch while another commits gains nothing:
+    both hold the interpreter lock most of the time.)"""
     remaining = iter(drafts)
-    under_way: Future[list[Remembered]] | None = None
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
-        prepared = prepare(batch, scope, store=store, embedder=embedder, now=now, policy=policy)
-        if under_way:
-            yield from under_way.result()
-        under_way = store.submit(partial(save, prepared=prepared, now=now, policy=policy))
-    if under_way:
-        yield from under_way.result()
+        prepared = prepare(batch, scope, store=store, embedder=embedder, now=now, policy=policy, trust=trust)
+        yield from store.write(partial(save, prepared=prepared, now=now, policy=policy))
 
 
 def prepare(
@@ -57,10 +53,11 @@ def prepare(
     embedder: Embedder | None,
     now: datetime,
     policy: WritePolicy,
+    trust: str = "user",
 ) -> list[Prepared]:
     parents = _parents(drafts, scope, store)
     drafted = [
-        draft_memory(draft, scope, now=now, policy=policy, parents=_trust_of_parents(draft, parents))
+        draft_memory(draft, scope, now=now, policy=policy, parents=_trust_of_parents(draft, parents), trust=trust)
         for draft in drafts
     ]
     vectors = pack_vectors(embedder, [embedding_text(memory.title, memory.content) for memory, _masked in drafted])
@@ -136,7 +133,9 @@ def _save_one(tx: Tx, item: Prepared, now: datetime) -> Remembered:
 def _by_id(tx: Tx, memory: Memory) -> Memory | None:
     """The memory with this id, when an import is repeated."""
     known = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
-    if known and not Reach.of(memory.scope).sees(known.project, known.user):
+    if known is None:
+        return None
+    if not Reach.of(memory.scope).sees(known.project, known.user) or known.content_hash != memory.content_hash:
         raise Conflict(
             f"the id {memory.id} is taken", code="MEMORY_ID_TAKEN", next="leave the id out to get a new one"
         )
@@ -186,6 +185,12 @@ def _to_supersede(tx: Tx, item: Prepared) -> list[Memory]:
     for id, old in found.items():
         if old is None:
             raise not_found(id)
+        if old.superseded_by and item.supersedes == id and not _says_so(tx, memory, old.superseded_by):
+            raise Conflict(
+                f"memory {old.id} was replaced by {old.superseded_by} already",
+                code="MEMORY_SUPERSEDED",
+                next=f"replace that one instead: --supersedes {old.superseded_by}",
+            )
         if (old.project, old.user) != (memory.project, memory.user):
             raise Conflict(
                 f"memory {old.id} belongs to another place than the one that would replace it",
@@ -195,16 +200,22 @@ def _to_supersede(tx: Tx, item: Prepared) -> list[Memory]:
     return [old for old in found.values() if old]
 
 
+def _says_so(tx: Tx, memory: Memory, id: str) -> bool:
+    """Whether the memory with this id holds the very text: told the same twice."""
+    other = tx.memories.get(Reach.of(memory.scope), id)
+    return other is not None and other.content_hash == memory.content_hash
+
+
 def _parents(drafts: Sequence[Draft], scope: Scope, store: Store) -> dict[str, Memory]:
     """The memories that drafts derive from; a parent one cannot see cannot be derived from."""
-    ids = sorted({parent for draft in drafts if not draft.past for parent in draft.parents})
+    ids = sorted({parent for draft in drafts for parent in draft.parents})
     if not ids:
         return {}
     with store.read() as tx:
         found = tx.memories.get_many(Reach.of(scope), ids)
-    for id in ids:
-        if id not in found:
-            raise not_found(id)
+    needed = {parent for draft in drafts if not draft.past for parent in draft.parents}
+    for id in needed.difference(found):  # an import may come without its parents
+        raise not_found(id)
     return found
 
 

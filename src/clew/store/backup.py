@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,6 +25,7 @@ from clew.model.upkeep import BackupReport, RestoreReport
 from clew.store import queries
 from clew.store.sqlite import (
     APPLICATION_ID,
+    BEFORE_RESTORE,
     Session,
     SqliteEngine,
     check_header,
@@ -34,7 +36,6 @@ from clew.store.sqlite import (
 )
 
 PAGES_AT_ONCE = 1_000
-BEFORE_RESTORE = ".before-restore"
 TEMPORARY = ".{name}.{unique}.tmp"  # the name of a copy until it is complete
 
 # -- out -------------------------------------------------------------------------------------------
@@ -60,7 +61,7 @@ def _check_target(path: Path, target: Path, overwrite: bool) -> None:
         raise InvalidInput(f"{target} is the store itself", code="BACKUP_ONTO_ITSELF", next="name another file")
     if not overwrite:
         raise Conflict(
-            f"{target} exists", code="BACKUP_EXISTS", next="name another file, or ask for it to be overwritten"
+            f"{target} exists", code="BACKUP_EXISTS", next="name another file, or overwrite it with --overwrite"
         )
     if target.stat().st_size:
         check_header(target)  # never over anything but an earlier backup
@@ -154,7 +155,7 @@ def _set_aside_if_damaged(path: Path) -> Path | None:
     except StoreRefused as error:
         if error.code != "STORE_CORRUPT":
             raise  # another program's file, or a newer one: not ours to replace
-    aside = Path(f"{path}{BEFORE_RESTORE}")
+    aside = _free_name(path)
     with translated(path):
         path.replace(aside)
         for end in ("-wal", "-shm"):
@@ -179,9 +180,16 @@ def _replace(staged: Path, path: Path, *, overwrite: bool, progress: Progress) -
     return kept
 
 
+def _free_name(path: Path) -> Path:
+    """Where the old content goes; a second restore does not overwrite what the first one put aside."""
+    suffixes = chain([""], (f"-{number}" for number in count(2)))
+    names = (Path(f"{path}{BEFORE_RESTORE}{suffix}") for suffix in suffixes)
+    return next(name for name in names if not name.exists())
+
+
 def _keep_previous(path: Path, *, overwrite: bool) -> Path | None:
     """Copy the old content aside, as it is; there is nothing to keep of an empty store."""
-    aside = Path(f"{path}{BEFORE_RESTORE}")
+    aside = _free_name(path)
     with closing(connect(path)) as connection:
         try:
             if not _session(connection).value("memory_count_all"):

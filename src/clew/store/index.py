@@ -203,8 +203,8 @@ class IndexTable:
     def count_without_vector(self, space: str) -> int:
         return int(self._session.value("vectors_missing_count", space=space))
 
-    def vector_counts(self, org: str) -> dict[str, int]:
-        return dict(self._session.all("vector_counts", org_id=org))
+    def vector_counts(self, reach: Reach) -> dict[str, int]:
+        return dict(self._session.all("vector_counts", **reach_values(reach)))
 
 
 @lru_cache(maxsize=1024)

@@ -122,6 +122,7 @@ class MemoryTable:
             "memory_list",
             **reach_values(reach),
             with_deleted=wanted.deleted,
+            with_expired=wanted.expired,
             with_superseded=wanted.superseded,
             now=to_micros(now),
             layer=wanted.layer or "",

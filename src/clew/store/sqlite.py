@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENOSPC
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +31,9 @@ Row = tuple[Any, ...]
 
 APPLICATION_ID = 0x434C4557  # "CLEW" in the file header: how we know a file is ours
 BUSY_TIMEOUT_MS = 30_000  # another process may hold the write lock for one import batch, never longer
-CACHE_KB = 32_768  # one import batch touches more index pages than the default of 2 MB holds
+CACHE_KB = 32_768  # for the writer: one import batch touches more index pages than the default of 2 MB holds
+VACUUM_IN_MEMORY = 256 << 20  # a larger store is rewritten through a temporary file
+BEFORE_RESTORE = ".before-restore"  # what a restore replaced, kept beside the store
 PURGE_TIMEOUT_MS = 250  # a reader that holds the log for longer makes the erasure pending
 _MAGIC = b"SQLite format 3\x00"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -81,6 +84,7 @@ class SqliteEngine:
         self._vfs = vfs
         self._queries = queries.load(self.name)
         self._local = threading.local()
+        self._numbers = count(1)
         self._readers: dict[threading.Thread, apsw.Connection] = {}
         self._connections: list[apsw.Connection] = []
         self._lock = threading.Lock()
@@ -106,8 +110,8 @@ class SqliteEngine:
 
     def data_version(self) -> tuple[int, int]:
         """Changes whenever another connection committed: a cheap first look before the change log."""
-        connection = self._reader().connection
-        return id(connection), int(connection.pragma("data_version"))
+        session = self._reader()
+        return self._local.number, int(session.connection.pragma("data_version"))
 
     def _reader(self) -> Session:
         if self._closed:
@@ -120,6 +124,8 @@ class SqliteEngine:
                 connection.pragma("query_only", True)
             with self._lock:
                 self._readers[threading.current_thread()] = connection
+            # Not id(): the next thread's connection may stand where one that is gone stood.
+            self._local.number = next(self._numbers)
             session = self._local.session = Session(connection, self._queries)
         return session
 
@@ -155,6 +161,7 @@ class SqliteEngine:
         try:
             with translated(self.path):
                 session = Session(self._connect(), self._queries)
+                session.connection.pragma("cache_size", -CACHE_KB)
         except (ClewError, apsw.Error) as error:
             self._fail_until_closed(error)
             return
@@ -235,7 +242,11 @@ class SqliteEngine:
                 connection.set_busy_timeout(PURGE_TIMEOUT_MS)
                 if not self._empty_log(connection):  # before the log grows by the size of the store
                     return False
+                if self.path.stat().st_size > VACUUM_IN_MEMORY:
+                    connection.pragma("temp_store", 1)  # by now the forgotten text is in no copy of the store
                 connection.execute("VACUUM")
+                for aside in self.path.parent.glob(f"{self.path.name}{BEFORE_RESTORE}*"):
+                    aside.unlink()  # it holds the text too, and was kept in case a restore was a mistake
                 return self._empty_log(connection)
             except (apsw.BusyError, apsw.FullError, apsw.IOError):
                 return False
@@ -281,7 +292,6 @@ def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     connection.pragma("foreign_keys", True)
     connection.pragma("secure_delete", True)  # freed pages are overwritten: see forget
     connection.pragma("synchronous", 2)
-    connection.pragma("cache_size", -CACHE_KB)
     connection.pragma("temp_store", 2)  # sorting never spills memory text into a temporary file
     return connection
 

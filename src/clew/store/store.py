@@ -15,7 +15,6 @@ from clew.store.memories import MemoryTable
 from clew.store.sqlite import Session, SqliteEngine
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
     from datetime import datetime
     from pathlib import Path
 
@@ -65,10 +64,6 @@ class Store:
 
     def write(self, action: Callable[[Tx], T], *, durable: bool = True) -> T:
         """One transaction, change log included; everything or nothing."""
-        return self.submit(action, durable=durable).result()
-
-    def submit(self, action: Callable[[Tx], T], *, durable: bool = True) -> Future[T]:
-        """Like `write`, for a caller that has something else to do meanwhile."""
 
         def run(session: Session) -> T:
             tx = Tx(session)
@@ -77,7 +72,7 @@ class Store:
             tx.index.flush()
             return result
 
-        return self.engine.submit(run, durable=durable)
+        return self.engine.write(run, durable=durable)
 
     def purge(self) -> bool:
         return self.engine.purge()

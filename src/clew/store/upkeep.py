@@ -48,9 +48,10 @@ def stats(tx: Tx, path: Path, reach: Reach, space: str) -> Stats:
         by_type[type_] += count
         by_layer[layer] += count
         content_bytes += size
-    vectors = tx.index.vector_counts(reach.org)
-    file_bytes = _size(path)
-    of_org = sum(row[3] for row in tx.memories.counts(Reach.everything(reach.org)))
+    vectors = tx.index.vector_counts(reach)
+    is_owner = reach == Reach.everything(reach.org)  # the file holds others' memories too: its size is theirs
+    file_bytes = _size(path) if is_owner else 0
+    total = by_type.total()
     return Stats(
         org=reach.org,
         memories=by_type.total(),
@@ -60,13 +61,13 @@ def stats(tx: Tx, path: Path, reach: Reach, space: str) -> Stats:
         content_bytes=content_bytes,
         path=path,
         file_bytes=file_bytes,
-        log_bytes=_size(_log(path)),
-        bytes_per_memory=round(file_bytes / max(1, tx.memories.count_all()), 1),
+        log_bytes=_size(_log(path)) if is_owner else 0,
+        bytes_per_memory=round(file_bytes / max(1, tx.memories.count_all()), 1) if is_owner else 0.0,
         space=space,
         vectors=vectors,
-        coverage=round(vectors.get(space, 0) / of_org, 4) if of_org and space else 0.0,
+        coverage=round(vectors.get(space, 0) / total, 4) if total and space else 0.0,
         schema=int(tx.session.connection.pragma("user_version")),
-        last_change=tx.changes.last(reach.org),
+        last_change=tx.changes.last(reach.org) if is_owner else 0,
     )
 
 

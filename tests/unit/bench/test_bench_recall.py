@@ -60,6 +60,13 @@ def test_a_compressed_file_is_read_too_and_the_report_is_a_table(tmp_path: Path)
     assert any(line.strip().startswith("fact") for line in lines) and "talk.jsonl.gz" in lines[1]
 
 
+def test_progress_is_told_in_questions_of_all_files(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    files = [written(tmp_path), written(tmp_path, "talk.jsonl.gz")]
+    run(files, embedder="none", rankings=None, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+
+
 @pytest.mark.parametrize("content", [b"{not json", b"\x1f\x8bbroken"])
 def test_a_file_that_holds_no_corpus_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bad.jsonl").write_bytes(content)

@@ -166,7 +166,7 @@ def test_nothing_is_read_again_while_nothing_changed(tmp_path: Path) -> None:
 def test_the_least_recently_used_scopes_go_first_when_memory_runs_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpus_module, "BYTES_PER_MEMORY", 1)  # each scope alone is small enough to keep
+    monkeypatch.setattr(corpus_module, "BYTES_BESIDE_VECTOR", 1)  # each scope alone is small enough to keep
     with open_toy(tmp_path / "c.db") as memory:
         a, b, c = (Scope(project=name) for name in "abc")
         for scope in (a, b, c):
@@ -213,3 +213,33 @@ def test_readers_never_fail_while_others_write_and_never_see_what_was_forgotten(
         done.set()
         assert all(reader.result() >= 3 for reader in readers)
         assert len(memory.recall("gateway", limit=500).results) == 26
+
+
+def test_a_thread_that_comes_after_another_sees_what_was_written_in_between(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "c.db") as memory:
+        for n in range(8):
+            memory.remember(f"gateway number {n}")
+            with ThreadPoolExecutor(1) as fresh:  # each round a new thread, with a connection of its own
+                found = fresh.submit(memory.recall, "gateway", limit=50).result()
+            assert len(found.results) == n + 1
+
+
+def test_scopes_that_were_asked_about_once_do_not_stay_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_module, "MAX_CORPORA", 5)
+    with open_toy(tmp_path / "c.db") as memory:
+        for n in range(20):
+            memory.recall("anything", scope=Scope(project=f"p{n}"))
+        kept = memory._reader.corpora
+        assert len(kept._kept) <= 5 and len(kept._building) <= 6
+
+
+def test_a_scope_found_too_large_is_not_loaded_again_for_every_question(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "c.db", recall={"read_model_mb": 0}) as memory:
+        for n in range(5):
+            memory.remember(f"gateway {n}")
+        memory.recall("gateway")
+        assert memory._reader.corpora._too_large
+        memory.remember("gateway 5")
+        assert len(memory.recall("gateway").results) == 6

@@ -128,9 +128,16 @@ def test_a_filter_does_not_widen_the_scope(shared: Any) -> None:
 def test_why_does_not_tell_of_other_users_or_orgs(shared: Any) -> None:
     theirs = [entry.id for entry in shared.list(identity=Identity(org="rival"))]
     theirs += [entry.id for entry in shared.list(scope=Scope(user="bob")) if entry.user == "bob"]
+    member = Identity(user="ann", roles=("member",))
     for id in theirs:
         with pytest.raises(NotFound):
-            shared.why("gateway", id, scope=Scope(user="ann"))
+            shared.why("gateway", id, scope=Scope(user="ann"), identity=member)
+
+
+def test_why_tells_the_owner_whose_memory_it_is(shared: Any) -> None:
+    bobs = next(entry for entry in shared.list(scope=Scope(user="bob")) if entry.user == "bob")
+    told = shared.why("gateway", bobs.id)
+    assert told.lost_at == "scope" and "bob" in told.reason
 
 
 def test_a_member_sees_by_id_only_shared_and_own_memories(shared: Any) -> None:

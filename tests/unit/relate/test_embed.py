@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from clew import Draft, Scope, Unavailable
+from clew.model.scope import Reach
 from clew.relate import embed as embed_module
 from clew.relate.embed import pack_vectors
 from toys import ToyEmbedder, contents, open_toy
@@ -33,7 +34,7 @@ def fill(path: Path, embedder: Any, count: int = 12) -> None:
 
 def spaces(memory: Any) -> dict[str, int]:
     with memory.store.read() as tx:
-        return tx.index.vector_counts("local")
+        return tx.index.vector_counts(Reach.everything("local"))
 
 
 def test_a_vector_is_packed_as_half_floats_of_its_space() -> None:

@@ -227,3 +227,9 @@ def test_there_is_no_going_back_to_a_state_that_never_was(memory: Any) -> None:
 def test_an_edit_never_lowers_a_stricter_classification(memory: Any) -> None:
     id = memory.remember("the roadmap", classification="restricted").id
     assert memory.edit(id, content="the roadmap of spring").classification == "restricted"
+
+
+def test_reverting_never_lowers_a_classification(memory: Any) -> None:
+    id = memory.remember("the roadmap").id
+    memory.edit(id, classification="restricted")
+    assert memory.revert(id, 1).classification == "restricted"

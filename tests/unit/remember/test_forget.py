@@ -81,7 +81,7 @@ def test_a_softly_forgotten_memory_leaves_the_indices(memory: Clew) -> None:
     memory.forget(memory.remember("the cache lives in redis").id)
     with memory.store.read() as tx:
         assert tx.index.size(Reach.everything("local")) == (0, 0)
-        assert tx.index.vector_counts("local") == {}
+        assert tx.index.vector_counts(Reach.everything("local")) == {}
 
 
 @pytest.mark.parametrize("hard", [False, True])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,6 +117,67 @@ def test_a_draft_says_where_it_comes_from() -> None:
 
 def test_windows_line_ends_are_line_ends() -> None:
     assert contents("- First thing here\r\n- Second thing here\r\n") == ["First thing here", "Second thing here"]
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("# Shop", "Shop"),
+        ("   ###### Shop ##", "Shop"),
+        ("#\tShop #1", "Shop #1"),
+        ("# C#", "C#"),
+        ("#", None),
+        ("## ##", None),
+        ("#Shop", None),
+        ("####### Shop", None),
+        ("    # Shop", None),
+    ],
+)
+def test_which_lines_are_headings(line: str, title: str | None) -> None:
+    assert parse_notes(f"{line}\n\n- Sort imports with ruff\n", "x")[-1].title == title
+
+
+@pytest.mark.parametrize("rule", ["|---|---|", "--- | ---", "| :-: | -: |", "|-"])
+def test_the_rule_of_a_table_is_left_out(rule: str) -> None:
+    assert contents(f"| name | means |\n{rule}\n| tabs | yes |\n") == ["| name | means |\n| tabs | yes |"]
+
+
+HOSTILE: list[Callable[[int], str]] = [
+    lambda n: "|" + "-" * n + " " * n + "x",
+    lambda n: "|" + ":" * n + "-" * n + "|x",
+    lambda n: "# a" + " " * n * 2 + "x",
+    lambda n: "# a" + " #" * n + "x",
+    lambda n: "#" + "\t" * n * 2 + "x",
+    lambda n: "~" * n * 2 + "`",
+    lambda n: "`" * n * 2 + "x`",
+    lambda n: "- " * n + "x",
+    lambda n: "*\t" * n + "x",
+    lambda n: "-" * n * 2 + "x",
+    lambda n: "- " + " " * n * 2 + "x",
+    lambda n: "![" * n + "x",
+    lambda n: "[a](" + "(" * n * 2,
+    lambda n: "> " * n + "x",
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
+def test_the_cost_of_a_line_grows_with_its_length_and_not_with_its_square(line: Callable[[int], str]) -> None:
+    def best(n: int) -> float:
+        return min(seconds(f"Some words.\n\n{line(n)}\n" * 20) for _ in range(5))
+
+    # Eight times the text: 8 is linear, 64 is quadratic; the millisecond forgives the clock's grain.
+    assert best(1_920) < 24 * best(240) + 0.001
+
+
+def seconds(text: str) -> float:
+    started = time.process_time()
+    parse_notes(text, "x")
+    return time.process_time() - started
+
+
+def test_a_long_parent_is_not_repeated_whole_before_each_of_its_bullets() -> None:
+    text = "- When deploying " + "on and on " * 1000 + "\n" + "  - a short child\n" * 1000
+    assert sum(map(len, contents(text.replace("child", "child {}").format(*range(1000))))) < 20 * len(text)
 
 
 def test_very_long_text_is_cut_between_words() -> None:

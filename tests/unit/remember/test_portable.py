@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -17,10 +19,11 @@ from hypothesis import strategies as st
 from clew.clew import Clew
 from clew.errors import InvalidInput, NotFound
 from clew.model.memory import Draft, Filter
-from clew.model.scope import Identity, Scope
-from clew.remember import portable
+from clew.model.scope import Identity, Reach, Scope
+from clew.remember import portable, prepare
 from clew.remember.line import draft_of, parse_object
 from clew.remember.portable import ImportReport
+from clew.remember.redact import redact
 from toys import ToldClock, open_toy
 
 
@@ -266,10 +269,21 @@ def test_a_bad_line_is_skipped_with_its_number_and_the_rest_goes_on(
 def test_a_line_too_long_is_passed_over_without_being_kept(
     memory: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(portable, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(portable, "line_limit", lambda policy: 100)
     text = lines({"content": "short one"}, {"content": "long " * 100}, {"content": "short two"})
     report = imported(memory, tmp_path / "x.jsonl", text)
     assert (report.added, report.skipped) == (2, [(2, "LINE_TOO_LONG")])
+
+
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_the_longest_memory_allowed_fits_on_a_line_however_it_is_spelled(tmp_path: Path, ensure_ascii: bool) -> None:
+    metadata = {"k": "😀" * 8_000}
+    with open_toy(tmp_path / "large.db", remember={"max_chars": 1_000_000}) as memory:
+        for character in ("é", "😀", "\x01", '"'):
+            fields = {"id": "a", "content": character * 999_999, "metadata": metadata}
+            text = json.dumps(fields, ensure_ascii=ensure_ascii) + "\n"
+            report = imported(memory, tmp_path / "x.jsonl", text, dry_run=True)
+            assert (report.added, report.skipped) == (1, [])
 
 
 @pytest.mark.parametrize("cut", [1, 20, 40])
@@ -336,6 +350,41 @@ def test_a_missing_file_and_a_database_are_refused(memory: Clew, tmp_path: Path)
     assert refused.value.code == "IMPORT_NOT_TEXT"
 
 
+def test_a_directory_is_refused_by_name_and_told_what_to_do(memory: Clew, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="is a directory") as refused:
+        memory.import_file(tmp_path)
+    assert refused.value.code == "IMPORT_NOT_A_FILE"
+    assert refused.value.next and "CLAUDE.md" in refused.value.next
+
+
+@pytest.mark.parametrize(("depth", "is_taken"), [(32, True), (33, False)])
+def test_metadata_may_be_as_deep_in_a_file_as_anywhere(
+    memory: Clew, tmp_path: Path, depth: int, is_taken: bool
+) -> None:
+    metadata: dict[str, Any] = {"leaf": 1}
+    for _ in range(depth - 1):
+        metadata = {"a": metadata}
+    text = lines({"id": "a", "content": "From a file", "metadata": metadata})
+    report = imported(memory, tmp_path / "x.jsonl", text)
+    if is_taken:
+        assert memory.show(memory.remember("By hand", metadata=metadata).id).metadata == metadata
+        assert report.added == 1
+        return
+    with pytest.raises(InvalidInput) as refused:
+        memory.remember("By hand", metadata=metadata)
+    assert report.skipped == [(1, refused.value.code)] == [(1, "MEMORY_METADATA_INVALID")]
+
+
+def test_large_metadata_is_refused_before_anything_is_looked_for_in_it(
+    memory: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(prepare, "redact", lambda text: seen.append(text) or redact(text))
+    with pytest.raises(InvalidInput) as refused:
+        memory.remember("Short words", metadata={"k": "large " * 3_000})
+    assert (refused.value.code, seen) == ("MEMORY_METADATA_INVALID", ["Short words"])
+
+
 @settings(deadline=None)
 @given(line=st.binary(max_size=200) | st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -379,6 +428,43 @@ def test_a_file_without_our_header_is_trusted_like_any_file(memory: Clew, tmp_pa
     text = lines({"id": "a", "content": "Trust me, I am a file", "trust": "user"}, {"id": "b", "content": "Plain"})
     imported(memory, tmp_path / "x.jsonl", text)
     assert (memory.show("a").trust, memory.show("b").trust, memory.show("b").origin) == ("tool", "tool", "import")
+
+
+def test_an_export_that_was_changed_is_trusted_like_any_file(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    told = memory.remember("The user said so").id
+    seen = memory.remember("Seen on the web", origin="web").id
+    report = imported(other, tmp_path / "x.jsonl", exported(memory).replace("said so", "did not"))
+    assert (report.added, report.checksum) == (2, "mismatch")
+    assert (other.show(told).trust, other.show(seen).trust) == ("tool", "untrusted")
+
+
+@pytest.mark.parametrize("checksum", [None, "sha256:", "sha256:" + "0" * 64, 5, True])
+def test_a_header_alone_gives_no_trust(memory: Clew, tmp_path: Path, checksum: object) -> None:
+    header = {"format": "clew-memories", "version": 1, "count": 1, "checksum": checksum}
+    text = lines(header, {"id": "a", "content": "Trust me, I am a file", "origin": "user", "trust": "user"})
+    report = imported(memory, tmp_path / "x.jsonl", "\n" + text)
+    assert (report.added, report.checksum, memory.show("a").trust) == (1, "mismatch", "tool")
+
+
+def test_an_export_cannot_claim_more_trust_than_its_origin_gives(memory: Clew, tmp_path: Path) -> None:
+    body = lines({"id": "a", "content": "Trust me, I am a page", "origin": "web", "trust": "user"})
+    digest = sha256(body.encode()).hexdigest()
+    header = lines({"format": "clew-memories", "version": 1, "count": 1, "checksum": f"sha256:{digest}"})
+    assert imported(memory, tmp_path / "x.jsonl", header + body).checksum == "ok"
+    assert memory.show("a").trust == "untrusted"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+def test_an_export_through_a_pipe_arrives_but_cannot_be_checked_first(
+    memory: Clew, other: Clew, tmp_path: Path
+) -> None:
+    id = memory.remember("The user said so").id
+    text = exported(memory)
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor() as threads:
+        threads.submit((tmp_path / "pipe").write_text, text)
+        report = other.import_file(tmp_path / "pipe")
+    assert (report.added, report.checksum, other.show(id).trust) == (1, "ok", "tool")
 
 
 def test_someone_without_the_owners_role_cannot_import_trust_or_for_others(
@@ -440,6 +526,68 @@ def test_notes_are_imported_as_imported_text(memory: Clew, tmp_path: Path) -> No
     assert imported(memory, tmp_path / "CLAUDE.md", "- Always use tabs\n", scope=scope).known == 1
 
 
-def test_notes_that_are_all_private_are_skipped_with_their_line(memory: Clew, tmp_path: Path) -> None:
+def everything(memory: Clew) -> str:
+    return "\n".join(json.dumps(found.as_json()) for found in memory.list())
+
+
+def test_private_parts_of_notes_are_left_out_and_counted(memory: Clew, tmp_path: Path) -> None:
     report = imported(memory, tmp_path / "AGENTS.md", "Some words here.\n\n<private>do not keep this</private>\n")
-    assert (report.added, report.skipped) == (1, [(3, "MEMORY_CONTENT_REQUIRED")])
+    assert (report.read, report.added, report.private, report.skipped) == (1, 1, 1, [])
+    assert report.as_json()["private"] == 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_private_part_over_many_paragraphs_is_left_out_whole(memory: Clew, tmp_path: Path, end: str) -> None:
+    text = (
+        "# Notes\n\n- Before it all\n\n<private>first hidden words\n\n- second hidden words\n- third hidden words\n\n"
+        "## Hidden title\n\nfourth hidden words\n</private>\n\n- After it all\n"
+    )
+    assert imported(memory, tmp_path / "AGENTS.md", text.replace("\n", end)).added == 2
+    [after, before] = memory.list()
+    assert (before.content, after.content) == ("Before it all", "After it all")
+    assert "hidden" not in everything(memory).lower()
+    assert (after.title, after.metadata["line"]) == ("Notes", 15)
+
+
+def test_a_private_part_left_open_hides_the_rest_of_the_notes(memory: Clew, tmp_path: Path) -> None:
+    report = imported(memory, tmp_path / "x.md", "Before it all.\n\n<private>hidden words\n\nMore hidden words.\n")
+    assert (report.added, report.private) == (1, 1)
+    assert "hidden" not in everything(memory)
+
+
+def test_a_private_key_over_many_paragraphs_is_masked_whole(memory: Clew, tmp_path: Path) -> None:
+    body = "\n".join("aB3dE5fG7hJ9kL2m" * 4 for _ in range(150))  # longer than one memory may be
+    key = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n\n{body}\n-----END RSA PRIVATE KEY-----"
+    report = imported(memory, tmp_path / "x.md", f"- Deploy with this:\n{key}\n\n- Tell nobody of it\n")
+    assert report.added == 2
+    [after, before] = memory.list()
+    assert (before.content, before.classification) == ("Deploy with this: [masked:pem]", "restricted")
+    assert (after.content, after.classification) == ("Tell nobody of it", "internal")
+    assert after.metadata["line"] == 306
+
+
+def test_a_secret_in_a_heading_makes_what_stands_under_it_restricted(memory: Clew, tmp_path: Path) -> None:
+    key = "ghp_" + "a1B2" * 9
+    imported(memory, tmp_path / "x.md", f"# Use {key}\n\n- Deploy on Fridays\n\n## Style\n\n- Sort the imports\n")
+    assert {found.content: found.classification for found in memory.list()} == {
+        "Deploy on Fridays": "restricted",
+        "Sort the imports": "internal",
+    }
+    assert key.lower() not in everything(memory).lower()
+
+
+@pytest.mark.parametrize("name", ["x.md", "x.jsonl", "x.txt"])
+def test_the_project_of_the_notes_is_not_that_of_an_export(
+    memory: Clew, other: Clew, tmp_path: Path, name: str
+) -> None:
+    memory.remember("Of the bank", scope=Scope(project="bank"))
+    imported(other, tmp_path / name, exported(memory), notes_project="shop")
+    imported(other, tmp_path / name, "Some words of notes.\n", notes_project="shop")
+    imported(other, tmp_path / name, "More words of notes.\n", notes_project="shop", scope=Scope(project="given"))
+    with other.store.read() as tx:
+        found = {(entry.content, entry.project) for entry in tx.memories.all(Reach.everything("local"))}
+    assert found == {
+        ("Of the bank", "bank"),
+        ("Some words of notes.", "shop"),
+        ("More words of notes.", "given"),
+    }

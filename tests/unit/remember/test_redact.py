@@ -26,11 +26,12 @@ KEYS = {
         *[f"gh{letter}_" + chars(36) for letter in "pousr"],
         "github_" + "pat_" + chars(22) + "_" + chars(59),
     ],
-    "gitlab": ["glpat" + "-" + chars(20), "glpat" + "-" + chars(27) + ".01." + chars(9)],
+    "gitlab": ["glpat" + "-" + chars(20), "glpat" + "-" + chars(27) + ".01." + chars(9)]
+    + [f"gl{name}-" + chars(20) for name in ("rt", "dt", "ptt", "ft", "cbt", "oas", "soat", "imt", "agent")],
     "slack": [f"xox{letter}-" + "1234567890-" + chars(24) for letter in "abpros"]
     + ["xapp-" + "1-A0123-4567-" + chars(30)],
     "stripe": [p + chars(24) for p in ("sk_" + "live_", "rk_" + "live_", "sk_" + "test_", "whsec_")],
-    "google": ["AIza" + chars(35), "GOCSPX-" + chars(28), "ya29." + chars(60)],
+    "google": ["AIza" + chars(35), "GOCSPX-" + chars(28), "ya29." + chars(60), "1/" + "/0" + chars(60)],
     "openai": [
         "sk-" + chars(48),
         "sk-" + "proj-" + chars(20) + "_" + chars(30),
@@ -48,8 +49,29 @@ KEYS = {
     "vault": ["hvs." + chars(90)],
     "age": ["AGE-SECRET-" + "KEY-1" + chars(58, "QPZRY9X8GF2TVDW0")],
     "shopify": ["shpat_" + chars(32, HEX)],
-    "linear": ["lin_" + "api_" + chars(40)],
+    "linear": ["lin_" + "api_" + chars(40), "lin_" + "oauth_" + chars(64, HEX)],
     "groq": ["gsk_" + chars(52)],
+    "atlassian": ["ATATT" + "3xFfGF0" + chars(170) + "=" + chars(8, "0A1B2C3D"), "ATCTT" + "3xFfGN0" + chars(170)],
+    "databricks": ["dapi" + chars(32, HEX), "dapi" + chars(32, HEX) + "-2"],
+    "telegram": ["1234567890" + ":AA" + chars(33), "987654" + ":AA" + "_-" + chars(31)],
+    "tailscale": [f"tskey-{use}-" + chars(12) + "CNTRL-" + chars(32) for use in ("auth", "api", "client")],
+    "replicate": ["r8_" + chars(37)],
+    "supabase": ["sbp_" + chars(40, HEX), "sbp_" + "v0_" + chars(40, HEX), "sb_" + "secret_" + chars(31)],
+    "postman": ["PMAK-" + chars(24, HEX) + "-" + chars(34, HEX)],
+    "doppler": [f"dp.{use}." + chars(43) for use in ("pt", "st", "ct", "sa", "scim", "audit", "st.dev_personal")],
+    "xai": ["xai-" + chars(80)],
+    "notion": ["ntn_" + chars(11, "12345") + chars(35), "secret_" + chars(43)],
+    "perplexity": ["pplx-" + chars(48)],
+    "nvidia": ["nvapi-" + chars(40) + "_-" + chars(22)],
+    "openrouter": ["sk-or-" + "v1-" + chars(64, HEX)],
+    "square": ["sq0atp-" + chars(22), "sq0csp-" + chars(43), "EAAA" + "E" + chars(59)],
+    "facebook": ["EAAC" + "EdEose0cBA" + chars(150), "EAAM" + chars(120)],
+    "docker": ["dckr_" + "pat_" + chars(27), "dckr_" + "oat_" + chars(32)],
+    "rubygems": ["rubygems_" + chars(48, HEX)],
+    "figma": ["figd_" + chars(20) + "_" + chars(20)],
+    "sentry": ["sntrys_" + "eyJ" + chars(90) + "=_" + chars(43), "sntryu_" + chars(64, HEX)],
+    "grafana": ["glsa_" + chars(32) + "_" + chars(8, HEX), "glc_" + "eyJ" + chars(90) + "="],
+    "cloudflare": ["v1.0-" + chars(24, HEX) + "-" + chars(146, HEX)],
     "pem": [
         f"-----BEGIN {name}PRIVATE KEY{block}-----\n{PEM_LINES}\n-----END {name}PRIVATE KEY{block}-----"
         for name, block in (
@@ -88,6 +110,9 @@ PARTLY = [
     ('"SecretAccessKey": "{}",', "+".join([chars(19), chars(20)]), "aws"),
     ("AccountName=x;AccountKey={};EndpointSuffix=y", chars(86) + "==", "azure"),
     ("Endpoint=sb://x;SharedAccessKey={}", chars(43) + "=", "azure"),
+    ("https://x.blob.core.windows.net/c?sv=2022-11-02&sr=b&sig={}&se=2030", chars(41) + "%2F" + "%3D", "azure"),
+    ("?sp=r&amp;sig={}", chars(43) + "=", "azure"),
+    ("https://api.telegram.org/bot{}/getMe", "1234567890" + ":AA" + chars(33), "telegram"),
     ("https://hooks.slack.com/services/{}", "T0123ABCD/B0123ABCD/" + chars(24), "slack"),
     ("https://discord.com/api/webhooks/{}", "123456789012345678/" + chars(68), "discord"),
     ("postgres://user:{}@db.host:5432/x", "pass", "url"),
@@ -210,6 +235,13 @@ CLEAN = [
     "sk-learn-contrib-some-long-package-name", "task-ghp-board", "pypi-publish-action-for-trusted-publishing",
     "key-value-store", "SG.internal", "AC and SK are states", "AIza is a prefix", "eyJ is how they start",
     "the -----BEGIN CERTIFICATE----- block", "-----BEGIN PUBLIC KEY-----", "<privateer>ship</privateer>",
+    "dapi_response_handler_for_the_gateway", "tskey-rotation-for-all-tailnet-nodes", "r8_load_unsigned_texture",
+    "secret_manager_client_of_the_payment_gateway_service", "sb_secret_rotation_in_all_environments", "sbp_policies",
+    "xai-explainability-toolkit-for-tabular-models", "nvapi-wrapper-for-the-settings-of-every-display-driver",
+    "figd_export_of_every_component_in_the_library", "glagent-configuration-for-the-cluster", "rubygems_mirror_url",
+    "dckr_pat_is_how_they_begin", "udp.port.of.the.resolver.in.the.test.network", "sntrys_prefix_of_org_tokens",
+    "at 12:34:56.789012:ABSOLUTE_PATH_OF_THE_CONFIGURATION", "def f(sig=signature_of_the_wrapped_callable_object_here):",
+    "https://host/v1//0/reports/of/the/last/quarter", "EAAAA is how base64 of small numbers begins",
     "order 1234567890123456", "at 1700000000000000", "4111 1111 1111 1112", "call 5500 0000", "v4.1111.1111",
 ]  # fmt: skip
 NEAR_MISSES = [
@@ -222,6 +254,17 @@ NEAR_MISSES = [
     "SK" + chars(33, HEX), "key-" + chars(31, HEX), "cache-key-" + chars(32, HEX),
     "dop_" + "v1_" + chars(63, HEX),
     "eyJ" + chars(9) + ".eyJ" + chars(30), "sk-" + "ant-" + chars(15),
+    "ATATT" + "3" + chars(39), "dapi" + chars(31, HEX), "dapi" + chars(33, HEX), "wdapi" + chars(32, HEX),
+    "1234567890:" + chars(35), "1234567890:AA" + chars(32), "1234567890:AA" + chars(34), "1234:AA" + chars(33),
+    "1234567:A-name-that-is-thirty-five-letters", "tskey-auth-" + chars(8), "r8_" + chars(35), "tr8_" + chars(37),
+    "sbp_" + chars(39, HEX), "sbp_" + chars(41, HEX), "PMAK-" + chars(24, HEX) + "-" + chars(33, HEX),
+    "dp.pt." + chars(39), "dp.xx." + chars(43), "udp.pt." + chars(43), "xai-" + chars(59), "ntn_" + chars(39),
+    "secret_" + chars(42), "secret_" + chars(44), "pplx-" + chars(39), "nvapi-" + chars(39),
+    "sk-or-" + "v1-" + chars(63, HEX), "sq0atp-" + chars(21), "sq0csp-" + chars(42), "EAAA" + "E" + chars(58),
+    "EAAA" + "E" + chars(60), "EAAC" + chars(79), "EAAAQ" + "A" * 59, "data:x;base64,/EAAC" + chars(120),
+    "dckr_" + "pat_" + chars(19), "rubygems_" + chars(47, HEX), "figd_" + chars(29), "sntrys_" + chars(39),
+    "glsa_" + chars(32) + "_" + chars(7, HEX), "glc_" + chars(60), "v1.0-" + chars(24, HEX) + "-" + chars(40, HEX),
+    "1/" + "/0" + chars(29), "v1/" + "/0" + chars(60), "?sig=" + chars(39), "config=" + chars(60), "glrt-" + chars(19),
 ]  # fmt: skip
 
 
@@ -308,6 +351,10 @@ HOSTILE = [
     "pass_", "token: a[",
     "passwordkey", "secret_key_", "4111 ", "4111111111111111", "1", " ", "\n", "A1b", "A1b/", "=",
     "[masked:aws-id]", "İtoken=",
+    "ATATT3", "dapi", "dapi0", "1:A", "123456:A", "tskey-", "tskey-a-", "r8_", "sbp_", "sbp_v0_", "sb_secret_", "PMAK-",
+    "PMAK-" + chars(24, HEX) + "-", "dp.st.", "dp.st.a.", "xai-", "ntn_", "secret_", "pplx-", "nvapi-", "sk-or-v1-",
+    "sq0atp-", "EAAA", "EAAC", "%3DEAAC", "dckr_pat_", "rubygems_", "figd_", "sntrys_", "glsa_", "glc_eyJ", "v1.0-0",
+    "1//0", "&sig=", "&sig=%", "glrt-a.", "lin_oauth_",
     "token " + MIXED + " ", "\\", "\\n", "token\\\\", "%3D", "hooks.slack.com/services/", "/api/webhooks/1",
 ]  # fmt: skip
 

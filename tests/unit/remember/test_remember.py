@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from clew import Conflict, Draft, InvalidInput, NotFound, Scope, Unavailable
+import clew
+from clew import Conflict, Draft, Identity, InvalidInput, NotFound, Scope, Unavailable
 from clew.model.memory import TYPES, Memory
 from toys import START, ToldClock, ToyEmbedder, contents, open_toy
 
@@ -339,7 +340,7 @@ def test_bringing_back_what_another_memory_now_holds_is_a_conflict(memory: Any) 
     memory.forget("old:1")
     memory.remember("The port is 9000", upsert_key="port")
     with pytest.raises(Conflict) as refused:
-        memory.remember("anything", id="old:1")
+        memory.remember("The port is 8000", id="old:1")
     assert refused.value.code == "MEMORY_KEY_TAKEN"
 
 
@@ -382,3 +383,46 @@ def test_a_shortened_id_also_finds_what_was_forgotten(memory: Any) -> None:
     id = memory.remember("to be forgotten").id
     memory.forget(id)
     assert [version.change for version in memory.history(id[:20])] == ["created", "forgotten"]
+
+
+def test_a_given_id_with_another_text_is_a_conflict(memory: Any) -> None:
+    memory.remember(Draft(content="one text", id="mem_given"))
+    with pytest.raises(Conflict) as refused:
+        memory.remember(Draft(content="another text", id="mem_given"))
+    assert refused.value.code == "MEMORY_ID_TAKEN" and memory.show("mem_given").content == "one text"
+
+
+def test_what_was_replaced_already_is_not_replaced_again(memory: Any) -> None:
+    first = memory.remember("the port is 1").id
+    second = memory.remember("the port is 2", supersedes=first).id
+    with pytest.raises(Conflict) as refused:
+        memory.remember("the port is 3", supersedes=first)
+    assert second in refused.value.next and memory.show(first).superseded_by == second
+
+
+def test_what_an_agent_says_is_trusted_as_an_agents_word(memory: Any) -> None:
+    agent = Identity(agent="builder", roles=("agent",))
+    assert memory.remember("the build is green", identity=agent).memory.trust == "agent"
+
+
+def test_what_an_agent_rewrites_is_no_longer_the_users_word(memory: Any) -> None:
+    id = memory.remember("deploy on Mondays").id
+    agent = Identity(agent="builder", roles=("owner",))
+    assert memory.edit(id, tags=("ops",), identity=agent).trust == "agent"
+    other = memory.remember("review on Tuesdays").id
+    assert memory.edit(other, confidence=0.5, identity=agent).trust == "user"
+
+
+def test_batches_before_a_bad_one_are_answered(memory: Any) -> None:
+    drafts = [Draft(content=f"note {n}") for n in range(600)] + [Draft(content=" ")]
+    answered = []
+    with pytest.raises(InvalidInput):
+        answered.extend(remembered.id for remembered in memory.remember_many(drafts))
+    assert len(answered) == 500
+
+
+def test_a_model_that_cannot_be_had_costs_vectors_and_nothing_else(tmp_path: Path) -> None:
+    with clew.open(tmp_path / "c.db", home=tmp_path, embed={"provider": "minilm"}) as opened:
+        opened.remember("the gateway is slow")
+        assert contents(opened.recall("gateway")) == ["the gateway is slow"]
+        assert opened.recall("gateway").trace.notes["semantic"] == "query_embedding_unavailable"

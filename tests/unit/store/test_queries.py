@@ -60,3 +60,12 @@ def test_a_paragraph_is_a_query_with_a_name() -> None:
 
 def test_a_file_without_names_holds_no_queries() -> None:
     assert queries.parse("CREATE TABLE t (x);") == {}
+
+
+@pytest.mark.parametrize("name", ["scope_rows_by_id", "scope_rows_by_row", "rows_of_users"])
+def test_a_short_list_is_looked_up_and_the_org_is_not_walked(connection: apsw.Connection, name: str) -> None:
+    values = dict.fromkeys(("org_id", "ids", "rows", "users", "space"), "[]")
+    used = {key: value for key, value in values.items() if f":{key}" in NAMED[name]}
+    plan = [step[3] for step in connection.execute("EXPLAIN QUERY PLAN " + NAMED[name], used)]
+    assert plan[0].startswith("SCAN j"), plan
+    assert not any(step.startswith("SCAN m") for step in plan), plan

@@ -15,6 +15,10 @@ CLASSIFICATIONS = ("public", "internal", "confidential", "restricted")
 MODES = ("all", "working", "long_term", "rules_only")
 RETRIEVALS = ("lexical", "semantic", "hybrid")
 FILES = ("<file>",)  # complete with file names
+TIME_FORMS = (  # at the end of the help of every command that takes one
+    "TIME: a date such as 2026-05-01 (midnight UTC), a moment such as 2026-05-01T12:00:00Z, or, for what lies "
+    "behind us, an age: 90s, 15m, 12h, 30d, 2w"
+)
 
 
 class Arg(NamedTuple):
@@ -62,12 +66,13 @@ COMMON = (
 )
 PROJECT = (
     arg("--project", metavar="P", help="the project (default: CLEW_PROJECT, .clew.toml, or the git repository)"),
-    switch("--no-project", "belong to no project"),
+    switch("--no-project", "no project: what all of them share"),
 )
 USER = (arg("--user", metavar="U", help="the user whose memories they are (default: shared)"),)
 SCOPE = PROJECT + USER
 ID_SCOPE = (
     arg("--project", metavar="P", help="only what belongs to this project"),
+    switch("--no-project", "only what belongs to no project"),
     arg("--user", metavar="U", help="only what belongs to this user"),
 )
 PROVENANCE = (
@@ -78,13 +83,10 @@ PROVENANCE = (
 TIMES = (
     arg("--at", metavar="TIME", help="when it happened"),
     arg("--valid-at", metavar="TIME", help="since when it holds"),
-    arg("--invalid-at", metavar="TIME", help="until when it holds"),
-    arg("--expires-at", metavar="TIME", help="when to drop it"),
+    arg("--invalid-at", metavar="TIME", help="until when it holds (a date or a moment)"),
+    arg("--expires-at", metavar="TIME", help="when to drop it (a date or a moment)"),
 )
-# What can be said about a memory when it is written and changed when it is edited.
-FIELDS = (
-    arg("--type", metavar="T", suggest=TYPES, help=f"{', '.join(TYPES)}"),
-    arg("--layer", metavar="L", suggest=LAYERS, help=f"{', '.join(LAYERS)}"),
+_DETAILS = (
     arg("--tag", metavar="X", action="append", help="a tag; may be repeated"),
     arg("--title", help="a title of one line"),
     arg("--category", help="a category"),
@@ -98,25 +100,39 @@ FIELDS = (
     arg("--upsert-key", metavar="KEY", help="replace the live memory with the same key"),
     arg("--metadata", metavar="JSON", help="a JSON object"),
 )
+
+
+def _type_and_layer(type_default: str = "", layer_default: str = "") -> tuple[Arg, Arg]:
+    return (
+        arg("--type", metavar="T", suggest=TYPES, help=f"{', '.join(TYPES)}{type_default}"),
+        arg("--layer", metavar="L", suggest=LAYERS, help=f"{', '.join(LAYERS)}{layer_default}"),
+    )
+
+
+# What can be said about a memory when it is written, and changed when it is edited.
+NEW_FIELDS = (*_type_and_layer(" (default: note)", " (default: rule for a rule, else long_term)"), *_DETAILS)
+FIELDS = (*_type_and_layer(), *_DETAILS)
 RECALL = (
-    arg("--limit", metavar="N", type=count, help="how many results at most"),
-    arg("--mode", metavar="M", suggest=MODES, help=f"{', '.join(MODES)}"),
-    arg("--retrieval", metavar="R", suggest=RETRIEVALS, help=f"{', '.join(RETRIEVALS)}"),
+    arg("--limit", metavar="N", type=count,
+        help="how many results at most; rules come on top (default: the setting recall.limit, 10)"),
+    arg("--mode", metavar="M", suggest=MODES, help=f"{', '.join(MODES)} (default: all)"),
+    arg("--retrieval", metavar="R", suggest=RETRIEVALS,
+        help=f"{', '.join(RETRIEVALS)} (default: the setting recall.retrieval, hybrid)"),
     arg("--type", metavar="T", action="append", suggest=TYPES, help="only this type; may be repeated"),
     arg("--tag", metavar="X", action="append", help="only with this tag; may be repeated"),
-    arg("--as-of", metavar="TIME", help="what held at that time (a date, or an age such as 7d)"),
+    arg("--as-of", metavar="TIME", help="what held at that time (default: now)"),
     switch("--include-superseded", "also what was replaced"),
     switch("--include-invalid", "also what no longer holds"),
     arg("--floor", metavar="F", type=fraction, help="least relevance, 0 to 1"),
     switch("--no-rules", "leave the rules out"),
     *PROVENANCE,
-)
+)  # fmt: skip
 FILTER = (
     arg("--type", metavar="T", action="append", suggest=TYPES, help="only this type; may be repeated"),
     arg("--tag", metavar="X", action="append", help="only with this tag; may be repeated"),
-    arg("--layer", metavar="L", suggest=LAYERS, help=f"{', '.join(LAYERS)}"),
+    arg("--layer", metavar="L", suggest=LAYERS, help=f"only this layer: {', '.join(LAYERS)}"),
     *PROVENANCE,
-    arg("--older-than", "--before", dest="before", metavar="AGE", help="an age such as 30d, or a date"),
+    arg("--older-than", "--before", dest="before", metavar="TIME", help="only what was written before then"),
     arg("--pattern", metavar="GLOB", help="a glob found anywhere in the content"),
     switch("--all-projects", "in every project"),
 )

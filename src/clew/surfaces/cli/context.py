@@ -41,20 +41,21 @@ def scope_of(args: Namespace, settings: Settings) -> Scope:
 
 
 def project_name(args: Namespace, settings: Settings) -> str | None:
-    if args.no_project:
-        if args.project is not None:
-            raise usage("--project and --no-project exclude each other", "give one of them")
-        return None
-    if args.project is not None:
-        return str(args.project)
-    return settings.project or project_of(Path.cwd())
+    named = _named_project(args)
+    return named if named is not None or args.no_project else settings.project or project_of(Path.cwd())
 
 
 def scope_of_id(args: Namespace) -> Scope | None:
     """An id is looked up everywhere unless a scope is asked for."""
-    if args.project is None and args.user is None:
+    if args.project is None and args.user is None and not args.no_project:
         return None
-    return Scope(project=args.project, user=args.user)
+    return Scope(project=_named_project(args), user=args.user)
+
+
+def _named_project(args: Namespace) -> str | None:
+    if args.no_project and args.project is not None:
+        raise usage("--project and --no-project exclude each other", "give one of them")
+    return None if args.project is None else str(args.project)
 
 
 def text_of(given: str, settings: Settings) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from clew import __version__
 from clew.errors import InvalidInput
-from clew.surfaces.cli.arguments import COMMON, Arg
+from clew.surfaces.cli.arguments import COMMON, TIME_FORMS, Arg
 from clew.surfaces.cli.table import COMMANDS, GROUPS, Command
 
 DESCRIPTION = "Clew: memory for coding agents."
@@ -22,6 +22,9 @@ class Formatter(argparse.HelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=_width())
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(super(Formatter, self)._fill_text(line, width, indent) for line in text.splitlines())
 
 
 class Parser(argparse.ArgumentParser):
@@ -76,7 +79,7 @@ def build_parser(words: Sequence[str]) -> RootParser:
 def _add(parsers: Any, command: Command) -> None:
     text = command.help[0].upper() + command.help[1:] + "."
     parser = parsers.add_parser(
-        command.name, help=command.help, description=text, epilog=command.epilog or None, parents=[_shared()]
+        command.name, help=command.help, description=text, epilog=_last_lines(command), parents=[_shared()]
     )
     for entry in command.args:
         parser.add_argument(*entry.flags, **entry.options)
@@ -86,6 +89,12 @@ def _add(parsers: Any, command: Command) -> None:
             _add(children, child)
     else:
         parser.set_defaults(run=command.run, command=command, prog=parser.prog)
+
+
+def _last_lines(command: Command) -> str | None:
+    takes_time = any(entry.options.get("metavar") == "TIME" for entry in command.args)
+    lines = [command.epilog, TIME_FORMS if takes_time else ""]
+    return "\n".join(line for line in lines if line) or None
 
 
 def _shared() -> argparse.ArgumentParser:

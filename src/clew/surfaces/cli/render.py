@@ -130,9 +130,7 @@ def _left_out(stage: Stage) -> str:
         + (f" ({', '.join(entry.ids[:3])}{'…' if entry.count > 3 else ''})" if entry.ids else "")
         for entry in stage.removed
     ]
-    return "; ".join([f"left out {'; '.join(removed)}"] if removed else []) + (
-        one_line(stage.note) and f" {stage.note}"
-    )
+    return f"left out {'; '.join(removed)}" if removed else ""
 
 
 def explanation(document: Document, style: Style) -> Iterator[str]:
@@ -178,7 +176,7 @@ def versions(entries: Iterable[Version], style: Style) -> Iterator[str]:
 
 
 def receipt(document: Document, style: Style) -> Iterator[str]:
-    how = "for good" if document["hard"] else "softly; clew revert ID N brings one back"
+    how = "for good" if document["hard"] else "softly; clew revert ID N brings one back, clew history ID tells N"
     yield f"{style('green', 'forgotten')} {memories(document['forgotten'])} {how}"
     yield from _first([f"  {id}" for id in document["ids"]])
     if document["hard"]:

@@ -10,6 +10,7 @@ from clew.surfaces.cli.arguments import (
     FILES,
     FILTER,
     ID_SCOPE,
+    NEW_FIELDS,
     PROVENANCE,
     RECALL,
     SCOPE,
@@ -33,7 +34,8 @@ class Command(NamedTuple):
     epilog: str = ""
 
 
-ID = arg("id", metavar="ID", help="the memory's id, or its beginning")
+_BEGINNING = "or its beginning: at least 8 characters, as many as make it unique"
+ID = arg("id", metavar="ID", help=f"the memory's id, {_BEGINNING}")
 FILE = arg("file", metavar="FILE", suggest=FILES, help="the file")
 
 WRITING = (
@@ -41,7 +43,7 @@ WRITING = (
         "remember", "keep one thing worth knowing", "remember:remember",
         (
             arg("text", metavar="TEXT", help="what to remember; '-' reads it from stdin"),
-            *SCOPE, *FIELDS,
+            *SCOPE, *NEW_FIELDS,
             arg("--origin", metavar="O", help="where it comes from (user)"),
             *PROVENANCE,
             arg("--supersedes", metavar="ID", help="the memory it replaces"),
@@ -62,18 +64,22 @@ WRITING = (
     Command("history", "show every state a memory had", "remember:history", (ID, *ID_SCOPE)),
     Command(
         "revert", "make an earlier state the present one", "remember:revert",
-        (ID, arg("version", metavar="N", type=count, help="the version to go back to"), *ID_SCOPE),
+        (
+            ID,
+            arg("version", metavar="N", type=count, help="the version to go back to; clew history ID lists them"),
+            *ID_SCOPE,
+        ),
     ),
     Command(
         "forget", "forget one memory, or all that match", "forget:forget",
         (
-            arg("id", metavar="ID", nargs="?", help="the memory's id, or its beginning"),
+            arg("id", metavar="ID", nargs="?", help=f"the memory's id, {_BEGINNING}"),
             *SCOPE, *FILTER,
             switch("--all", "everything in this scope"),
             switch("--hard", "leave no trace of the text in the store"),
             DRY_RUN, YES,
         ),
-        epilog="a soft forget can be undone: clew revert ID N",
+        epilog="a soft forget can be undone: clew revert ID N, with a version N that clew history ID lists",
     ),
 )  # fmt: skip
 
@@ -91,7 +97,8 @@ READING = (
         "why", "tell where an expected memory was lost", "recall:why",
         (
             arg("query", metavar="QUERY", help="what was asked"),
-            arg("--expect", metavar="ID", required=True, help="the memory that should have come"),
+            arg("--expect", metavar="ID", required=True,
+                help=f"the id of the memory that should have come, {_BEGINNING}"),
             *SCOPE, *RECALL,
         ),
     ),
@@ -181,7 +188,9 @@ SETUP = (
             Command(
                 "speed", "latency and throughput on stores of several sizes", "setup:bench_speed",
                 (
-                    arg("--sizes", metavar="N,N", default="1000,10000", help="memories per store (1000,10000)"),
+                    arg("--sizes", metavar="N,N", default="10000,100000",
+                        help="memories per store, 5,000 of them in the project that is asked (10000,100000); "
+                        "1000000 is possible and takes its time"),
                     switch("--quick", "fewer rounds"),
                 ),
             ),
@@ -191,7 +200,6 @@ SETUP = (
                     arg("files", metavar="FILE", nargs="+", suggest=FILES, help="JSON lines, also .gz"),
                     arg("--embedder", metavar="NAME", suggest=("static", "minilm", "endpoint", "none"),
                         help="another model than the configured one"),
-                    switch("--no-graph", "without the graph"),
                     arg("--rankings", metavar="OUT.jsonl", suggest=FILES, help="write the rankings"),
                     arg("--limit-questions", metavar="N", type=count, help="only the first N questions"),
                 ),

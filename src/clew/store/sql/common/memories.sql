@@ -31,7 +31,7 @@ WHERE org_id = :org_id AND id = :id
 
 -- memory_ids_between: memories of the org whose id lies in a range, to resolve a shortened id
 SELECT id, project_id, user_id FROM memories
-WHERE org_id = :org_id AND id >= :low AND id < :high AND (:with_deleted OR deleted_at IS NULL) LIMIT 50
+WHERE org_id = :org_id AND id >= :low AND id < :high AND (:with_deleted OR deleted_at IS NULL) LIMIT 1000
 
 -- memory_row_of: the dense row of a memory
 SELECT row FROM memories WHERE org_id = :org_id AND id = :id

@@ -22,7 +22,7 @@ LIMIT :limit
 -- scope_rows_by_id: the same for a JSON list of ids, with their places
 SELECT $segment_columns, m.project_id, m.user_id
 FROM json_each(:ids) j
-JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value  -- in this order: the list is short
 JOIN memory_terms t ON t.memory_row = m.row
 LEFT JOIN memory_embeddings e ON e.memory_row = m.row
 WHERE m.deleted_at IS NULL
@@ -30,7 +30,7 @@ WHERE m.deleted_at IS NULL
 -- scope_rows_by_row: the same for a JSON list of rows
 SELECT $segment_columns, m.project_id, m.user_id
 FROM json_each(:rows) j
-JOIN memories m ON m.row = j.value
+CROSS JOIN memories m ON m.row = j.value
 JOIN memory_terms t ON t.memory_row = m.row
 LEFT JOIN memory_embeddings e ON e.memory_row = m.row
 WHERE m.org_id = :org_id AND m.deleted_at IS NULL
@@ -64,7 +64,7 @@ SELECT row FROM (
 SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'memories'
 
 -- rows_of_users: those of a JSON list of rows that belong to some users
-SELECT m.row FROM json_each(:rows) j JOIN memories m ON m.row = j.value
+SELECT m.row FROM json_each(:rows) j CROSS JOIN memories m ON m.row = j.value
 WHERE m.org_id = :org_id AND m.user_id IN (SELECT value FROM json_each(:users))
 
 -- memories_by_id: full memories for a JSON list of ids
@@ -97,7 +97,7 @@ WHERE org_id = :org_id
   AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
   AND (:with_deleted OR deleted_at IS NULL)
-  AND (:with_deleted OR expires_at IS NULL OR expires_at > :now)
+  AND (:with_expired OR expires_at IS NULL OR expires_at > :now)
   AND (:with_superseded OR superseded_by = '')
   AND (:layer = '' OR layer = :layer)
   AND (:types IS NULL OR type IN (SELECT value FROM json_each(:types)))
@@ -117,8 +117,12 @@ WHERE org_id = :org_id AND deleted_at IS NULL
   AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
 GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3
 
--- vector_counts: vectors of the org by space
-SELECT space, count(*) FROM memory_embeddings WHERE org_id = :org_id GROUP BY 1
+-- vector_counts: vectors of live memories in reach, by space
+SELECT e.space, count(*) FROM memories m JOIN memory_embeddings e ON e.memory_row = m.row
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+  AND (:projects IS NULL OR m.project_id IN (SELECT value FROM json_each(:projects)))
+  AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
+GROUP BY 1
 
 -- orgs: the orgs that hold memories
 SELECT DISTINCT org_id FROM memories ORDER BY 1

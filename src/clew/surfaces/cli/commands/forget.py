@@ -6,7 +6,7 @@ from argparse import Namespace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from clew.model.memory import Filter
+from clew.model.memory import Filter, Memory
 from clew.model.scope import Scope
 from clew.surfaces.cli import render
 from clew.surfaces.cli.commands.filters import filter_of
@@ -33,20 +33,25 @@ def forget(args: Namespace) -> None:
 def _one(memory: Clew, args: Namespace) -> Document:
     scope = scope_of_id(args)
     if args.dry_run:
-        found = memory.show(args.id, scope=scope)
+        found = _present_state(memory, args.id, scope) if args.hard else memory.show(args.id, scope=scope)
         line = {"id": found.id, "type": found.type, "preview": found.content[:80]}
         return {"dry_run": True, "would_forget": 1, "overflow": False, "memories": [line]}
     if args.hard:
-        memory.history(args.id, scope=scope)  # nobody is asked about what is not there
+        _present_state(memory, args.id, scope)  # nobody is asked about what is not there
         confirm(f"forgetting {args.id} for good", args)
     return memory.forget(args.id, hard=args.hard, scope=scope).as_json()
+
+
+def _present_state(memory: Clew, id: str, scope: Scope | None) -> Memory:
+    """Also of a memory that was softly forgotten."""
+    return memory.history(id, scope=scope)[-1].memory
 
 
 def _many(memory: Clew, args: Namespace, wanted: Filter, scope: Scope) -> Document:
     forget_many = partial(
         memory.forget_many, wanted, everything=args.all, scope=scope, all_projects=args.all_projects
     )
-    found = forget_many(dry_run=True).as_json()
+    found = forget_many(dry_run=True, hard=args.hard).as_json()  # a hard one also finds what is hidden already
     if args.dry_run:
         return found
     if found["would_forget"]:

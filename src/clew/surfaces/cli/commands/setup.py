@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -85,7 +86,7 @@ def config_show(args: Namespace) -> None:
     if not entries:
         raise _unknown_setting(args.path, settings)
     if args.path == entries[0]["path"]:
-        answer(args, entries[0], lambda style: _setting_lines(entries, style))
+        answer(args, entries[0], lambda style: _one_setting(entries[0], settings.home / USER_FILE, style))
         return
     document = {
         "home": str(settings.home),
@@ -102,6 +103,19 @@ def _settings_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
     yield f"project  {one_line(document['project'] or 'none')}"
     yield ""
     yield from _setting_lines(document["settings"], style)
+    yield ""
+    yield "how to change one: clew config show PATH, such as clew config show recall.floor"
+
+
+def _one_setting(entry: dict[str, Any], file: Path, style: Style) -> Iterator[str]:
+    yield from _setting_lines([entry], style)
+    section, name = entry["path"].split(".")
+    value = json.dumps(entry["value"], ensure_ascii=False)  # JSON's numbers, truths and strings are TOML's too
+    yield f"to change it, put another value into {one_line(str(file))}:"
+    yield f"  [{section}]"
+    yield f"  {name} = {one_line(value)}"
+    yield "or into the environment:"
+    yield f"  CLEW_{section.upper()}__{name.upper()}={one_line(shlex.quote(str(entry['value'])))}"
 
 
 def _setting_lines(entries: list[dict[str, Any]], style: Style) -> Iterator[str]:

@@ -1,0 +1,46 @@
+"""`clew bench speed` on stores of a few memories: what it reports, not how fast it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.bench import speed
+
+COLD = {"ms": 1.0, "import_numpy_ms": 1.0, "times_import_numpy": 1.0}
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(speed, "PROJECT_SIZE", 20)
+    monkeypatch.setattr(speed, "cold_recall", lambda home: COLD)
+    monkeypatch.setattr(speed, "_rounds", lambda quick: speed.Rounds(ingest=20, writes=3, asks=10))
+
+
+def test_writes_are_measured_one_by_one_and_by_several_threads_at_once() -> None:
+    report = speed.single_writes(3)
+    assert report["threads"] == 8
+    assert report["concurrent_per_second"] > 0 and report["concurrent_share_of_bare"] > 0
+
+
+def test_recall_is_also_measured_right_after_a_write() -> None:
+    report = speed.recall_at(40, asks=10)
+    assert report["in_project"] == 20
+    assert report["after_write_ms"]["p50"] > 0
+
+
+def test_every_step_is_told_and_every_number_has_its_line() -> None:
+    seen: list[tuple[int, int]] = []
+    report = speed.run([40, 60], progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 5) for done in range(6)]
+    text = speed.table(report)
+    assert "8 threads" in text and "after a write" in text and "recall growth 40 -> 60" in text
+
+
+@pytest.mark.parametrize(("sizes", "is_told"), [([20, 40], True), ([10, 40], False), ([40], False)])
+def test_growth_is_told_only_between_projects_of_one_size(sizes: list[int], is_told: bool) -> None:
+    recall: dict[str, Any] = speed.run(sizes)["recall"]
+    assert ("growth" in recall) == is_told
