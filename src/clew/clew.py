@@ -264,11 +264,16 @@ class Clew:
         path: Path,
         *,
         scope: Scope | None = None,
+        notes_project: str | None = None,
         identity: Identity | None = None,
         dry_run: bool = False,
         progress: Progress = no_progress,
     ) -> ImportReport:
-        """Bring in an export, or notes such as CLAUDE.md; running it again adds nothing."""
+        """Bring in an export, or notes such as CLAUDE.md; running it again adds nothing.
+
+        An export knows its projects and notes do not: `scope` replaces those of either, `notes_project` is for
+        notes alone.
+        """
         identity = identity or Identity()
         target = portable.Target(
             store=self.store,
@@ -277,6 +282,7 @@ class Clew:
             now=self.clock.now(),
             identity=identity,
             scope=scope and self._scope(scope, identity),
+            notes_project=notes_project,
             dry_run=dry_run,
         )
         return portable.import_file(path, target, progress=progress)
@@ -305,10 +311,6 @@ class Clew:
     def reindex(self, progress: Progress = no_progress) -> ReindexReport:
         """Make terms, full text and missing vectors anew with the present analyser and embedder."""
         return reindex.reindex(self.store, self.embedder, progress=progress)
-
-    def embed_missing(self, progress: Progress = no_progress) -> int:
-        """Make the vectors that are missing in the present model's space."""
-        return embed.embed_missing(self.store, self.embedder, progress=progress) if self.embedder else 0
 
     @cached_property
     def background(self) -> background.BackgroundEmbedding | None:

@@ -89,7 +89,9 @@ def test_notes_go_where_the_options_say(cli: Cli) -> None:
 
 
 def test_an_import_says_how_much_was_private(cli: Cli) -> None:
-    (cli.directory / "CLAUDE.md").write_text("- Said aloud here\n\n<private>\n- Not this\n\n- Nor this\n</private>\n")
+    (cli.directory / "CLAUDE.md").write_text(
+        "- Said aloud here\n\n<private>\n- Not this\n\n- Nor this\n</private>\n"
+    )
     outcome = cli("import", "CLAUDE.md")
     assert (outcome.code, contents(cli)) == (0, ["Said aloud here"])
     assert "1 private passage was left out" in outcome.out

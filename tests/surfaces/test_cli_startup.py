@@ -86,6 +86,8 @@ def test_version(cli: Cli) -> None:
         (["--jsno", "list"], "'--json'"),
         (["config", "show", "recall.flor"], "'recall.floor'"),
         (["remember", "x", "--type", "decisin"], "'decision'"),
+        (["list", "--type", "decisin"], "'decision'"),
+        (["forget", "--layer", "workin"], "'working'"),
     ],
 )
 def test_a_typo_is_answered_with_what_was_meant(cli: Cli, words: list[str], meant: str) -> None:

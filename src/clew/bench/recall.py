@@ -10,67 +10,87 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import clew
-from clew.bench.metrics import Score, percentile, score_ranking, summarise
+from clew.bench.metrics import percentile, score_ranking, summarise
 from clew.errors import InvalidInput
+from clew.model.progress import Progress, no_progress
 
 RANKED = 100  # long enough for every cut-off and for a second look at the misses
 _DATE_FORMATS = ("%B-%d-%Y", "%Y-%m-%d %H:%M", "%d %B %Y")
 
 
-def main(args: argparse.Namespace) -> int:
-    report = run(
+def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
+    return run(
         [Path(name) for name in args.files],
         embedder=args.embedder,
         rankings=Path(args.rankings) if args.rankings else None,
         limit_questions=args.limit_questions,
+        progress=progress,
     )
-    print(json.dumps(report, indent=None if args.json else 2) if args.json else table(report))
-    return 0
 
 
 def run(
-    files: Iterable[Path], *, embedder: str | None, rankings: Path | None, limit_questions: int | None = None
+    files: Sequence[Path],
+    *,
+    embedder: str | None,
+    rankings: Path | None,
+    limit_questions: int | None = None,
+    progress: Progress = no_progress,
 ) -> dict[str, Any]:
+    """Progress is told in questions. The files are read twice: the first time counts, and refuses a broken one
+    before hours have gone into the others."""
     report: dict[str, Any] = {"embedder": embedder or "static", "files": {}}
-    lines: list[str] = []
+    total = sum(len(_asked(corpus, limit_questions)) for file in files for corpus in read_corpora(file))
+    answers: list[Answer] = []
+    progress(0, total)
     for file in files:
-        scores: list[Score] = []
-        times: list[float] = []
-        units = 0
+        units, first = 0, len(answers)
         for corpus in read_corpora(file):
-            questions = [question for question in corpus["questions"] if question["gold"]][:limit_questions]
             units += len(corpus["units"])
-            for question, ranked, ms in ask(corpus, questions, embedder):
-                scores.append(score_ranking(ranked, question["gold"], question["category"]))
-                times.append(ms)
-                lines.append(
-                    json.dumps(
-                        {
-                            "corpus": corpus["corpus"],
-                            "question": question["id"],
-                            "ranked": ranked,
-                            "ms": round(ms, 3),
-                        }
-                    )
-                )
-            _progress(file.name, len(scores))
-        report["files"][file.name] = {
-            "units": units,
-            "scores": summarise(scores),
-            "ms": {"p50": round(percentile(times, 0.5), 3), "p99": round(percentile(times, 0.99), 3)},
-        }
+            for answer in ask(corpus, _asked(corpus, limit_questions), embedder):
+                answers.append(answer)
+                progress(len(answers), total)
+        report["files"][file.name] = {"units": units} | _scored(answers[first:])
     if rankings:
-        rankings.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        rankings.write_text("".join(answer.as_line() for answer in answers), encoding="utf-8")
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one question brought up, best first, and how long it took."""
+
+    corpus: str
+    question: dict[str, Any]
+    ranked: list[str]
+    ms: float
+
+    def as_line(self) -> str:
+        ranking = {"corpus": self.corpus, "question": self.question["id"], "ranked": self.ranked}
+        return json.dumps(ranking | {"ms": round(self.ms, 3)}) + "\n"
+
+
+def _asked(corpus: dict[str, Any], limit: int | None) -> list[dict[str, Any]]:
+    """Questions without a known answer cannot be scored."""
+    return [question for question in corpus["questions"] if question["gold"]][:limit]
+
+
+def _scored(answers: Sequence[Answer]) -> dict[str, Any]:
+    questions = [(answer.ranked, answer.question) for answer in answers]
+    scores = [score_ranking(ranked, question["gold"], question["category"]) for ranked, question in questions]
+    times = [answer.ms for answer in answers]
+    return {
+        "scores": summarise(scores),
+        "ms": {"p50": round(percentile(times, 0.5), 3), "p99": round(percentile(times, 0.99), 3)},
+    }
 
 
 def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
@@ -88,10 +108,8 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
         ) from error
 
 
-def ask(
-    corpus: dict[str, Any], questions: list[dict[str, Any]], embedder: str | None
-) -> Iterator[tuple[dict[str, Any], list[str], float]]:
-    """(question, ranked unit ids, milliseconds) for each question, over a store of this corpus alone."""
+def ask(corpus: dict[str, Any], questions: list[dict[str, Any]], embedder: str | None) -> Iterator[Answer]:
+    """One answer per question, over a store of this corpus alone."""
     scope = clew.Scope(project=str(corpus["corpus"])[:200])
     settings: dict[str, Any] = {"embed": {"provider": embedder}} if embedder else {}
     with (
@@ -105,7 +123,7 @@ def ask(
             recalled = memory.recall(question["text"], scope=scope, limit=RANKED, rules=False)
             ms = (time.perf_counter() - started) * 1000
             ranked = [unit for result in recalled.results for unit in units[result.memory.id]]
-            yield question, ranked[:RANKED], ms
+            yield Answer(corpus["corpus"], question, ranked[:RANKED], ms)
 
 
 def _ingest(memory: clew.Clew, units: list[dict[str, Any]], scope: clew.Scope) -> dict[str, list[str]]:
@@ -152,8 +170,3 @@ def table(report: dict[str, Any]) -> str:
             cells = [means[f"recall@{k}"] for k in (2, 5, 10, 20)] + [means["ndcg@10"]]
             lines.append(f"  {category:26}{means['questions']:6d}" + "".join(f"{cell:8.3f}" for cell in cells))
     return "\n".join(lines)
-
-
-def _progress(name: str, done: int) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{name}: {done} questions", end="", file=sys.stderr, flush=True)

@@ -6,7 +6,6 @@ Absolute times belong to the machine and the hour; ratios and growth factors are
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import statistics
@@ -15,7 +14,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,41 +26,79 @@ import apsw
 import clew
 from clew.bench.metrics import percentile
 from clew.bench.texts import questions, texts
+from clew.model.progress import Progress, no_progress
 
 PROJECT = clew.Scope(project="bench")
 PROJECT_SIZE = 5_000
 BATCH = 500
+THREADS = 8
 
 
-def main(args: argparse.Namespace) -> int:
-    sizes = [int(size) for size in str(args.sizes).split(",")]
-    report = run(sizes, quick=args.quick)
-    print(json.dumps(report) if args.json else table(report))
-    return 0
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How often each thing is done: often enough for a steady median, or just to see that it works."""
+
+    ingest: int
+    writes: int
+    asks: int
 
 
-def run(sizes: list[int], *, quick: bool = False) -> dict[str, Any]:
-    import numpy
+def _rounds(quick: bool) -> Rounds:
+    return Rounds(1_000, 30, 50) if quick else Rounds(10_000, 300, 500)
 
-    report: dict[str, Any] = {
-        "machine": {"python": platform.python_version(), "cores": os.cpu_count(),
-                    "sqlite": apsw.sqlite_lib_version(), "numpy": numpy.__version__, "clew": clew.__version__},
-        "ingest": {}, "single_writes": {}, "recall": {},
-    }  # fmt: skip
-    count = 1_000 if quick else 10_000
-    for chars in (250, 2_000):
-        _say(f"ingest, {chars} characters")
-        report["ingest"][str(chars)] = ingest(count if chars == 250 else count // 5, chars)
-    _say("single writes")
-    report["single_writes"] = single_writes(30 if quick else 300)
-    for size in sizes:
-        _say(f"recall at {size:,} memories")
-        report["recall"][str(size)] = recall_at(size, asks=50 if quick else 500)
-    if len(sizes) > 1:
-        first, last = (report["recall"][str(size)]["warm_ms"]["p50"] for size in (sizes[0], sizes[-1]))
-        report["recall"]["growth"] = {"from": sizes[0], "to": sizes[-1], "factor": round(last / first, 3)}
+
+def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
+    return run(args.sizes, quick=args.quick, progress=progress)
+
+
+def run(sizes: list[int], *, quick: bool = False, progress: Progress = no_progress) -> dict[str, Any]:
+    """Progress is told in steps; the last ones take as long as the stores are large."""
+    report: dict[str, Any] = {"machine": machine(), "ingest": {}, "single_writes": {}, "recall": {}}
+    steps = _steps(sizes, _rounds(quick))
+    for done, (part, step) in enumerate(steps):
+        progress(done, len(steps))
+        report[part] |= step()
+    progress(len(steps), len(steps))
+    report["recall"] |= _growth(report["recall"])
     report["peak_rss_mb"] = peak_memory_mb()
     return report
+
+
+def _steps(sizes: list[int], rounds: Rounds) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
+    """(part of the report, what measures some of it)."""
+    return [
+        ("ingest", lambda: {"250": ingest(rounds.ingest, 250)}),
+        ("ingest", lambda: {"2000": ingest(rounds.ingest // 5, 2_000)}),
+        ("single_writes", lambda: single_writes(rounds.writes)),
+        *(("recall", partial(_recall_row, size, rounds.asks)) for size in sizes),
+    ]
+
+
+def _recall_row(size: int, asks: int) -> dict[str, Any]:
+    return {str(size): recall_at(size, asks=asks)}
+
+
+def _growth(rows: dict[str, Any]) -> dict[str, Any]:
+    """How much slower the largest store is. Says something only while the project that is asked stays as it is."""
+    sizes = list(rows)
+    first, last = sizes[0], sizes[-1]
+    one, other = rows[first], rows[last]
+    if first == last or one["in_project"] != other["in_project"]:
+        return {}
+    factor = other["warm_ms"]["p50"] / one["warm_ms"]["p50"]
+    return {"growth": {"from": int(first), "to": int(last), "factor": round(factor, 3)}}
+
+
+def machine() -> dict[str, Any]:
+    import numpy
+
+    return {
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "sqlite": apsw.sqlite_lib_version(),
+        "numpy": numpy.__version__,
+        "clew": clew.__version__,
+    }
 
 
 def peak_memory_mb() -> int | None:
@@ -95,7 +134,8 @@ def ingest(count: int, chars: int) -> dict[str, Any]:
 
 def single_writes(count: int) -> dict[str, Any]:
     """One acknowledged memory after another, beside bare commits of the same text, both synchronous=FULL.
-    The two take turns, so that a busy disk hits both alike."""
+    The two take turns, so that a busy disk hits both alike. Then the same by several threads at once, whose
+    commits may share a flush."""
     contents = list(texts(2 * count, chars=250, seed=3))
     bare_ms, clew_ms = [], []
     with _folder() as folder, clew.open(folder / "clew.db", home=folder) as memory:
@@ -105,31 +145,59 @@ def single_writes(count: int) -> dict[str, Any]:
             bare_ms.append(_timed(partial(bare.execute, "INSERT INTO t (x) VALUES (?)", (own,)))["wall_s"])
             clew_ms.append(_timed(partial(memory.remember, other, scope=PROJECT))["wall_s"])
         bare.close()
+        together = THREADS * count / _timed(partial(_write_together, memory, count))["wall_s"]
     return {
         "per_second": round(count / sum(clew_ms)),
         "bare_full_commits_per_second": round(count / sum(bare_ms)),
         "share_of_bare": round(sum(bare_ms) / sum(clew_ms), 3),
         "share_of_bare_median": round(statistics.median(bare_ms) / statistics.median(clew_ms), 3),
         "ms": {"p50": _ms(clew_ms, 0.5), "p99": _ms(clew_ms, 0.99)},
+        "threads": THREADS,
+        "concurrent_per_second": round(together),
+        "concurrent_share_of_bare": round(together * sum(bare_ms) / count, 3),
     }
 
 
+def _write_together(memory: clew.Clew, count: int) -> None:
+    """Each thread writes its own texts and waits for each to be durable."""
+    shares = [list(texts(count, chars=250, seed=100 + thread)) for thread in range(THREADS)]
+
+    def write(contents: list[str]) -> None:
+        for content in contents:
+            memory.remember(content, scope=PROJECT)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(write, shares))
+
+
 def recall_at(size: int, *, asks: int) -> dict[str, Any]:
-    """Warm recall in a project of 5,000 among others, and a cold `clew recall` process."""
+    """Warm recall in a project of 5,000 among others, recall of what was just written, and a cold `clew recall`
+    process."""
     with _folder() as folder:
         with clew.open(folder / "clew.db", home=folder) as memory:
             _fill(memory, size)
             memory.recall("warm up", scope=PROJECT)
             asked = questions(asks)
             wall = [_timed(partial(memory.recall, text, scope=PROJECT)) for text in asked]
+            after_write = _recall_after_writes(memory, asked[: asks // 10])
         cold = cold_recall(folder)
     seconds = [entry["wall_s"] for entry in wall]
     return {
         "in_project": min(size, PROJECT_SIZE),
         "warm_ms": {"p50": _ms(seconds, 0.5), "p99": _ms(seconds, 0.99)},
         "warm_cpu_ms": {"p50": _ms([entry["cpu_s"] for entry in wall], 0.5)},
+        "after_write_ms": {"p50": _ms(after_write, 0.5)},
         "cold": cold,
     }
+
+
+def _recall_after_writes(memory: clew.Clew, asked: list[str]) -> list[float]:
+    """Seconds of each recall that has to take in one memory more than the one before it."""
+    seconds = []
+    for content, text in zip(texts(len(asked), chars=250, seed=4), asked, strict=True):
+        memory.remember(content, scope=PROJECT)
+        seconds.append(_timed(partial(memory.recall, text, scope=PROJECT))["wall_s"])
+    return seconds
 
 
 def cold_recall(home: Path, *, runs: int = 7) -> dict[str, Any]:
@@ -163,14 +231,18 @@ def table(report: dict[str, Any]) -> str:
         f"single durable writes: {row['per_second']}/s, {row['share_of_bare']} of bare FULL commits, "
         f"p50 {row['ms']['p50']} ms, p99 {row['ms']['p99']} ms"
     )
+    lines.append(
+        f"concurrent durable writes, {row['threads']} threads: {row['concurrent_per_second']:,}/s, "
+        f"{row['concurrent_share_of_bare']} of bare FULL commits"
+    )
     for size, row in report["recall"].items():
         if size == "growth":
             lines.append(f"recall growth {row['from']:,} -> {row['to']:,}: {row['factor']}x")
             continue
         lines.append(
             f"recall at {int(size):,} ({row['in_project']:,} in the project): p50 {row['warm_ms']['p50']} ms, "
-            f"p99 {row['warm_ms']['p99']} ms; cold {row['cold']['ms']} ms = "
-            f"{row['cold']['times_import_numpy']}x import numpy"
+            f"p99 {row['warm_ms']['p99']} ms; after a write p50 {row['after_write_ms']['p50']} ms; "
+            f"cold {row['cold']['ms']} ms = {row['cold']['times_import_numpy']}x import numpy"
         )
     lines.append(f"peak memory: {report['peak_rss_mb']} MB")
     return "\n".join(lines)
@@ -218,8 +290,3 @@ def _ms(seconds: list[float], share: float) -> float:
 def _folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         yield Path(folder)
-
-
-def _say(step: str) -> None:
-    if sys.stderr.isatty():
-        print(f"measuring: {step}", file=sys.stderr, flush=True)

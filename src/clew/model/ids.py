@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 
 # Crockford's alphabet keeps the order of the bits in the order of the characters.
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
-_SHAPE = re.compile(r"(?:mem|ses|inj|job|run)_[0-9a-hjkmnp-tv-z]{26}")
-
-PREFIXES = ("mem", "ses", "inj", "job", "run")
 
 
 def new_id(prefix: str, *, at_ms: int | None = None) -> str:
@@ -45,7 +41,3 @@ def _random_bits() -> int:
 
 if hasattr(os, "register_at_fork"):  # a child must not hand out its parent's numbers
     os.register_at_fork(after_in_child=_pool.clear)
-
-
-def is_id(text: str, prefix: str | None = None) -> bool:
-    return bool(_SHAPE.fullmatch(text)) and (prefix is None or text.startswith(prefix + "_"))

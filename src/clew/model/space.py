@@ -24,7 +24,3 @@ class VectorSpace:
     def key(self) -> str:
         """The text under which vectors of this space are stored."""
         return f"{self.name}@{self.revision}"
-
-    def relevance(self, cosine: float) -> float:
-        """The cosine on the absolute scale: 0 for unrelated or worse, 1 for the same or better."""
-        return min(1.0, max(0.0, (cosine - self.unrelated) / (self.same - self.unrelated)))

@@ -37,7 +37,6 @@ class Corpus:
     size: int | None = None
     total_length: float | None = None
     frequencies: dict[int, int] | None = None
-    semantic_partial: bool = False
     checked: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -114,10 +113,6 @@ class Corpora:
     def load(self, tx: Tx, reach: Reach, numbers: list[int]) -> Segment:
         """A segment of just these rows, for scopes searched on disk."""
         return build_segment(tx.index.rows_by_row(reach, numbers, self._space), self._dim)
-
-    def drop(self) -> None:
-        with self._lock:
-            self._kept.clear()
 
     def _refresh(self, reach: Reach) -> Corpus | None:
         with self._lock:

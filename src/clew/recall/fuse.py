@@ -38,15 +38,18 @@ class Evidence:
 
 
 def lexical_relevance(covered: Floats) -> Floats:
-    return np.asarray(
-        np.clip((covered - COVERAGE_UNRELATED) / (COVERAGE_SAME - COVERAGE_UNRELATED), 0, 1), np.float32
-    )
+    return _on_scale(covered, COVERAGE_UNRELATED, COVERAGE_SAME)
 
 
 def semantic_relevance(cosine: Floats, space: VectorSpace | None) -> Floats:
     if space is None:
         return np.zeros_like(cosine)
-    return np.asarray(np.clip((cosine - space.unrelated) / (space.same - space.unrelated), 0, 1), np.float32)
+    return _on_scale(cosine, space.unrelated, space.same)
+
+
+def _on_scale(evidence: Floats, unrelated: float, same: float) -> Floats:
+    """The absolute scale: 0 for unrelated or worse, 1 for the same or better."""
+    return np.asarray(np.clip((evidence - unrelated) / (same - unrelated), 0, 1), np.float32)
 
 
 def relevance(words: Floats, meaning: Floats) -> Floats:

@@ -24,7 +24,6 @@ MAX_TERMS = 64
 class Lexical:
     score: NDArray[np.float32]  # BM25
     covered: NDArray[np.float32]  # share of the query's weight, 0 to 1
-    best_possible: float  # BM25 of a memory that has every term often
 
 
 def asked_terms(text: str) -> list[int]:
@@ -49,7 +48,7 @@ def score_terms(corpus: Corpus, terms: Sequence[int]) -> Lexical:
         total += weight
         score[docs] += np.float32(weight * (K1 + 1)) * counts / (counts + norm[docs])
         covered[docs] += np.float32(weight)
-    return Lexical(score, covered / np.float32(total) if total else covered, total * (K1 + 1))
+    return Lexical(score, covered / np.float32(total) if total else covered)
 
 
 def _postings(corpus: Corpus, term: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.float32]]:

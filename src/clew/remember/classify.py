@@ -17,8 +17,6 @@ quoted text that carries one had a secret in it, and a caller who forgets ``mask
 import re
 from collections.abc import Sequence
 
-# Stored with each label; raising it makes the rows labelled by an older version due for another look.
-CLASSIFIER_VERSION = 1
 # From least to most restrictive.
 TIERS = ("public", "internal", "confidential", "restricted")
 _RANK = {tier: rank for rank, tier in enumerate(TIERS)}

@@ -17,7 +17,7 @@ from clew.errors import InvalidInput
 from clew.model.ids import stable_id
 from clew.model.memory import Draft, Past
 from clew.model.times import parse_time, to_micros
-from clew.remember.prepare import content_hash
+from clew.remember.prepare import GIVEN_ID, content_hash
 from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
 
 _TEXTS = ("title", "category", "author", "thread", "tool_call", "upsert_key", "classification", "layer")
@@ -26,9 +26,7 @@ _LISTS = ("tags", "paths", "parents")
 _NUMBERS = ("confidence", "weight")
 _PLACE = ("project", "user", "agent", "session", "namespace")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_ID = re.compile(r"[\w.:@-]{1,120}")
 MAX_VERSION = 1_000_000_000
-MAX_DEPTH = 32  # of metadata: deeper trees are attacks on whoever walks them
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
@@ -138,29 +136,15 @@ def _number(fields: Mapping[str, Any], name: str) -> float:
 
 
 def _metadata(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How large and how deep it may be is for `prepare` to say, as for any other draft."""
     metadata = fields.get("metadata") or {}
-    if not isinstance(metadata, dict) or _is_deeper(metadata, MAX_DEPTH):
-        raise _invalid("metadata is not a small JSON object", "MEMORY_METADATA_INVALID")
+    if not isinstance(metadata, dict):
+        raise _invalid("metadata is not a JSON object", "MEMORY_METADATA_INVALID")
     return metadata
 
 
-def _is_deeper(value: Any, limit: int) -> bool:
-    level = [value]
-    for _depth in range(limit):
-        level = [item for outer in level for item in _items(outer)]
-        if not level:
-            return False
-    return True
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
-
-
 def _id(name: str, id: str | None) -> str | None:
-    if id and not _ID.fullmatch(id):
+    if id and not GIVEN_ID.fullmatch(id):
         raise _invalid(f"{name} is not an id", "MEMORY_ID_INVALID")
     return id or None
 

@@ -18,15 +18,14 @@ SHORTEST = 10  # characters; what is not longer is a label, not a statement
 JOINED = 600  # characters up to which nested bullets stay with their parent
 LONGEST = 4_000  # characters of one memory; longer text is cut between words
 CODE = 2_000  # characters of a code block worth keeping with its text
+LEAD = 300  # characters of the parent's words repeated before a bullet that stands alone
 DEEPEST = 8  # levels of nested bullets; deeper ones join the last
 MAX_PATHS = 64
 
 _BULLET = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<text>\S.*)")
-_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<text>.*?))?(?:[ \t]+#+)?[ \t]*")
-_FENCE = re.compile(r"[ \t]*(?P<marks>`{3,}|~{3,})[^`]*")
+_FENCE = re.compile(r"[ \t]*(?P<marks>`{3,}+|~{3,}+)[^`]*")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}")
-_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*\|?[ \t]*")
 # An include, a badge, a bare link.
 _NOT_A_STATEMENT = re.compile(r"@\S+|!?\[!?\[?[^\]]*\]\([^)]*\)\]?(?:\([^)]*\))?")
 _PATH_KEY = re.compile(r"(?:globs|paths|applyTo)\s*:\s*(?P<value>.*)")
@@ -97,7 +96,7 @@ def _statements(item: _Item) -> Iterator[tuple[int, str]]:
     if len(whole) <= JOINED or not item.children:
         yield from ((item.line, piece) for piece in _pieces(whole))
         return
-    lead = item.text.rstrip(_ENDING)
+    lead = item.text[:LEAD].rstrip(_ENDING)
     yield from ((item.line, piece) for piece in _pieces("\n".join([item.text, *item.code])))
     for child in item.children:
         yield from ((child.line, piece) for piece in _pieces(f"{lead}: {_joined(child)}"))
@@ -163,8 +162,8 @@ class _Reader:
             return self._begin(line)
         if fence := _FENCE.fullmatch(line):
             return self._code(fence["marks"], line.strip())
-        if heading := _HEADING.fullmatch(line):
-            self._heading(len(heading["marks"]), heading["text"] or "")
+        if heading := _heading_of(line):
+            self._heading(*heading)
             return None
         if _UNDERLINE.fullmatch(line) and not after_blank and self._is_paragraph_open():
             self._underlined(1 if "=" in line else 2)
@@ -218,7 +217,7 @@ class _Reader:
 
     def _text(self, line: str, after_blank: bool) -> _Item | None:
         text = line.strip()
-        if _NOT_A_STATEMENT.fullmatch(text) or (_TABLE_RULE.fullmatch(text) and "|" in text):
+        if _NOT_A_STATEMENT.fullmatch(text) or _is_table_rule(text):
             return None
         is_indented = line[0] in " \t"
         if self._open and (not after_blank or (is_indented and not self._is_paragraph_open())):
@@ -241,6 +240,22 @@ class _Reader:
 
     def _titles(self) -> tuple[str, ...]:
         return tuple(title for _level, title in self._headings)
+
+
+def _heading_of(line: str) -> tuple[int, str] | None:
+    """(level, text) of `## Text ##`."""
+    marked = line.lstrip(" ")
+    text = marked.lstrip("#")
+    level = len(marked) - len(text)
+    if len(line) - len(marked) > 3 or not 1 <= level <= 6 or text[:1] not in ("", " ", "\t"):
+        return None
+    unclosed = text.rstrip(" \t").rstrip("#")
+    return level, (unclosed if unclosed[-1:] in ("", " ", "\t") else text).strip(" \t")
+
+
+def _is_table_rule(text: str) -> bool:
+    """The line below the head of a table: | --- | :-: |"""
+    return "|" in text and "-" in text and not text.strip(" \t:|-")
 
 
 def _closes(line: str, marks: str) -> bool:

@@ -3,10 +3,11 @@
 Export: a header line (format, version, count, checksum), then one live memory per line, superseded and expired
 ones included, all of one snapshot. Earlier versions of a memory are not exported; a backup keeps those.
 
-Import: a file in, a report out. Ids are kept, and so are the times, the version, the trust and the state of what
-comes from an export. Nothing that is in the store is overwritten: the same id with the same text is `known`, with
-another text a `conflict`. Each batch is durable before the next is read. Run twice, the second run adds nothing;
-interrupted, running it again goes on, since what arrived is known by then.
+Import: a file in, a report out. Ids are kept, and so are the times, the version and the state of what comes from
+an export; its trust too, if the owner imports it and the checksum holds. Nothing that is in the store is
+overwritten: the same id with the same text is `known`, with another text a `conflict`. Each batch is durable
+before the next is read. Run twice, the second run adds nothing; interrupted, running it again goes on, since what
+arrived is known by then.
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ from clew.remember.lifecycle import is_expired
 from clew.remember.line import draft_of, parse_object, place_of
 from clew.remember.notes import parse_notes
 from clew.remember.prepare import WritePolicy, draft_memory
+from clew.remember.redact import redact
 
 FORMAT = "clew-memories"
 VERSION = 1
 BATCH = 500
 LOOK_AHEAD = 4_000  # lines read before writing: those of one scope go into one transaction
 MAX_CHARS_AHEAD = 8_000_000  # and held in memory meanwhile, however long they are
-MAX_LINE_BYTES = 4_000_000  # six times the largest memory there can be
+LINE_ROOM = 1_000_000  # bytes of a line for everything but the content
 MAX_NOTES_BYTES = 4_000_000
 _BOM = b"\xef\xbb\xbf"
 
@@ -61,10 +63,11 @@ class ImportReport:
     skipped: list[tuple[int, str]] = field(default_factory=list)
     truncated: bool = False  # the file ends in the middle of a line, or before the count it announced
     checksum: str = "absent"  # ok | mismatch | absent
+    private: int = 0  # passages of notes marked private, and left out
     dry_run: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        names = ("read", "added", "known", "conflicts", "truncated", "checksum", "dry_run")
+        names = ("read", "added", "known", "conflicts", "truncated", "checksum", "private", "dry_run")
         answer: dict[str, Any] = {name: getattr(self, name) for name in names}
         return answer | {"skipped": [{"line": line, "reason": reason} for line, reason in self.skipped]}
 
@@ -85,6 +88,7 @@ class Target:
     now: datetime
     identity: Identity
     scope: Scope | None = None  # its project and user, where given, replace those of the file
+    notes_project: str | None = None  # the project of notes, which name none themselves
     dry_run: bool = False
 
     def scope_of(self, place: dict[str, str | None]) -> Scope:
@@ -110,7 +114,7 @@ def export_memories(tx: Tx, reach: Reach, file: TextIO, *, progress: Progress) -
     for line in _lines(tx, reach):
         count += 1
         digest.update(line.encode())
-    report = ExportReport(count, f"sha256:{digest.hexdigest()}")
+    report = ExportReport(count, _signature(digest.hexdigest()))
     file.write(json.dumps({"format": FORMAT, "version": VERSION, **report.as_json()}) + "\n")
     for done, line in enumerate(_lines(tx, reach), 1):
         file.write(line)
@@ -129,6 +133,12 @@ def _lines(tx: Tx, reach: Reach) -> Iterator[str]:
 
 def import_file(path: Path, target: Target, *, progress: Progress) -> ImportReport:
     """Bring in an export or a notes file; which of the two is told by how it begins."""
+    if path.is_dir():
+        raise InvalidInput(
+            f"{path} is a directory",
+            code="IMPORT_NOT_A_FILE",
+            next=f"name a file in it, such as: clew import {path / 'CLAUDE.md'}",
+        )
     try:
         with path.open("rb") as file:
             total = path.stat().st_size
@@ -173,38 +183,44 @@ class _Import:
         self._stored_ids: dict[str, _Stored] = {}  # what a dry run pretends to have stored
         self._stored_texts: set[tuple[str | None, ...]] = set()
         self._owns = "owner" in target.identity.roles
+        self._max_bytes = line_limit(target.policy)
 
     # -- the two kinds of file ---------------------------------------------------------------------
 
     def lines(self, file: io.BufferedReader, progress: Callable[[int], None]) -> ImportReport:
         header: dict[str, Any] | None = None
+        keeps_trust = False
         digest = sha256()
         position = 0
-        for number, position, raw, is_last in _numbered(file):
+        for number, position, raw, is_last in _numbered(file, self._max_bytes):
             fields = self._parsed(number, raw, is_last)
             if fields and self._report.read == 0 and header is None and _is_header(fields):
                 header = _checked_header(fields)
+                keeps_trust = self._owns and _is_intact(file, header, self._max_bytes)
                 continue
             digest.update(raw + b"\n")
             self._report.read += 1
             if fields is not None:
-                self._take(number, fields, keeps_trust=header is not None and self._owns)
+                self._take(number, fields, keeps_trust=keeps_trust)
             if len(self._batch) >= LOOK_AHEAD or self._batch_chars >= MAX_CHARS_AHEAD:
                 self._flush()
                 progress(position)
         self._flush()
         progress(position)
         if header is not None:
-            matches = header.get("checksum") == f"sha256:{digest.hexdigest()}"
-            self._report.checksum = "ok" if matches else "mismatch"
+            self._report.checksum = "ok" if header.get("checksum") == _signature(digest.hexdigest()) else "mismatch"
             self._report.truncated |= self._report.read < header["count"]
         return self._report
 
     def notes(self, text: str, name: str) -> ImportReport:
-        nowhere = dict.fromkeys(("project", "user", "agent", "session", "namespace"))
-        for draft in parse_notes(text, name):
+        # As a whole and first: cut into memories, half of a private passage or of a key would not be known as one.
+        redacted = redact(text, keep_lines=True)
+        self._report.private = redacted.private_spans
+        place = place_of({"project": self._target.notes_project})
+        self._target.scope_of(place)  # a place that cannot be is one error, not one for each note
+        for draft in parse_notes(redacted.text, name):
             self._report.read += 1
-            self._add(int(draft.metadata["line"]), draft, nowhere)
+            self._add(int(draft.metadata["line"]), draft, place)
         self._flush()
         return self._report
 
@@ -212,7 +228,7 @@ class _Import:
 
     def _parsed(self, number: int, raw: bytes, is_last: bool) -> dict[str, Any] | None:
         try:
-            if len(raw) > MAX_LINE_BYTES:
+            if len(raw) > self._max_bytes:
                 raise InvalidInput("the line is too long", code="LINE_TOO_LONG")
             return parse_object(raw)
         except InvalidInput as error:
@@ -355,20 +371,42 @@ def _scope_key(entry: _Entry) -> list[str]:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _numbered(file: io.BufferedReader) -> Iterator[tuple[int, int, bytes, bool]]:
+def line_limit(policy: WritePolicy) -> int:
+    """Bytes of a line that holds the longest content: JSON may spell a character as two escapes of six bytes."""
+    return 12 * policy.max_chars + LINE_ROOM
+
+
+def _numbered(file: io.BufferedReader, max_bytes: int) -> Iterator[tuple[int, int, bytes, bool]]:
     """(line number, bytes so far, line without its end, ends without one); blank lines are passed over."""
     number = position = 0
-    while raw := file.readline(MAX_LINE_BYTES + 2):
+    while raw := file.readline(max_bytes + 2):
         number += 1
         position += len(raw)
         line = raw.rstrip(b"\r\n")
-        while not raw.endswith(b"\n") and len(raw) > MAX_LINE_BYTES:
-            raw = file.readline(MAX_LINE_BYTES + 2)  # what is too long is passed over, not kept
+        while not raw.endswith(b"\n") and len(raw) > max_bytes:
+            raw = file.readline(max_bytes + 2)  # what is too long is passed over, not kept
             position += len(raw)
         if number == 1:
             line = line.removeprefix(_BOM)
         if line.strip():
             yield number, position, line, not raw.endswith(b"\n")
+
+
+def _is_intact(file: io.BufferedReader, header: dict[str, Any], max_bytes: int) -> bool:
+    """Whether the header's checksum is that of the lines after it; a pipe, which cannot be read twice, is not."""
+    if not file.seekable():
+        return False
+    after_header = file.tell()
+    file.seek(0)
+    digest = sha256()
+    for _number, _position, raw, _is_last in islice(_numbered(file, max_bytes), 1, None):
+        digest.update(raw + b"\n")
+    file.seek(after_header)
+    return bool(header.get("checksum") == _signature(digest.hexdigest()))
+
+
+def _signature(hexdigest: str) -> str:
+    return f"sha256:{hexdigest}"
 
 
 def _is_header(fields: dict[str, Any]) -> bool:
@@ -400,7 +438,8 @@ def _notes_text(file: io.BufferedReader, path: Path) -> str:
         )
     if b"\x00" in raw:
         raise _not_text(path)
-    return raw.removeprefix(_BOM).decode("utf-8", "replace")
+    text = raw.removeprefix(_BOM).decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _not_text(path: Path) -> InvalidInput:

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
 from clew.errors import InvalidInput
+from clew.model.choice import one_of
 from clew.model.ids import new_id
 from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, Indexed, Memory, Past
 from clew.model.scope import Scope
@@ -26,11 +26,12 @@ from clew.remember.redact import redact
 from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
 
 _SPACES = re.compile(r"\s+")
-_ID = re.compile(r"[\w.:@-]{1,120}")
+GIVEN_ID = re.compile(r"[\w.:@-]{1,120}")  # ids that callers and files bring along
 MAX_LABEL_CHARS = 240
 SHORTEST_SECRET = 12  # no key format is shorter than this
 MAX_LIST_ITEMS = 64
 MAX_METADATA_CHARS = 16_000
+MAX_METADATA_DEPTH = 32  # objects and lists within each other: deeper trees are attacks on whoever walks them
 MAX_WEIGHT = 1_000_000
 
 
@@ -143,18 +144,6 @@ def expiry(layer: str, asked: datetime | None, now: datetime, policy: WritePolic
     return asked or now + timedelta(hours=policy.working_ttl_hours)
 
 
-def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
-    allowed = list(allowed)
-    if value in allowed:
-        return value
-    near = get_close_matches(str(value), allowed, n=1)
-    raise InvalidInput(
-        f"'{str(value)[:40]}' is not a {name}" + (f"; did you mean '{near[0]}'?" if near else ""),
-        code=f"MEMORY_{name.upper()}_INVALID",
-        next=f"choose one of: {', '.join(allowed)}",
-    )
-
-
 def _layer(draft: Draft, type_: str) -> str:
     if draft.layer is not None:
         return one_of("layer", draft.layer, LAYERS)
@@ -207,6 +196,8 @@ def _label(name: str, value: str | None, masked: set[str]) -> str | None:
 
 def _labels(name: str, values: Iterable[str], masked: set[str]) -> tuple[str, ...]:
     """Distinct and in order; a lone text is one label, not its letters."""
+    if not values:
+        return ()
     values = (values,) if isinstance(values, str) else values
     labels = [label for value in values if (label := _label(name, value, masked))]
     if len(labels) > MAX_LIST_ITEMS:
@@ -242,7 +233,6 @@ def _metadata(metadata: Mapping[str, Any], masked: set[str]) -> Mapping[str, Any
         return NOTHING
     try:
         text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
-        plain = _mask_values(json.loads(text), masked)
     except (TypeError, ValueError, RecursionError):
         raise InvalidInput(
             "metadata is not a JSON object", code="MEMORY_METADATA_INVALID", next="pass plain JSON values"
@@ -253,7 +243,27 @@ def _metadata(metadata: Mapping[str, Any], masked: set[str]) -> Mapping[str, Any
             code="MEMORY_METADATA_INVALID",
             next="keep large data elsewhere and link to it",
         )
-    return MappingProxyType(plain)
+    plain = json.loads(text)
+    if _is_deeper(plain, MAX_METADATA_DEPTH):
+        raise InvalidInput(
+            f"metadata is nested more than {MAX_METADATA_DEPTH} levels deep",
+            code="MEMORY_METADATA_INVALID",
+            next="flatten it",
+        )
+    return MappingProxyType(_mask_values(plain, masked))
+
+
+def _is_deeper(value: Any, limit: int) -> bool:
+    level = [value]
+    for _depth in range(limit):
+        level = [item for outer in level for item in _inner(outer) if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _inner(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _mask_values(value: Any, masked: set[str]) -> Any:
@@ -269,7 +279,7 @@ def _mask_values(value: Any, masked: set[str]) -> Any:
 
 
 def _given_id(id: str | None) -> str | None:
-    if id is not None and not _ID.fullmatch(id):
+    if id is not None and not GIVEN_ID.fullmatch(id):
         raise InvalidInput(
             f"'{id[:40]}' cannot be an id", code="MEMORY_ID_INVALID", next="use letters, digits, . _ : @ -"
         )

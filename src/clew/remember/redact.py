@@ -28,21 +28,24 @@ class Redacted:
     private_spans: int
 
 
-def redact(text: str) -> Redacted:
-    """Return the text as it may be stored; clean text costs a few substring searches."""
-    text, private_spans = _cut_private(text)
+def redact(text: str, *, keep_lines: bool = False) -> Redacted:
+    """Return the text as it may be stored; clean text costs a few substring searches.
+
+    With ``keep_lines`` the line ends of what is taken out stay, so that what follows keeps its line number.
+    """
+    text, private_spans = _cut_private(text, keep_lines)
     kinds: set[str] = set()
     # Masking one secret can uncover the border of the next, hence a second look; four passes are a safety
     # limit against text built to uncover one secret per pass.
     for _ in range(4):
-        masked = _mask_once(text, kinds)
+        masked = _mask_once(text, kinds, keep_lines)
         if masked == text:
             break
         text = masked
     return Redacted(text, tuple(sorted(kinds)), private_spans)
 
 
-def _mask_once(text: str, kinds: set[str]) -> str:
+def _mask_once(text: str, kinds: set[str], keep_lines: bool) -> str:
     # Plain substring searches are the cheapest prefilter there is. Keys with a prefix are long words; prose
     # has hardly any of 20 characters, and where there are some only those need searching.
     long_words = " ".join([word for word in text.split() if len(word) >= 20])
@@ -52,13 +55,13 @@ def _mask_once(text: str, kinds: set[str]) -> str:
     lowered = _lowered(text)
     hints = [hint for hint in _HINTS if hint in lowered]
     if hints:
-        text = _mask_hinted(text, hints, kinds, has_long_words=bool(long_words))
+        text = _mask_hinted(text, hints, kinds, has_long_words=bool(long_words), keep_lines=keep_lines)
     return text if _CARD_LIKE.search(text) is None else _apply(_CARD, text, kinds)
 
 
-def _mask_hinted(text: str, hints: list[str], kinds: set[str], *, has_long_words: bool) -> str:
+def _mask_hinted(text: str, hints: list[str], kinds: set[str], *, has_long_words: bool, keep_lines: bool) -> str:
     for rule in dict.fromkeys([_PHRASED[hint] for hint in hints if hint in _PHRASED]):
-        text = _apply(rule, text, kinds)
+        text = _apply(rule, text, kinds, keep_lines=keep_lines)  # no other secret has more than one line
     if hints[-1] not in _NAME_WORDS:
         return text
     text = _mask_assigned(text, kinds)
@@ -76,27 +79,30 @@ def _lowered(text: str) -> str:
 _PRIVATE_TAG = re.compile(r"<\s*+(/?)\s*+private(?:\s[^<>]*+)?>", re.IGNORECASE)
 
 
-def _cut_private(text: str) -> tuple[str, int]:
+def _cut_private(text: str, keep_lines: bool) -> tuple[str, int]:
     """Cut ``<private>`` spans: nested ones with the outermost, an unclosed one to the end of the text."""
     if "<" not in text or _PRIVATE_TAG.search(text) is None:
         return text, 0
-    kept, spans = _outside_private(text)
+    kept, spans = _outside_private(text, keep_lines)
     # Cutting can join two halves into a new tag (`<pri<private></private>vate>`). Nobody writes that by
     # accident, so it counts as unclosed.
     rejoined = next((tag for tag in _PRIVATE_TAG.finditer(kept) if not tag[1]), None)
     return (kept, spans) if rejoined is None else (kept[: rejoined.start()], spans + 1)
 
 
-def _outside_private(text: str) -> tuple[str, int]:
+def _outside_private(text: str, keep_lines: bool) -> tuple[str, int]:
     kept, depth, spans, at = [], 0, 0, 0
     for tag in _PRIVATE_TAG.finditer(text):
         if not tag[1]:
             if depth == 0:
                 kept.append(text[at : tag.start()])
+                at = tag.start()
                 spans += 1
             depth += 1
         elif depth:
             depth -= 1
+            if keep_lines:
+                kept.append("\n" * text.count("\n", at, tag.end()))
             at = tag.end()
     if depth == 0:
         kept.append(text[at:])
@@ -121,14 +127,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _apply(rule: _Rule, text: str, kinds: set[str]) -> str:
+def _apply(rule: _Rule, text: str, kinds: set[str], *, keep_lines: bool = False) -> str:
     def mask(match: re.Match[str]) -> str:
         start, end = match.span("v" if "v" in match.re.groupindex else 0)
         value = text[start:end]
         if value.startswith("[masked:") or (rule.is_secret is not None and not rule.is_secret(value)):
             return match[0]
         kinds.add(rule.kind)
-        return f"{text[match.start() : start]}[masked:{rule.kind}]{text[end : match.end()]}"
+        lines = "\n" * value.count("\n") if keep_lines else ""
+        return f"{text[match.start() : start]}[masked:{rule.kind}]{lines}{text[end : match.end()]}"
 
     return _compiled(rule.pattern).sub(mask, text)
 

@@ -46,10 +46,9 @@ class IndexTable:
             org, scope_term = memory.org, scope_term_of(memory.org, memory.project or "", memory.user or "")
             scope_terms = f"{org_term_of(org)} {scope_term}"
             self._entries.append(("fts_insert", row, _document(indexed.terms, scope_terms)))
-            terms.append({"row": row, "org_id": org, "length": indexed.length, "terms": indexed.terms,
-                          "scope_term": scope_terms})  # fmt: skip
+            terms.append((row, org, indexed.length, indexed.terms, scope_terms))
             if indexed.vector is not None:
-                vectors.append({"row": row, "org_id": org, "space": indexed.space, "vector": indexed.vector})
+                vectors.append((row, org, indexed.space, indexed.vector))
         self._session.many("terms_insert", terms)
         self._session.many("vector_put", vectors)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from clew.errors import Conflict
 from clew.model.change import Change
@@ -33,7 +32,7 @@ class ChangeLog:
             self._session.many(
                 "change_insert",
                 [
-                    {"org_id": org, "seq": seq, "project_id": project, "kind": kind, "row_id": id, "op": op}
+                    (org, seq, project, kind, id, op)
                     for seq, (project, kind, id, op) in enumerate(noted, first)
                 ],
             )
@@ -73,9 +72,6 @@ class Audit:
             memory_id=id,
             content_hash=content_hash,
         )
-
-    def newest(self, org: str, limit: int) -> list[tuple[Any, ...]]:
-        return self._session.all("audit_list", org_id=org, limit=limit)
 
 
 class Meta:

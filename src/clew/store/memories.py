@@ -41,7 +41,7 @@ class MemoryTable:
         first = int(self._session.value("memory_last_row")) + 1
         rows = list(range(first, first + len(memories)))
         self._session.many(
-            "memory_insert", [to_row(memory) | {"row": row} for memory, row in zip(memories, rows, strict=True)]
+            "memory_insert", [(row, *_values_of_row(memory)) for memory, row in zip(memories, rows, strict=True)]
         )
         return rows
 
@@ -178,9 +178,6 @@ class MemoryTable:
         """When the newest memory of any org was stored."""
         micros = self._session.value("memory_newest")
         return None if micros is None else from_micros(micros)
-
-    def orgs(self) -> list[str]:
-        return [org for (org,) in self._session.all("orgs")]
 
 
 def reach_values(reach: Reach) -> dict[str, Any]:

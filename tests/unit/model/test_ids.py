@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.model.ids import PREFIXES, is_id, new_id
+from clew.model.ids import new_id
 
 MILLIS = st.integers(0, 2**48 - 1)
 
@@ -20,23 +21,8 @@ def test_ids_sort_by_the_time_they_carry(one: int, other: int) -> None:
         assert (new_id("mem", at_ms=one) < new_id("mem", at_ms=other)) == (one < other)
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
-def test_an_id_is_its_prefix_and_26_lowercase_characters(prefix: str) -> None:
-    id = new_id(prefix)
-    head, tail = id.split("_")
-    assert (head, len(tail), tail) == (prefix, 26, tail.lower())
-    assert is_id(id) and is_id(id, prefix)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "mem_", "mem_" + "0" * 25, "mem_" + "u" * 26, "cat_" + "0" * 26, "mem_" + "A" * 26]
-)
-def test_other_texts_are_not_ids(text: str) -> None:
-    assert not is_id(text)
-
-
-def test_an_id_of_another_kind_is_not_of_this_kind() -> None:
-    assert not is_id(new_id("ses"), "mem")
+def test_an_id_is_its_prefix_and_26_characters_that_cannot_be_mistaken_for_each_other() -> None:
+    assert re.fullmatch(r"mem_[0-9a-hjkmnp-tv-z]{26}", new_id("mem"))
 
 
 def test_threads_never_get_the_same_id() -> None:

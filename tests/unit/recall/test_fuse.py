@@ -43,10 +43,11 @@ def test_both_kinds_together_are_at_least_as_much_as_the_better_one(covered: Flo
     assert (relevance(words, meaning) >= np.maximum(words, meaning) - 1e-6).all()
 
 
-@given(COSINES)
-def test_arrays_and_the_space_itself_agree_on_what_a_cosine_means(cosine: Floats) -> None:
-    one_by_one = [SPACE.relevance(float(value)) for value in cosine]
-    assert semantic_relevance(cosine, SPACE) == pytest.approx(one_by_one, abs=1e-6)
+@pytest.mark.parametrize(("unrelated", "same"), [(0.1, 0.9), (-0.05, 0.4), (0.6, 0.95)])
+def test_unrelated_is_0_and_the_same_is_1_under_every_model(unrelated: float, same: float) -> None:
+    space = VectorSpace("any", "1", 8, unrelated, same)
+    cosines = np.array([-1, unrelated, (unrelated + same) / 2, same, 1], np.float32)
+    assert semantic_relevance(cosines, space) == pytest.approx([0, 0, 0.5, 1, 1], abs=1e-6)
 
 
 def test_a_memory_that_covers_the_query_is_fully_relevant_without_a_vector() -> None:

@@ -11,7 +11,7 @@ import pytest
 from clew import Draft, Scope, Unavailable
 from clew.model.scope import Reach
 from clew.relate import embed as embed_module
-from clew.relate.embed import pack_vectors
+from clew.relate.embed import embed_missing, pack_vectors
 from toys import ToyEmbedder, contents, open_toy
 
 ONE = ToyEmbedder(name="one", synonyms={"automobile": "car"})
@@ -55,9 +55,9 @@ def test_missing_vectors_are_made_up_for(tmp_path: Path) -> None:
     fill(tmp_path / "c.db", None)
     with open_toy(tmp_path / "c.db", embedder=ONE) as memory:
         assert contents(memory.recall("car")) == []
-        assert memory.embed_missing() == 12
+        assert embed_missing(memory.store, memory.embedder) == 12
         assert contents(memory.recall("car"))[0] == "automobile"
-        assert memory.embed_missing() == 0
+        assert embed_missing(memory.store, memory.embedder) == 0
 
 
 def test_after_a_switch_of_model_old_vectors_are_not_compared_with_new_ones(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_switch_is_made_up_for_batch_by_batch_with_progress(
     fill(tmp_path / "c.db", ONE)
     seen: list[tuple[int, int]] = []
     with open_toy(tmp_path / "c.db", embedder=OTHER) as memory:
-        memory.embed_missing(lambda done, total: seen.append((done, total)))
+        embed_missing(memory.store, OTHER, progress=lambda done, total: seen.append((done, total)))
         assert seen == [(5, 12), (10, 12), (12, 12)]
         assert spaces(memory) == {OTHER.space.key: 12}
         assert contents(memory.recall("car"))[0] == "automobile"
@@ -93,12 +93,12 @@ def test_half_way_through_a_switch_each_memory_is_compared_in_the_new_space_or_b
 
     with open_toy(tmp_path / "c.db", embedder=OTHER) as memory:
         with pytest.raises(InterruptedError):
-            memory.embed_missing(stop)
+            embed_missing(memory.store, OTHER, progress=stop)
         assert spaces(memory) == {ONE.space.key: 7, OTHER.space.key: 5}
         recalled = memory.recall("text", retrieval="semantic", limit=50)
         assert recalled.trace.notes["semantic"] == "partial_vector_coverage"
         assert len(recalled.results) <= 5
-        assert memory.embed_missing() == 7  # it goes on where it stopped
+        assert embed_missing(memory.store, memory.embedder) == 7  # it goes on where it stopped
 
 
 def test_the_newest_memories_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_the_newest_memories_come_first(tmp_path: Path, monkeypatch: pytest.Monk
             return super().embed(given)
 
     with open_toy(tmp_path / "c.db", embedder=Noting()) as memory:
-        memory.embed_missing()
+        embed_missing(memory.store, memory.embedder)
     assert texts == ["text 1", "text 0", "automobile"]
 
 
@@ -133,7 +133,7 @@ def test_a_memory_edited_meanwhile_keeps_the_vector_of_its_new_text(tmp_path: Pa
     with open_toy(tmp_path / "c.db", embedder=slow) as memory:
         [saved] = memory.list()
         slow.edit = lambda: memory.edit(saved.id, content="gateway ports")
-        memory.embed_missing()
+        embed_missing(memory.store, memory.embedder)
         [result] = memory.recall("gateway ports", retrieval="semantic").results
     assert result.relevance == 1
 
@@ -175,7 +175,7 @@ def test_closing_stops_the_background_between_two_batches(tmp_path: Path, monkey
         memory.recall("car")
     assert not memory.background.is_running
     with open_toy(tmp_path / "c.db", embedder=ONE) as memory:
-        assert memory.embed_missing() <= 12
+        assert embed_missing(memory.store, memory.embedder) <= 12
         assert spaces(memory) == {ONE.space.key: 12}
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.remember.classify import CLASSIFIER_VERSION, TIERS, classify, highest
+from clew.remember.classify import TIERS, classify, highest
 from clew.remember.redact import redact
 
 
@@ -148,7 +148,3 @@ def test_highest_is_a_maximum(a: str, b: str, c: str) -> None:
 @pytest.mark.parametrize("label", ["", "secret", "PUBLIC"])
 def test_an_unknown_label_counts_as_restricted(label: str) -> None:
     assert highest("public", label) == highest(label, "internal") == "restricted"
-
-
-def test_the_version_is_one() -> None:
-    assert CLASSIFIER_VERSION == 1

@@ -205,7 +205,7 @@ def test_a_reader_that_holds_the_log_makes_the_receipt_pending(memory: Clew, cle
     id = memory.remember(marked()).id
     other = clew_at(memory.home)
     with other.store.read() as tx:
-        tx.memories.orgs()
+        tx.memories.count_all()  # the first look is what holds the log
         receipt = memory.forget(id, hard=True)
     assert receipt.as_json()["log"] == "pending"
     with memory.store.read() as tx:
@@ -243,7 +243,7 @@ def test_opening_the_store_finishes_what_was_pending(memory: Clew, clew_at: Open
 def pending_forget(memory: Clew, other: Clew) -> None:
     id = memory.remember(marked()).id
     with other.store.read() as tx:
-        tx.memories.orgs()
+        tx.memories.count_all()  # the first look is what holds the log
         assert memory.forget(id, hard=True).log == "pending"
 
 
@@ -297,8 +297,9 @@ def test_the_audit_log_holds_ids_and_hashes_only(memory: Clew, tmp_path: Path) -
     stored = memory.remember(marked()).memory
     memory.forget(stored.id, hard=True, identity=clew.Identity(user="ada"))
     with memory.store.read() as tx:
-        [(_seq, _at, *entry)] = tx.audit.newest("local", 10)  # type: ignore[attr-defined]
-    assert entry == ["ada", "forget_hard", stored.id, stored.content_hash]
+        connection = tx.session.connection  # type: ignore[attr-defined]
+        entries = connection.execute("SELECT actor, action, memory_id, content_hash FROM audit").fetchall()
+    assert entries == [("ada", "forget_hard", stored.id, stored.content_hash)]
 
 
 def test_a_receipt_names_only_what_this_call_forgot(memory: Clew) -> None:

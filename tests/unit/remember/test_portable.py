@@ -276,7 +276,9 @@ def test_a_line_too_long_is_passed_over_without_being_kept(
 
 
 @pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_the_longest_memory_allowed_fits_on_a_line_however_it_is_spelled(tmp_path: Path, ensure_ascii: bool) -> None:
+def test_the_longest_memory_allowed_fits_on_a_line_however_it_is_spelled(
+    tmp_path: Path, ensure_ascii: bool
+) -> None:
     metadata = {"k": "😀" * 8_000}
     with open_toy(tmp_path / "large.db", remember={"max_chars": 1_000_000}) as memory:
         for character in ("é", "😀", "\x01", '"'):
@@ -539,14 +541,15 @@ def test_private_parts_of_notes_are_left_out_and_counted(memory: Clew, tmp_path:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_a_private_part_over_many_paragraphs_is_left_out_whole(memory: Clew, tmp_path: Path, end: str) -> None:
     text = (
-        "# Notes\n\n- Before it all\n\n<private>first hidden words\n\n- second hidden words\n- third hidden words\n\n"
-        "## Hidden title\n\nfourth hidden words\n</private>\n\n- After it all\n"
+        "# Notes\n\n- Before it all\n\n<private>first hidden words\n\n- second hidden words\n- third hidden words\n"
+        "\n## Hidden title\n\nfourth hidden words\n</private>\n\n- After it all\n"
     )
     assert imported(memory, tmp_path / "AGENTS.md", text.replace("\n", end)).added == 2
-    [after, before] = memory.list()
-    assert (before.content, after.content) == ("Before it all", "After it all")
+    assert {(found.content, found.title, found.metadata["line"]) for found in memory.list()} == {
+        ("Before it all", "Notes", 3),
+        ("After it all", "Notes", 15),
+    }
     assert "hidden" not in everything(memory).lower()
-    assert (after.title, after.metadata["line"]) == ("Notes", 15)
 
 
 def test_a_private_part_left_open_hides_the_rest_of_the_notes(memory: Clew, tmp_path: Path) -> None:
@@ -560,10 +563,10 @@ def test_a_private_key_over_many_paragraphs_is_masked_whole(memory: Clew, tmp_pa
     key = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n\n{body}\n-----END RSA PRIVATE KEY-----"
     report = imported(memory, tmp_path / "x.md", f"- Deploy with this:\n{key}\n\n- Tell nobody of it\n")
     assert report.added == 2
-    [after, before] = memory.list()
-    assert (before.content, before.classification) == ("Deploy with this: [masked:pem]", "restricted")
-    assert (after.content, after.classification) == ("Tell nobody of it", "internal")
-    assert after.metadata["line"] == 306
+    assert {(found.content, found.classification, found.metadata["line"]) for found in memory.list()} == {
+        ("Deploy with this: [masked:pem]", "restricted", 1),
+        ("Tell nobody of it", "internal", 306),
+    }
 
 
 def test_a_secret_in_a_heading_makes_what_stands_under_it_restricted(memory: Clew, tmp_path: Path) -> None:

@@ -236,11 +236,13 @@ CLEAN = [
     "key-value-store", "SG.internal", "AC and SK are states", "AIza is a prefix", "eyJ is how they start",
     "the -----BEGIN CERTIFICATE----- block", "-----BEGIN PUBLIC KEY-----", "<privateer>ship</privateer>",
     "dapi_response_handler_for_the_gateway", "tskey-rotation-for-all-tailnet-nodes", "r8_load_unsigned_texture",
-    "secret_manager_client_of_the_payment_gateway_service", "sb_secret_rotation_in_all_environments", "sbp_policies",
+    "secret_manager_client_of_the_payment_gateway_service", "sb_secret_rotation_in_all_environments",
+    "sbp_policies",
     "xai-explainability-toolkit-for-tabular-models", "nvapi-wrapper-for-the-settings-of-every-display-driver",
     "figd_export_of_every_component_in_the_library", "glagent-configuration-for-the-cluster", "rubygems_mirror_url",
     "dckr_pat_is_how_they_begin", "udp.port.of.the.resolver.in.the.test.network", "sntrys_prefix_of_org_tokens",
-    "at 12:34:56.789012:ABSOLUTE_PATH_OF_THE_CONFIGURATION", "def f(sig=signature_of_the_wrapped_callable_object_here):",
+    "at 12:34:56.789012:ABSOLUTE_PATH_OF_THE_CONFIGURATION",
+    "def f(sig=signature_of_the_wrapped_callable_object_here):",
     "https://host/v1//0/reports/of/the/last/quarter", "EAAAA is how base64 of small numbers begins",
     "order 1234567890123456", "at 1700000000000000", "4111 1111 1111 1112", "call 5500 0000", "v4.1111.1111",
 ]  # fmt: skip
@@ -264,7 +266,8 @@ NEAR_MISSES = [
     "EAAA" + "E" + chars(60), "EAAC" + chars(79), "EAAAQ" + "A" * 59, "data:x;base64,/EAAC" + chars(120),
     "dckr_" + "pat_" + chars(19), "rubygems_" + chars(47, HEX), "figd_" + chars(29), "sntrys_" + chars(39),
     "glsa_" + chars(32) + "_" + chars(7, HEX), "glc_" + chars(60), "v1.0-" + chars(24, HEX) + "-" + chars(40, HEX),
-    "1/" + "/0" + chars(29), "v1/" + "/0" + chars(60), "?sig=" + chars(39), "config=" + chars(60), "glrt-" + chars(19),
+    "1/" + "/0" + chars(29), "v1/" + "/0" + chars(60), "?sig=" + chars(39), "config=" + chars(60),
+    "glrt-" + chars(19),
 ]  # fmt: skip
 
 
@@ -293,6 +296,20 @@ def test_ordinary_text_and_near_misses_come_back_as_the_same_object(text: str) -
 def test_private_spans_are_cut(text: str, kept: str, spans: int) -> None:
     found = redact(text)
     assert (found.text, found.private_spans) == (kept, spans)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a\n<private>b\nc</private>\nd", "a\n\n\nd"),
+        ("a<private\n>b\n<private>\nc</private>\n</private>d\n<private>\n</private>e", "a\n\n\n\nd\n\ne"),
+        ("a\n<private>b\nc", "a\n"),
+        (f"a\n-----BEGIN PRIVATE KEY-----\n{PEM_LINES}\n-----END PRIVATE KEY-----\nb", "a\n[masked:pem]\n\n\n\n\nb"),
+        ("a\npassword=hunter2hunter2\nb", "a\npassword=[masked:assigned]\nb"),
+    ],
+)
+def test_what_follows_keeps_its_line_number_when_asked(text: str, kept: str) -> None:
+    assert redact(text, keep_lines=True).text == kept
 
 
 def test_a_secret_pieced_together_by_cutting_a_private_span_is_masked() -> None:
@@ -351,9 +368,11 @@ HOSTILE = [
     "pass_", "token: a[",
     "passwordkey", "secret_key_", "4111 ", "4111111111111111", "1", " ", "\n", "A1b", "A1b/", "=",
     "[masked:aws-id]", "İtoken=",
-    "ATATT3", "dapi", "dapi0", "1:A", "123456:A", "tskey-", "tskey-a-", "r8_", "sbp_", "sbp_v0_", "sb_secret_", "PMAK-",
+    "ATATT3", "dapi", "dapi0", "1:A", "123456:A", "tskey-", "tskey-a-", "r8_", "sbp_", "sbp_v0_", "sb_secret_",
+    "PMAK-",
     "PMAK-" + chars(24, HEX) + "-", "dp.st.", "dp.st.a.", "xai-", "ntn_", "secret_", "pplx-", "nvapi-", "sk-or-v1-",
-    "sq0atp-", "EAAA", "EAAC", "%3DEAAC", "dckr_pat_", "rubygems_", "figd_", "sntrys_", "glsa_", "glc_eyJ", "v1.0-0",
+    "sq0atp-", "EAAA", "EAAC", "%3DEAAC", "dckr_pat_", "rubygems_", "figd_", "sntrys_", "glsa_", "glc_eyJ",
+    "v1.0-0",
     "1//0", "&sig=", "&sig=%", "glrt-a.", "lin_oauth_",
     "token " + MIXED + " ", "\\", "\\n", "token\\\\", "%3D", "hooks.slack.com/services/", "/api/webhooks/1",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -278,15 +279,14 @@ def test_a_plain_copy_with_its_log_can_be_restored(memory: Clew, tmp_path: Path)
     assert restore(settings_for(tmp_path / "new.db"), tmp_path / "copy.db").memories == 2
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a directory that cannot be written")
-def test_a_source_on_a_read_only_medium_can_be_restored(memory: Clew, tmp_path: Path) -> None:
+def test_a_source_is_only_read_so_it_may_lie_on_a_read_only_medium(memory: Clew, tmp_path: Path) -> None:
     shelf = tmp_path / "shelf"
     memory.backup(shelf / "b.db")
-    shelf.chmod(0o500)
-    try:
-        assert restore(settings_for(tmp_path / "new.db"), shelf / "b.db").memories == 1
-    finally:
-        shelf.chmod(0o700)
+    with closing(connect(shelf / "b.db")) as connection:
+        connection.pragma("journal_mode", "wal")  # opened in the usual way it would want a log beside it
+    os.utime(shelf, ns=(0, 0))
+    assert restore(settings_for(tmp_path / "new.db"), shelf / "b.db").memories == 1
+    assert shelf.stat().st_mtime_ns == 0, "a file was made beside it, if only for a moment"
 
 
 def test_the_restored_file_is_in_log_mode(memory: Clew, tmp_path: Path) -> None:

@@ -53,6 +53,10 @@ def count(text: str) -> int:
     return number
 
 
+def counts(text: str) -> list[int]:
+    return [count(part) for part in text.split(",")]
+
+
 def fraction(text: str) -> float:
     number = float(text)
     if not 0 <= number <= 1:

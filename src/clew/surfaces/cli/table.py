@@ -19,6 +19,7 @@ from clew.surfaces.cli.arguments import (
     Arg,
     arg,
     count,
+    counts,
     switch,
 )
 
@@ -188,7 +189,7 @@ SETUP = (
             Command(
                 "speed", "latency and throughput on stores of several sizes", "setup:bench_speed",
                 (
-                    arg("--sizes", metavar="N,N", default="10000,100000",
+                    arg("--sizes", metavar="N,N", type=counts, default="10000,100000",
                         help="memories per store, 5,000 of them in the project that is asked (10000,100000); "
                         "1000000 is possible and takes its time"),
                     switch("--quick", "fewer rounds"),

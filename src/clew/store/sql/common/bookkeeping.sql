@@ -24,10 +24,6 @@ DELETE FROM change WHERE org_id = :org_id AND seq <= :upto
 INSERT INTO audit (org_id, seq, at, actor, action, memory_id, content_hash)
 VALUES (:org_id, :seq, :at, :actor, :action, :memory_id, :content_hash)
 
--- audit_list: the newest entries of the audit log
-SELECT seq, at, actor, action, memory_id, content_hash FROM audit
-WHERE org_id = :org_id ORDER BY seq DESC LIMIT :limit
-
 -- meta_get: one fact about this store
 SELECT value FROM meta WHERE key = :key
 

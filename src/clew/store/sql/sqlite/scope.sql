@@ -123,6 +123,3 @@ WHERE m.org_id = :org_id AND m.deleted_at IS NULL
   AND (:projects IS NULL OR m.project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
 GROUP BY 1
-
--- orgs: the orgs that hold memories
-SELECT DISTINCT org_id FROM memories ORDER BY 1

@@ -12,10 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from clew.model.scope import Scope
-from clew.settings import Settings
 from clew.surfaces.cli import render
-from clew.surfaces.cli.context import confirm, opened, scope_of, scope_of_id, settings_of
+from clew.surfaces.cli.context import confirm, opened, project_name, scope_of_id, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
 
@@ -66,18 +64,15 @@ def written_whole(path: Path) -> Iterator[TextIO]:
 def import_memories(args: Namespace) -> int:
     """Exit 1 when not every line came in; the report says which."""
     settings = settings_of(args)
-    scope = _import_scope(args, settings)
+    # An export says for each memory where it belongs; notes belong to the project they lie in.
+    scope, notes_project = scope_of_id(args), project_name(args, settings)
     with opened(settings) as memory, progress_bar("import") as progress:
-        report = memory.import_file(Path(args.file), scope=scope, dry_run=args.dry_run, progress=progress)
+        report = memory.import_file(
+            Path(args.file), scope=scope, notes_project=notes_project, dry_run=args.dry_run, progress=progress
+        )
     document = report.as_json()
     answer(args, document, partial(_import_lines, document))
     return 1 if report.skipped or report.truncated or report.checksum == "mismatch" else 0
-
-
-def _import_scope(args: Namespace, settings: Settings) -> Scope | None:
-    """An export says for each memory where it belongs; notes belong to the project they lie in."""
-    says_itself = Path(args.file).suffix.lower() in (".jsonl", ".ndjson", ".json")
-    return scope_of_id(args) if says_itself and not args.no_project else scope_of(args, settings)
 
 
 def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
@@ -87,6 +82,8 @@ def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
         yield style(
             "yellow", f"{document['conflicts']:,} have an id that is taken by another text, and were left out"
         )
+    if hidden := document["private"]:
+        yield f"{hidden:,} private {'passage was' if hidden == 1 else 'passages were'} left out"
     if document["truncated"] or document["checksum"] == "mismatch":
         yield style("yellow", "the file is not as it was written: it was cut off or changed")
     for entry in document["skipped"][:SHOWN]:

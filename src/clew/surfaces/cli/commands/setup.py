@@ -9,7 +9,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,9 @@ from clew.model.scope import Scope
 from clew.settings import PROJECT_FILE, USER_FILE, Settings
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import opened, settings_of
+from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.project import project_of
-from clew.surfaces.cli.terminal import Style, answer, columns, one_line
+from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
 
 _PASSWORD_IN_URL = re.compile(r"//[^/@\s]*@")
 
@@ -160,9 +160,17 @@ def completion(args: Namespace) -> None:
     answer(args, {"shell": args.shell, "script": text}, lambda style: [text])
 
 
-def bench_speed(args: Namespace) -> int:
-    return int(import_module("clew.bench.speed").main(args))
+def bench_speed(args: Namespace) -> None:
+    from clew.bench import speed
+
+    with progress_bar("bench speed") as progress:
+        report = speed.measure(args, progress)
+    answer(args, report, lambda style: [safe(speed.table(report))])
 
 
-def bench_recall(args: Namespace) -> int:
-    return int(import_module("clew.bench.recall").main(args))
+def bench_recall(args: Namespace) -> None:
+    from clew.bench import recall
+
+    with progress_bar("bench recall") as progress:
+        report = recall.measure(args, progress)
+    answer(args, report, lambda style: [safe(recall.table(report))])

@@ -1,0 +1,21 @@
+"""A word of a closed list."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from clew.errors import InvalidInput
+
+
+def one_of(name: str, value: str, allowed: Collection[str]) -> str:
+    """The value itself; anything else is refused with the nearest word and the whole list."""
+    if value in allowed:
+        return value
+    from difflib import get_close_matches  # only mistakes need it
+
+    near = get_close_matches(str(value), list(allowed), n=1)
+    raise InvalidInput(
+        f"'{str(value)[:40]}' is not a {name}" + (f"; did you mean '{near[0]}'?" if near else ""),
+        code=f"MEMORY_{name.upper()}_INVALID",
+        next=f"choose one of: {', '.join(allowed)}",
+    )
