@@ -65,7 +65,6 @@ REFUSED = [
     (["config"], 2, "USAGE"),
     (["completion", "tcsh"], 2, "USAGE"),
     (["bench", "speed", "--sizes", "10,many"], 2, "USAGE"),
-    (["bench", "recall", "x.jsonl", "--no-graph"], 2, "USAGE"),
     (["init", "--project", " "], 2, "PROJECT_ID_INVALID"),
     (["import", "missing.jsonl"], 3, "FILE_NOT_FOUND"),
     (["nonsense"], 2, "USAGE"),

@@ -31,10 +31,7 @@ class ChangeLog:
             first = last - len(noted) + 1
             self._session.many(
                 "change_insert",
-                [
-                    (org, seq, project, kind, id, op)
-                    for seq, (project, kind, id, op) in enumerate(noted, first)
-                ],
+                [(org, seq, project, kind, id, op) for seq, (project, kind, id, op) in enumerate(noted, first)],
             )
             if last // CHANGES_KEPT != (first - 1) // CHANGES_KEPT:
                 self._session.run("change_prune", org_id=org, upto=last - CHANGES_KEPT)

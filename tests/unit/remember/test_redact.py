@@ -304,7 +304,10 @@ def test_private_spans_are_cut(text: str, kept: str, spans: int) -> None:
         ("a\n<private>b\nc</private>\nd", "a\n\n\nd"),
         ("a<private\n>b\n<private>\nc</private>\n</private>d\n<private>\n</private>e", "a\n\n\n\nd\n\ne"),
         ("a\n<private>b\nc", "a\n"),
-        (f"a\n-----BEGIN PRIVATE KEY-----\n{PEM_LINES}\n-----END PRIVATE KEY-----\nb", "a\n[masked:pem]\n\n\n\n\nb"),
+        (
+            f"a\n-----BEGIN PRIVATE KEY-----\n{PEM_LINES}\n-----END PRIVATE KEY-----\nb",
+            "a\n[masked:pem]\n\n\n\n\nb",
+        ),
         ("a\npassword=hunter2hunter2\nb", "a\npassword=[masked:assigned]\nb"),
     ],
 )

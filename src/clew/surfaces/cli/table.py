@@ -201,6 +201,7 @@ SETUP = (
                     arg("files", metavar="FILE", nargs="+", suggest=FILES, help="JSON lines, also .gz"),
                     arg("--embedder", metavar="NAME", suggest=("static", "minilm", "endpoint", "none"),
                         help="another model than the configured one"),
+                    switch("--no-graph", "rank without the graph; there is none yet, so nothing changes"),
                     arg("--rankings", metavar="OUT.jsonl", suggest=FILES, help="write the rankings"),
                     arg("--limit-questions", metavar="N", type=count, help="only the first N questions"),
                 ),
