@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.model.recalled import Why
+from clew.recall.fuse import of_allowed
 from clew.recall.run import RULE, WORKING, Run
 
 Floats = NDArray[np.float32]
@@ -33,7 +34,7 @@ def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
 
 def _ranks(scores: Floats, chosen: Sequence[int], allowed: NDArray[np.bool_]) -> list[int]:
     """The place of each chosen memory by one kind of evidence alone, 1 for the best."""
-    among, mine = scores[allowed], scores[np.array(chosen, np.int64)]
+    among, mine = of_allowed(scores, allowed), scores[np.array(chosen, np.int64)]
     if len(chosen) <= FEW:
         return [1 + int(np.count_nonzero(among > score)) for score in mine]
     below = np.searchsorted(np.sort(among), mine, side="right")

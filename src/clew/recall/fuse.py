@@ -63,9 +63,14 @@ def rank_scores(evidence: Evidence, allowed: NDArray[np.bool_]) -> Floats:
     return np.asarray((words + meaning) / 2, np.float32)
 
 
+def of_allowed(scores: Floats, allowed: NDArray[np.bool_]) -> Floats:
+    """Usually nothing is filtered out, and then there is nothing to copy."""
+    return scores if allowed.all() else scores[allowed]
+
+
 def _standing_out(scores: Floats, allowed: NDArray[np.bool_]) -> Floats:
     """How many standard deviations above the least; all zero when nothing stands out."""
-    among = scores[allowed]
+    among = of_allowed(scores, allowed)
     spread = float(among.std()) if among.size else 0.0
     if spread < NOISE:
         return np.zeros_like(scores)

@@ -211,11 +211,12 @@ def asked_layers(options: RecallOptions) -> list[int]:
 
 def _best(run: Run, mask: NDArray[np.bool_], limit: int) -> list[int]:
     """By rank score, then relevance, then the newest."""
-    found = np.flatnonzero(mask)
     ids, updated, relevance = run.corpus.ids, run.corpus.updated_at, run.relevance
     key = run.rank_score if run.query.strip() else updated
-    if len(found) > limit:  # sort only what can win, ties included
-        found = found[key[found] >= np.partition(key[found], -limit)[-limit]]
+    if limit and np.count_nonzero(mask) > limit:  # sort only what can win, ties included
+        least = np.partition(np.where(mask, key, -1), -limit)[-limit]
+        mask = mask & (key >= least)
+    found = np.flatnonzero(mask)
     best = sorted(found, key=lambda at: (-key[at], -relevance[at], -updated[at], ids[at]))
     return [int(at) for at in best[:limit]]
 
