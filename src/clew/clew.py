@@ -287,8 +287,16 @@ class Clew:
         )
         return portable.import_file(path, target, progress=progress)
 
-    def backup(self, path: Path, *, overwrite: bool = False, progress: Progress = no_progress) -> BackupReport:
-        """Copy the whole store, all orgs and history included, while it is in use."""
+    def backup(
+        self,
+        path: Path,
+        *,
+        overwrite: bool = False,
+        identity: Identity | None = None,
+        progress: Progress = no_progress,
+    ) -> BackupReport:
+        """Copy the whole store, all orgs and history included, while it is in use. For its operator."""
+        (identity or Identity()).check_operator()
         return self.store.backup(path, overwrite=overwrite, progress=progress)
 
     # -- upkeep ------------------------------------------------------------------------------------
@@ -297,8 +305,9 @@ class Clew:
         """How much there is of what, and what it takes on the disk."""
         return self.store.stats(self._reach_of_id(None, identity), self.embedder.space.key if self.embedder else "")
 
-    def doctor(self) -> Sequence[Check]:
-        """Look at everything that can break; each finding names its remedy."""
+    def doctor(self, *, identity: Identity | None = None) -> Sequence[Check]:
+        """Look at everything that can break; each finding names its remedy. For the store's operator."""
+        (identity or Identity()).check_operator()
         checks = self.store.checks(self.clock.now())
         for check in (
             checkup.check_analyser,
@@ -308,8 +317,9 @@ class Clew:
             checks += checkup.attempt(check, self.store)
         return checks
 
-    def reindex(self, progress: Progress = no_progress) -> ReindexReport:
-        """Make terms, full text and missing vectors anew with the present analyser and embedder."""
+    def reindex(self, progress: Progress = no_progress, *, identity: Identity | None = None) -> ReindexReport:
+        """Make terms, full text and missing vectors anew, for all orgs. For the store's operator."""
+        (identity or Identity()).check_operator()
         return reindex.reindex(self.store, self.embedder, progress=progress)
 
     @cached_property

@@ -60,6 +60,16 @@ class Identity:
                 next="use your own user, or none",
             )
 
+    def check_operator(self) -> None:
+        """Refuse what concerns the whole store, and with it every org, to all but those who run it."""
+        runs_it = "operator" in self.roles or (self.org == "local" and "owner" in self.roles)
+        if not runs_it:
+            raise Denied(
+                "this concerns the whole store and is for its operator",
+                code="OPERATOR_ONLY",
+                next="ask whoever runs this Clew",
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:

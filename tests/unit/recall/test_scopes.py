@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew import Filter, Identity, NotFound, Scope
+from clew import Denied, Filter, Identity, NotFound, Scope
 from toys import ToyEmbedder, contents, open_toy
 
 SCOPES = st.builds(
@@ -145,3 +145,17 @@ def test_a_member_sees_by_id_only_shared_and_own_memories(shared: Any) -> None:
     with pytest.raises(NotFound):
         shared.show(bobs, identity=Identity(user="ann", roles=("member",)))
     assert shared.show(bobs, identity=Identity(user="bob", roles=("member",))).id == bobs
+
+
+@pytest.mark.parametrize("verb", ["backup", "doctor", "reindex"])
+@pytest.mark.parametrize(
+    "who", [Identity(org="rival"), Identity(user="ann", roles=("member",))], ids=["org", "member"]
+)
+def test_what_concerns_the_whole_store_is_for_its_operator(
+    shared: Any, tmp_path: Path, verb: str, who: Identity
+) -> None:
+    given = {"path": tmp_path / "copy.db"} if verb == "backup" else {}
+    with pytest.raises(Denied) as refused:
+        getattr(shared, verb)(**given, identity=who)
+    assert refused.value.code == "OPERATOR_ONLY"
+    assert not (tmp_path / "copy.db").exists()
