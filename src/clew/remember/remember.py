@@ -36,8 +36,7 @@ def remember(
     policy: WritePolicy,
     trust: str = "user",
 ) -> Iterable[Remembered]:
-    """Batch by batch; what was yielded is durable. (Preparing a batch while another commits gains nothing:
-    both hold the interpreter lock most of the time.)"""
+    """Batch by batch; what was yielded is durable."""
     remaining = iter(drafts)
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
