@@ -16,8 +16,8 @@ from clew.model.space import VectorSpace
 
 Floats = NDArray[np.float32]
 
-# Set by hand, then checked on the labelled pairs of tools/embedder/pairs.jsonl with clew-static: 87 % of the same and
-# 4 % of the unrelated pairs reach the floor of 0.4. The best of 672 combinations, on the same pairs, reached 88 %.
+# Set by hand, then checked on the labelled pairs of tools/embedder/pairs.jsonl with clew-static: 87 % of the same
+# and 4 % of the unrelated pairs reach the floor of 0.4. The best of 672 combinations, on the same pairs: 88 %.
 COVERAGE_UNRELATED = 0.25
 COVERAGE_SAME = 0.9
 # Equal texts may score some 1e-7 apart, depending on where in a matrix they lie; that must not become a rank.

@@ -82,9 +82,8 @@ def search(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, 
         allowed=allowed,
         words=words,
         meaning=meaning,
-        # Rounded, so that equal texts are equal and ties are broken by age, not by the last bit.
-        relevance=np.round(relevance(words, meaning), 5),
-        rank_score=np.round(rank_scores(evidence, allowed) * corpus.weight.astype(np.float32), 5),
+        relevance=relevance(words, meaning),
+        rank_score=rank_scores(evidence, allowed) * corpus.weight.astype(np.float32),
         stages=stages,
         notes=notes,
     )
@@ -210,9 +209,10 @@ def asked_layers(options: RecallOptions) -> list[int]:
 
 
 def _best(run: Run, mask: NDArray[np.bool_], limit: int) -> list[int]:
-    """By rank score, then relevance, then the newest."""
-    ids, updated, relevance = run.corpus.ids, run.corpus.updated_at, run.relevance
-    key = run.rank_score if run.query.strip() else updated
+    """By rank score, then relevance, then the newest. Compared rounded, so that equal texts are equal whatever
+    their last bit says; the scores themselves stay as they are."""
+    ids, updated, relevance = run.corpus.ids, run.corpus.updated_at, np.round(run.relevance, 5)
+    key = np.round(run.rank_score, 5) if run.query.strip() else updated
     if limit and np.count_nonzero(mask) > limit:  # sort only what can win, ties included
         least = np.partition(np.where(mask, key, -1), -limit)[-limit]
         mask = mask & (key >= least)
