@@ -1,0 +1,621 @@
+"""The relations that a text states in everyday words: "AuthService depends on PostgresDB". Pure.
+
+In: a text and the things found in it. Out: edges, each with the sentence that says so. A sentence is read where a
+cue stands ("depends on", "was replaced by"): who stands before it, who after it, and whether it is said at all.
+Questions, negations and suppositions state nothing. Precision comes before recall: a wrong edge misleads, a missing
+one does not.
+
+Directions: the new supersedes the old; the effect is caused_by its cause; the part is part_of the whole; the owner
+owns; the preferred prefers_over the other; what holds only then is conditional_on its condition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from clew.model.graph import EdgeDraft, NodeRef
+from clew.remember.things import Thing
+
+MAX_CHARS = 20_000
+MAX_RELATIONS = 32
+MAX_SENTENCE = 300
+MAX_READ = 1_000  # characters of one sentence that are read
+MAX_CUES = 8  # in one sentence
+MAX_ITEMS = 8  # of one list
+MAX_TOPIC_WORDS = 4
+MAX_NEAR = 12  # words beside a cue that are read
+MAX_TOPIC_CHARS = 80
+MAX_CONDITION_WORDS = 8
+# In this order, from engram: the first that occurs is the cue.
+CAUSAL_CUES = ("as a result", "led to", "because of", "therefore", "caused", "because")
+
+
+def relations_in(text: str, things: list[Thing]) -> list[EdgeDraft]:
+    """At most MAX_RELATIONS, distinct by their ends and type."""
+    if len(text) > MAX_CHARS:
+        text = text[:MAX_CHARS]
+    signs, pairs = (_SIGNS, _PAIRS) if things else (_PLAIN_SIGNS, _PLAIN_PAIRS)
+    words = text.split()
+    if signs.isdisjoint(words) and (_PAIRED.isdisjoint(words) or not any(pair in text for pair in pairs)):
+        return []
+    found: dict[tuple[NodeRef, NodeRef, str], EdgeDraft] = {}
+    for sentence in _sentences(text, things):
+        for edge in _stated(sentence):
+            found.setdefault((edge.source, edge.target, edge.type), edge)
+        if len(found) >= MAX_RELATIONS:
+            break
+    return list(found.values())[:MAX_RELATIONS]
+
+
+def causal_cue(text: str) -> str | None:
+    lowered = text.lower()
+    return next((cue for cue in CAUSAL_CUES if cue in lowered), None)
+
+
+class _Cue(NamedTuple):
+    """A verb phrase that relates what stands before it to what stands after it."""
+
+    type: str
+    confidence: float
+    words: str  # one of these, followed by `tail`
+    tail: str = ""
+    is_passive: bool = False  # only after a form of "to be"
+    is_turned: bool = False  # what stands after it is the source
+    needs_thing: bool = False  # everyday verbs say little about two plain phrases
+    target: str = ""  # the only type that the second end may have
+
+
+# For the same word, the first that fits is taken: "was replaced by" before "replaced".
+_CUES = (
+    _Cue("depends_on", 0.95, "depends depend depended relies rely relied", r"(?: \w+ly)? (?:up)?on"),
+    _Cue("depends_on", 0.95, "dependent", r"(?:up)? on", is_passive=True),
+    _Cue("depends_on", 0.85, "backed powered", r" by", is_passive=True),
+    _Cue("depends_on", 0.85, "won't won’t can't can’t doesn't doesn’t don't don’t cannot",
+         r" (?:work|run|start|build|boot|function|compile) without"),
+    _Cue("depends_on", 0.8, "needs need requires require", r"(?! to\b)"),
+    _Cue("calls", 0.9, "called invoked", r" (?:by|from)", is_passive=True, is_turned=True),
+    _Cue("calls", 0.85, "calls call invokes invoke", r"(?! for\b)", needs_thing=True),
+    _Cue("calls", 0.85, "talks talk", r" to", needs_thing=True),
+    _Cue("calls", 0.85, "sends send makes make", r" (?:\w+ )?(?:calls|requests) to", needs_thing=True),
+    _Cue("calls", 0.75, "hits hit", needs_thing=True),
+    _Cue("uses", 0.85, "used", r" (?:by|in)", is_passive=True, is_turned=True, needs_thing=True),
+    _Cue("uses", 0.85, "using", is_passive=True, needs_thing=True),
+    _Cue("uses", 0.85, "uses use utilizes utilises leverages", needs_thing=True),
+    _Cue("uses", 0.85, "makes make", r" use of", needs_thing=True),
+    _Cue("implements", 0.9, "implements implement", needs_thing=True),
+    _Cue("implements", 0.9, "an", r" implementation of", is_passive=True, needs_thing=True),
+    _Cue("implements", 0.9, "implementations", r" of", is_passive=True, needs_thing=True),
+    _Cue("specializes", 0.9, "extends extend subclasses subclass", needs_thing=True),
+    _Cue("specializes", 0.9, "inherits inherit derives derive derived", r" from", needs_thing=True),
+    _Cue("specializes", 0.9, "a", r" (?:kind|subclass|subtype|special case) of", is_passive=True, needs_thing=True),
+    _Cue("supersedes", 0.95, "deprecated", r" in favou?r of", is_passive=True, is_turned=True),
+    _Cue("supersedes", 0.95, "superseded replaced", r" (?:by|with)", is_passive=True, is_turned=True),
+    _Cue("supersedes", 0.9, "supersedes supersede superseded replaces replace replaced"),
+    _Cue("caused_by", 0.95, "caused", r" by", is_passive=True),
+    _Cue("caused_by", 0.85, "the a", r" (?:direct )?result of", is_passive=True),
+    _Cue("caused_by", 0.85, "due", r" to", is_passive=True),
+    _Cue("caused_by", 0.85, "due", r" to", needs_thing=True),
+    _Cue("caused_by", 0.85, "because", r" of", needs_thing=True),
+    _Cue("caused_by", 0.9, "caused causes triggered", is_turned=True),
+    _Cue("caused_by", 0.9, "led leads", r" to", is_turned=True),
+    _Cue("caused_by", 0.9, "resulted", r" in", is_turned=True),
+    _Cue("caused_by", 0.8, "broke breaks crashed", is_turned=True, needs_thing=True),
+    _Cue("caused_by", 0.8, "took", r" down", is_turned=True, needs_thing=True),
+    _Cue("fixes", 0.95, "fixed resolved solved", r" (?:by|in|with)", is_passive=True, is_turned=True),
+    _Cue("fixes", 0.85, "fixes fixed resolves resolved solves solved closes", needs_thing=True),
+    _Cue("part_of", 0.9, "part", r" of", is_passive=True),
+    _Cue("part_of", 0.9, "belongs belong", r" to"),
+    _Cue("part_of", 0.8, "contains contain comprises includes include", is_turned=True, needs_thing=True),
+    _Cue("part_of", 0.8, "consists consist", r" of", is_turned=True, needs_thing=True),
+    _Cue("defined_in", 0.9, "defined declared implemented located found", r" (?:in|at|inside)", is_passive=True,
+         target="file"),
+    _Cue("defined_in", 0.9, "lives live resides", r" in", target="file"),
+    _Cue("owns", 0.9, "owned maintained", r" by", is_passive=True, is_turned=True),
+    _Cue("owns", 0.9, "owns own maintains maintain", needs_thing=True),
+    _Cue("blocks", 0.95, "blocked", r" (?:by|on)", is_passive=True, is_turned=True),
+    _Cue("blocks", 0.9, "blocking", is_passive=True),
+    _Cue("blocks", 0.9, "blocks"),
+    _Cue("tests", 0.9, "tested covered exercised", r" (?:by|in)", is_passive=True, is_turned=True,
+         needs_thing=True),
+    _Cue("tests", 0.85, "tests covers exercises", needs_thing=True),
+    _Cue("configures", 0.9, "configured", r" (?:in|by|via|through|with)", is_passive=True, is_turned=True,
+         target="file"),
+    _Cue("configures", 0.9, "configures", needs_thing=True),
+    _Cue("contradicts", 0.9, "contradicts contradict"),
+    _Cue("contradicts", 0.9, "conflicts conflict", r" with"),
+)  # fmt: skip
+_BY_WORD: dict[str, list[tuple[_Cue, re.Pattern[str]]]] = {}
+for _cue in _CUES:
+    for _word in _cue.words.split():
+        _BY_WORD.setdefault(_word, []).append((_cue, re.compile(f"{re.escape(_word)}{_cue.tail}(?![\\w-])")))
+# The forms of "to be" before a passive, with what may stand between, and "can be" as in "can be found in".
+_BE = re.compile(r"(?<!\w)(?:can )?(?:is|are|was|were|be|been|being|gets?|got)(?: \w+ly| now| also| still| all)? $")
+# What is too common to make a reader look closer by itself.
+_COMMON = frozenset("a an the because due found live part make makes send sends took own led only use".split())
+_PAIRS = (" because of ", "Because of ", " due to ", "Due to ", " found in ", " live in ", " part of ", " use of ",
+          " requests to ", " calls to ", " took down ", " led to ", " only ", " kind of ", " subclass of ",
+          " subtype of ", " implementation of ", " result of ", " cause of ", "instead of ", "rather than ",
+          " use ", " own ")  # fmt: skip
+
+# In the clause of a cue they deny or ask; suppositions reach to the end of the sentence.
+_NEGATIONS = frozenset("not never no nothing none nobody cannot without hardly neither nor".split())
+_CONTRACTED = "do does did is are was were wo ca could should would has have had must need".split()
+_DENIALS = _NEGATIONS.union(
+    "why how what who where avoid avoids stop".split(), [f"{verb}n{mark}t" for verb in _CONTRACTED for mark in "'’"]
+)
+_SUPPOSITIONS = frozenset(
+    "should could would might may must will if whether suppose supposing assume assuming maybe perhaps consider "
+    "considering unless want wants wish hope hopefully plan plans planned todo unclear unsure wonder probably "
+    "possibly let's let’s until shall ought supposed propose proposed proposal idea ideally imagine ensure ensures "
+    "ensuring sure verify check try".split()
+)
+_ASKS = re.compile(
+    r"(?:do|does|did|is|are|was|were|should|could|can|would|why|what|which|who|how|where)(?!\w)(?!.*,)"
+)
+_MARKS = ",;:"
+
+# Sentences.
+
+
+class _Sentence(NamedTuple):
+    text: str  # as it stands in the memory
+    flat: str  # lower case, single spaces, each thing one character
+    words: list[str]  # of the flat text
+    doubt: int  # the word from which on all is supposed, not stated
+    things: list[Thing]
+
+    def thing(self, char: str) -> Thing | None:
+        index = ord(char) - _FIRST
+        return self.things[index] if 0 <= index < len(self.things) else None
+
+
+_FIRST = 0xE000  # private use: one character for each thing
+_PRIVATE = re.compile(r"[\ue000-\uf8ff]")
+_END = re.compile(r"[.!?;\n]+")
+_CLOSING = frozenset(" \t\n\r\"'”’)]*_`")
+_NOISE = str.maketrans(dict.fromkeys('`*"“”()[]', " "))
+
+
+def _sentences(text: str, things: list[Thing]) -> list[_Sentence]:
+    """Those that could state something: no questions, and none without a word that a cue begins with."""
+    low = _lowered(text)
+    found: list[_Sentence] = []
+    start, first, last = 0, 0, 0
+    for stop, end, mark in [*_ends(text), (len(text), len(text), "")]:
+        while last < len(things) and things[last].end <= stop:
+            last += 1
+        if last < len(things) and things[last].start < stop:
+            continue  # a full stop inside a thing ends nothing
+        if "?" not in mark and not _ENTRY_WORDS.isdisjoint(low[start:stop].split()):
+            stop = min(stop, start + MAX_READ)
+            said = " ".join(text[start:end].strip("; \n").split())[:MAX_SENTENCE]
+            found.append(_flatten(said, low, start, stop, things[first:last]))
+        start, first = end, last
+    return found
+
+
+def _lowered(text: str) -> str:
+    """Lower case without quotes and brackets, each character in its place."""
+    low = text.lower()
+    if len(low) != len(text):  # a few letters have a lower case of two
+        low = "".join([char if len(char.lower()) != 1 else char.lower() for char in text])
+    return (low if low.isascii() else _PRIVATE.sub(" ", low)).translate(_NOISE)
+
+
+def _ends(text: str) -> list[tuple[int, int, str]]:
+    marks = [(match.start(), match.end(), match[0]) for match in _END.finditer(text)]
+    return [
+        (start, end, mark)
+        for start, end, mark in marks
+        if end == len(text) or text[end] in _CLOSING or ";" in mark or "\n" in mark
+    ]
+
+
+def _flatten(said: str, low: str, start: int, stop: int, things: list[Thing]) -> _Sentence:
+    inside = [thing for thing in things if thing.end <= stop]
+    pieces: list[str] = []
+    at = start
+    for index, thing in enumerate(inside):
+        pieces += low[at : thing.start], " ", chr(_FIRST + index), " "
+        at = thing.end
+    pieces.append(low[at:stop])
+    flat = " ".join("".join(pieces).lstrip("-+• ").split()).replace(" ,", ",").replace(" 's ", " ")
+    words = flat.split(" ")
+    doubt = len(words)
+    if not _SUPPOSITIONS.isdisjoint(words) or "todo" in flat:
+        doubt = next((i for i, word in enumerate(words) if word.rstrip(_MARKS) in _SUPPOSITIONS), doubt)
+    return _Sentence(said, flat, words, doubt, inside)
+
+
+class _End(NamedTuple):
+    ref: NodeRef
+    is_thing: bool
+
+
+class _Reading(NamedTuple):
+    """How far a sentence has been read: what one cue has used up is not the subject of the next."""
+
+    end: int = 0
+    subjects: tuple[_End, ...] = ()  # of the last cue: "A calls B and uses C"
+
+
+def _stated(sentence: _Sentence) -> list[EdgeDraft]:
+    """Cue by cue."""
+    if _ASKS.match(sentence.flat):
+        return []
+    found: list[EdgeDraft] = []
+    reading, at, cues = _Reading(), 0, 0
+    for index, word in enumerate(sentence.words[: sentence.doubt]):
+        if word in _ENTRY_WORDS and cues < MAX_CUES:
+            cues += 1
+            clause = _clause(sentence.words[:index])
+            if _DENIALS.isdisjoint(clause):
+                if holder := _HOLDERS.get(word):
+                    found += holder(sentence, at)
+                edges, reading = _read_cue(sentence, word, at, reading)
+                found += edges
+        at += len(word) + 1
+    return found
+
+
+def _read_cue(sentence: _Sentence, word: str, at: int, reading: _Reading) -> tuple[list[EdgeDraft], _Reading]:
+    """What is stated by the cue that begins here. If nothing is, the word may be a noun: "the tests"."""
+    for cue, pattern in _BY_WORD.get(word, ()):
+        match = pattern.match(sentence.flat, at)
+        be = _BE.search(sentence.flat, max(0, at - 25), at) if match and cue.is_passive else None
+        if not match or (cue.is_passive and not be):
+            continue
+        start = be.start() if be else at
+        if start < reading.end:
+            break
+        is_clause = not be and match[0] in _AFTER_CLAUSE
+        subjects = _subjects(sentence, start, reading, is_clause=is_clause)
+        objects = _objects(sentence, sentence.flat[match.end() :]) if subjects else []
+        if (
+            word in _NOUNS_TOO
+            and objects
+            and not objects[0].is_thing
+            and not _ARTICLE.match(sentence.flat, match.end())
+        ):
+            break
+        pairs = [(subject, item) for subject in subjects for item in objects]
+        edges = [edge for one, two in pairs if (edge := _edge(sentence, cue, one, two, match[0]))]
+        return edges, _Reading(match.end(), subjects) if edges else reading
+    return [], reading
+
+
+# The ends of a relation.
+
+_BOUNDARIES = frozenset("but while whereas so that because then since when after before as - – —".split())
+_SEPARATOR = re.compile(r",? (?:and|or|plus|as well as|&) |, ")
+_DETERMINERS = frozenset(
+    "the a an our their its your my his her this that these those each every all some both any".split()
+)
+_STRIPPED = frozenset("new old current whole entire same other latest existing own actual very main".split())
+_PREPOSITIONS = frozenset(
+    "in of for on at from with to by via through over under inside within between against during into onto about "
+    "across after before behind per than like".split()
+)
+_STOPS = frozenset(
+    "and or but if when while because so that which who whose where is are was were be been being has have had do "
+    "does did not no will would can could should may might must as since until unless then being only again twice "
+    "every directly now also already still always instead rather whenever once using almost".split()
+)  # fmt: skip
+_PRONOUNS = frozenset(
+    "i we you he she it they me us him her them this that these those who which what everything nothing something "
+    "anything everyone someone anyone nobody one ones there here others another it's none most many much more less "
+    "both either each few all some any such".split()
+)
+_VAGUE = frozenset(
+    "thing things stuff reason way ways time times people lot kind part problem code bit day week month year today "
+    "yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday morning evening action place case "
+    "rest end start example note decision fact rule access attention care help good bad new old slow fast big "
+    "small".split()
+)
+_GENERIC = frozenset(
+    "class module function method file table service package library endpoint job handler component interface "
+    "object struct type field column script command repo repository client instance process app container pod "
+    "image".split()
+)
+_ADVERBS = frozenset(
+    "now also still always often already just even then has have had all both almost never ever too simply "
+    "sometimes".split()
+)
+_NOUNS_TOO = frozenset("call calls use hit hits blocks tests covers".split())  # "the call initialises it"
+_ARTICLE = re.compile(r" (?:the|a|an|our|its|their|all|every|both) ")
+_AFTER_CLAUSE = ("because of", "due to")  # before them stands what happened, not only to whom
+_RELATIVE = re.compile(r",? ?(?:which|that|who)$")
+
+
+def _edge(sentence: _Sentence, cue: _Cue, first: _End, second: _End, said: str) -> EdgeDraft | None:
+    if cue.needs_thing and not (first.is_thing or second.is_thing):
+        return None
+    if cue.target and second.ref.type != cue.target:
+        return None
+    if cue.type == "owns" and (second if cue.is_turned else first).ref.type not in ("person", "topic"):
+        return None  # a database maintains indices, people own things
+    if cue.type == "tests" and (second if cue.is_turned else first).ref.type not in ("file", "symbol"):
+        return None
+    source, target = (second, first) if cue.is_turned else (first, second)
+    return _draft(sentence, source, cue.type, target, cue.confidence, said)
+
+
+def _draft(
+    sentence: _Sentence, source: _End, type_: str, target: _End, confidence: float, said: str
+) -> EdgeDraft | None:
+    if source.ref == target.ref:
+        return None
+    sure = confidence - 0.05 * (not source.is_thing) - 0.05 * (not target.is_thing)  # phrases are guesses
+    return EdgeDraft(source.ref, target.ref, type_, round(max(sure, 0.6), 2), said, sentence.text)
+
+
+def _clause(words: list[str]) -> list[str]:
+    """The words after the last one that ends a clause."""
+    for index in range(len(words) - 1, -1, -1):
+        if words[index] in _BOUNDARIES or words[index][-1] in _MARKS:
+            return words[index + 1 :]
+    return words
+
+
+def _subjects(sentence: _Sentence, start: int, reading: _Reading, *, is_clause: bool) -> tuple[_End, ...]:
+    before = sentence.flat[reading.end : start].rstrip()
+    relative = _RELATIVE.search(before)
+    if relative:
+        before = before[: relative.start()]
+    clause = _clause(before.split())
+    while clause and (clause[-1] in _ADVERBS or clause[-1].endswith("ly")):
+        clause = clause[:-1]
+    if clause and clause[-1] == "and" and not is_clause:
+        return reading.subjects
+    subject = _failing(sentence, clause) if is_clause else _last_phrase(sentence, clause)
+    if subject is None or (relative and relative[0].endswith("that") and not subject.is_thing):
+        return ()
+    is_first = reading.end == 0 and subject.is_thing
+    return (*_listed_before(sentence, before), subject) if is_first else (subject,)
+
+
+def _listed_before(sentence: _Sentence, before: str) -> list[_End]:
+    """The A and B of "A, B and C depend on": things only, right before the last one."""
+    items = _LISTED.search(before)
+    if not items:
+        return []
+    return [_End(thing.ref, True) for char in items[0] if (thing := sentence.thing(char))][:-1][:MAX_ITEMS]
+
+
+_LISTED = re.compile(r"(?:[\ue000-\uf8ff](?:,? and |, )(?:the )?){1,8}[\ue000-\uf8ff](?: all| both| now)?$")
+
+
+def _last_phrase(sentence: _Sentence, clause: list[str]) -> _End | None:
+    """The noun phrase that ends a clause; of "the retry logic in the worker" it is the logic.
+
+    A plain phrase must also begin the clause, perhaps after "in production": elsewhere it is mostly an object.
+    """
+    phrase, rest = _take_back(clause[-MAX_NEAR:])
+    while phrase and len(rest) > 1 and rest[-1] in _PREPOSITIONS:
+        phrase, rest = _take_back(rest[:-1]) if rest[-1] != "to" else ([], [])
+    end = _as_end(sentence, phrase) if phrase else None
+    if end and not end.is_thing and rest and rest[0] not in _PREPOSITIONS:
+        return None
+    return end
+
+
+def _take_back(words: list[str]) -> tuple[list[str], list[str]]:
+    """The trailing phrase, and what stands before it and its article."""
+    at = len(words)
+    while at and words[at - 1] not in _PREPOSITIONS and words[at - 1] not in _STOPS:
+        if words[at - 1] in _DETERMINERS:
+            return words[at:], words[: at - 1]
+        at -= 1
+        if "\ue000" <= words[at] <= "\uf8ff" and _begins_at(words, at):
+            break
+    return words[at:], words[:at]
+
+
+def _begins_at(words: list[str], at: int) -> bool:
+    """A thing begins its phrase, unless an article says that it began before."""
+    before = words[max(0, at - 3) : at]
+    return not any(word in _DETERMINERS for word in before)
+
+
+def _failing(sentence: _Sentence, clause: list[str]) -> _End | None:
+    """The subject of what happened because of something: it failed, or something was done to it."""
+    phrase, rest = _first_phrase(sentence, clause)
+    return _as_end(sentence, phrase) if rest and rest[0] in _FAILURES else None
+
+
+def _first_phrase(sentence: _Sentence, clause: list[str]) -> tuple[list[str], list[str]]:
+    """The noun phrase that begins a clause, up to the first verb that is known, and what follows it."""
+    words = clause[:MAX_NEAR]
+    while words and words[0] in _DETERMINERS:
+        words = words[1:]
+    for index, word in enumerate(words):
+        if word in _STOPS or word in _PREPOSITIONS or word in _FAILURES:
+            return words[:index], words[index:]
+        if sentence.thing(word[0]):
+            return words[: index + 1], words[index + 1 :]
+    return [], []
+
+
+_FAILURES = frozenset(
+    "failed fails fail crashed crashes crash broke breaks stopped stops restarts restarted hangs hung timed times "
+    "went goes kept keeps died dies is are was were got gets had has".split()
+)
+
+
+def _objects(sentence: _Sentence, after: str) -> list[_End]:
+    """What follows a cue: one phrase, or a list of them."""
+    found: list[_End] = []
+    rest = after.strip()
+    while rest and len(found) < MAX_ITEMS:
+        words = rest.split(" ", MAX_NEAR)[:MAX_NEAR]
+        phrase, ended = _take(words)
+        end = _as_end(sentence, phrase)
+        if end is None or (found and (not ended or phrase[0] in _ENTRY_WORDS)):  # the verb of another clause
+            break
+        found.append(end)
+        joint = _SEPARATOR.match(rest, len(" ".join(words[: _consumed(words, phrase)]).rstrip(",")))
+        if not joint:
+            break
+        rest = rest[joint.end() :]
+    return found
+
+
+def _consumed(words: list[str], phrase: list[str]) -> int:
+    skipped = 0
+    while skipped < len(words) and words[skipped] in _DETERMINERS:
+        skipped += 1
+    return skipped + len(phrase)
+
+
+def _take(words: list[str]) -> tuple[list[str], bool]:
+    """The leading phrase without its articles, and whether something ends it: no verb of its own follows."""
+    at = 0
+    while at < len(words) and words[at] in _DETERMINERS:
+        at += 1
+    taken: list[str] = []
+    for word in words[at:]:
+        bare = word.rstrip(",:")
+        if bare in _PREPOSITIONS or bare in ("and", "or", "plus", "as", "-", "–", "—"):
+            return taken, True
+        if bare in _STOPS or bare in _PRONOUNS or bare in _DETERMINERS or (taken and bare.endswith("ed")):
+            return taken, False
+        if taken and "\ue000" <= taken[-1] <= "\uf8ff":
+            return taken, False  # a thing is a phrase by itself; what follows it is a verb or an adverb
+        taken.append(bare)
+        if bare != word:
+            return taken, True
+    return taken, True
+
+
+def _as_end(sentence: _Sentence, phrase: list[str]) -> _End | None:
+    words = [word.strip("'’.,:") for word in phrase]
+    while words and (words[0] in _DETERMINERS or words[0] in _STRIPPED):
+        words = words[1:]
+    named = [index for index, word in enumerate(words) if word and sentence.thing(word[0])]
+    if named and (named[-1] == len(words) - 1 or all(word in _GENERIC for word in words[named[-1] + 1 :])):
+        thing = sentence.thing(words[named[-1]][0])
+        return _End(thing.ref, True) if thing and named[-1] <= 2 else None
+    if not 1 <= len(words) <= MAX_TOPIC_WORDS or any(word in _PRONOUNS or word in _STOPS for word in words):
+        return None
+    return _topic(sentence, words)
+
+
+def _topic(sentence: _Sentence, words: list[str]) -> _End | None:
+    things = [sentence.thing(word[:1] or " ") for word in words]
+    if words[-1] in _VAGUE or not all(
+        thing or _NOUN.fullmatch(word) for thing, word in zip(things, words, strict=True)
+    ):
+        return None
+    spelled = [thing.label.lower() if thing else word for thing, word in zip(things, words, strict=True)]
+    key = " ".join(" ".join(spelled).split())
+    return _End(NodeRef("topic", key), False) if 2 < len(key) <= MAX_TOPIC_CHARS else None
+
+
+# No numbers, signs, adverbs or "we've".
+_NOUN = re.compile(r"(?!\w+['’](?:ve|re|ll|d|m)$)(?!\w{3,}ly$)\w*[^\W\d_][\w'’.+#-]*")
+
+
+# Phrases that hold both ends.
+
+_PREFERENCE = re.compile(
+    r"(?:(?:prefers?|preferred|chose|picked|favou?rs?)(?: to use)? (?P<a>[^,;:]{1,60}?) "
+    r"(?:over|instead of|rather than)|"
+    r"(?:use|uses|using|used) (?P<b>[^,;:]{1,60}?),? (?:instead of|rather than)|"
+    r"(?:use|uses) (?P<c>(?:[^\s,;:]+ ?){1,3}?),? (?:and )?not) "
+)
+_MOVE = re.compile(
+    r"(?:moved|migrated|switched|ported|transitioned) (?:[^,;:]{1,40}? )?from (?P<a>[^,;:]{1,60}?) to |"
+    r"(?:replaced|swapped(?: out)?) (?P<b>[^,;:]{1,60}?) (?:with|for|by) "
+)
+_ROOT_CAUSE = re.compile(r"cause of (?P<a>[^,;:]{1,60}?) (?:is|was) ")
+_BECAUSE = re.compile(r"(?:because of|due to) (?P<a>[^,;:]{1,60}?), ")
+_CONDITION = re.compile(r"only(?: \w+s)? (?:if|when|once) (?P<c>[^,;:?]{5,60})$")
+_ORDER = re.compile(r"(?:please )?(?:use|run|restart|call|enable|deploy|set|start|rebuild|retry|flush) ")
+
+
+_HAPPENS = frozenset("runs run works work starts start fires triggers applies apply happens".split())
+
+
+def _preferred(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+    return _bracketed(sentence, _PREFERENCE.match(sentence.flat, at), "prefers_over", is_turned=False)
+
+
+def _moved(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+    """People and meetings move too: at least one end is a thing."""
+    found = _bracketed(sentence, _MOVE.match(sentence.flat, at), "supersedes", is_turned=True)
+    return [edge for edge in found if edge.source.type != "topic" or edge.target.type != "topic"]
+
+
+def _root_cause(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+    return _bracketed(sentence, _ROOT_CAUSE.match(sentence.flat, at), "caused_by", is_turned=False)
+
+
+def _bracketed(sentence: _Sentence, match: re.Match[str] | None, type_: str, *, is_turned: bool) -> list[EdgeDraft]:
+    if not match:
+        return []
+    inner = next(part for part in match.groups() if part).split(" ")
+    phrase, _ = _take(inner)
+    rest = inner[_consumed(inner, phrase) :]
+    is_whole = not rest or (rest[0] in _PREPOSITIONS and not match[0].endswith(" not "))
+    first = _as_end(sentence, phrase) if is_whole else None
+    seconds = _objects(sentence, sentence.flat[match.end() :])
+    if not first or not seconds or not _NEGATIONS.isdisjoint(inner):
+        return []
+    source, target = (seconds[0], first) if is_turned else (first, seconds[0])
+    edge = _draft(sentence, source, type_, target, 0.9, match[0].split(" ", 1)[0])
+    return [edge] if edge else []
+
+
+def _because(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+    """ "Because of X, Y stopped", at the beginning of a sentence."""
+    match = _BECAUSE.match(sentence.flat) if at == 0 else None
+    if not match:
+        return []
+    cause = _as_end(sentence, _take(match["a"].split(" "))[0])
+    effect = _as_end(sentence, _first_phrase(sentence, sentence.flat[match.end() :].split())[0])
+    if not cause or not effect or not effect.is_thing:
+        return []
+    edge = _draft(sentence, effect, "caused_by", cause, 0.8, "because of")
+    return [edge] if edge else []
+
+
+def _condition(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+    flat = sentence.flat
+    match = _CONDITION.match(flat, at)
+    if not match or len(match["c"].split()) > MAX_CONDITION_WORDS:
+        return []
+    order = _ORDER.match(flat)
+    before = flat[order.end() if order else 0 : at].strip()
+    words = before.split()
+    if words and words[-1] in _HAPPENS:
+        words.pop()
+    subject = _as_end(sentence, words) if words else None
+    if subject is None:
+        return []
+    said = [thing.label.lower() if (thing := sentence.thing(word[0])) else word for word in match["c"].split()]
+    condition = _End(NodeRef("condition", "_".join("_".join(said).split())), True)
+    edge = _draft(sentence, subject, "conditional_on", condition, 0.65, "only")
+    return [edge] if edge else []
+
+
+_HOLDERS: dict[str, Callable[[_Sentence, int], list[EdgeDraft]]] = {
+    **dict.fromkeys("prefer prefers preferred chose picked favors favours use uses using used".split(), _preferred),
+    **dict.fromkeys("moved migrated switched ported transitioned replaced swapped".split(), _moved),
+    "cause": _root_cause,
+    "because": _because,
+    "due": _because,
+    "only": _condition,
+}
+_ENTRY_WORDS = frozenset([*_BY_WORD, *_HOLDERS])
+_SIGNS = frozenset([form for word in _ENTRY_WORDS - _COMMON for form in (word, word.capitalize())] + ["Use"])
+_PAIRED = frozenset(pair.split()[0] for pair in _PAIRS)  # most texts hold none of these words
+# A text that names no thing needs no look at what relates things only.
+_PLAIN_WORDS = {
+    word for word, cues in _BY_WORD.items() if not all(cue.needs_thing or cue.target for cue, _ in cues)
+}
+_PLAIN_SIGNS = frozenset(sign for sign in _SIGNS if sign.lower() in _PLAIN_WORDS | _HOLDERS.keys())
+_PLAIN_PAIRS = tuple(set(_PAIRS).difference(
+    (" use of ", " requests to ", " calls to ", " took down ", " live in ", " found in ", " own ")
+))  # fmt: skip

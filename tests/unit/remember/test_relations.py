@@ -1,0 +1,118 @@
+from time import perf_counter
+
+import pytest
+from measure_relations import found_in, measure
+
+from clew.remember.relations import MAX_RELATIONS, MAX_SENTENCE, causal_cue, relations_in
+from clew.remember.things import things_in
+
+# Slightly below what was measured when the patterns were last changed; see measure_relations.py.
+FLOORS = {"tuning": (0.98, 0.98), "held out": (0.94, 0.88)}
+
+
+@pytest.mark.parametrize("half", FLOORS)
+def test_stated_relations_are_found_as_well_as_when_last_measured(half: str) -> None:
+    precision, recall = FLOORS[half]
+    figures = measure(held_out=half == "held out")
+    assert figures.precision >= precision
+    assert figures.recall >= recall
+
+
+def test_a_list_gives_an_edge_for_each_item() -> None:
+    assert found_in("AuthService depends on Redis, Kafka and PostgresDB.") == {
+        ("service:authservice", "depends_on", "service:redis"),
+        ("service:authservice", "depends_on", "service:kafka"),
+        ("service:authservice", "depends_on", "service:postgresdb"),
+    }
+
+
+def test_a_chain_gives_an_edge_for_each_link() -> None:
+    assert found_in("The scheduler calls InvoiceService, which uses S3.") == {
+        ("topic:scheduler", "calls", "service:invoiceservice"),
+        ("service:invoiceservice", "uses", "service:s3"),
+    }
+
+
+def test_two_verbs_may_share_a_subject() -> None:
+    assert found_in("AuthService calls UserService and uses Redis.") == {
+        ("service:authservice", "calls", "service:userservice"),
+        ("service:authservice", "uses", "service:redis"),
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Does AuthService call UserService?",
+        "AuthService does not depend on Redis.",
+        "OrderService no longer calls UserService.",
+        "Should AuthService depend on Redis",
+        "If AuthService uses Redis, it is fast.",
+        "Maybe the outage was caused by Kafka.",
+        "It depends on Redis.",
+        "Update package.json to include lodash.",
+        "Ensure that AuthService uses Redis.",
+        "Install the required packages.",
+        "AuthService uses AuthService.",
+    ],
+)
+def test_what_is_asked_denied_or_supposed_is_not_stated(text: str) -> None:
+    assert found_in(text) == set()
+
+
+def test_a_denial_reaches_only_to_the_end_of_its_clause() -> None:
+    text = "AuthService does not use Redis, but BillingService uses Kafka."
+    assert found_in(text) == {("service:billingservice", "uses", "service:kafka")}
+
+
+def test_an_edge_carries_its_sentence_and_how_sure_it_is() -> None:
+    text = "Hello there.\n- The  importer needs `psycopg`. Bye."
+    [edge] = relations_in(text, things_in(text))
+    assert edge.sentence == "- The importer needs `psycopg`."
+    assert edge.label == "needs"
+    assert 0.6 <= edge.confidence <= 0.95
+
+
+def test_a_full_stop_inside_a_thing_does_not_end_a_sentence() -> None:
+    assert found_in("The retry logic lives in src/http/retry.py.") == {
+        ("topic:retry logic", "defined_in", "file:src/http/retry.py")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("as a result of the change, because yes", "as a result"),
+        ("Therefore we proceeded", "therefore"),
+        ("This led to that because of it", "led to"),
+        ("we pivoted because it was slow", "because"),
+        ("a plain sentence", None),
+    ],
+)
+def test_the_first_causal_phrase_of_the_list_is_the_cue(text: str, cue: str | None) -> None:
+    assert causal_cue(text) == cue
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["AuthService depends on Redis and " * 20_000, "uses " * 100_000, "X1 uses " + "Redis, " * 70_000,
+     "is " * 160_000, "?" * 500_000, "use a not " * 50_000, "cause of a " * 50_000, "only if " * 60_000,
+     "a; uses b;" * 50_000, "moved from " * 50_000, "\ue000 uses \ue001. " * 30_000],
+)  # fmt: skip
+def test_a_hostile_text_gives_no_more_relations_than_the_limit(text: str) -> None:
+    edges = relations_in(text, things_in(text))
+    assert len(edges) <= MAX_RELATIONS
+    assert all(len(edge.sentence) <= MAX_SENTENCE for edge in edges)
+
+
+def test_the_time_grows_no_faster_than_the_text() -> None:
+    def seconds(text: str) -> float:
+        things = things_in(text)
+        begin = perf_counter()
+        relations_in(text, things)
+        return perf_counter() - begin
+
+    sentence = "We said that the thing is not used by anybody who uses it; "
+    small, large = sentence * 80, sentence * 320
+    seconds(small)
+    assert min(seconds(large) for _ in range(5)) < 12 * min(seconds(small) for _ in range(5))
