@@ -19,27 +19,46 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from clew import graph_verbs as verbs
     from clew.model.upkeep import BackupReport, Check, Stats
     from clew.ports import Clock, Embedder, Store
-    from clew.recall import corpus, why
+    from clew.recall import context as contexts
+    from clew.recall import corpus, why, xray
+    from clew.recall import graph as through
     from clew.recall import recall as recalling
+    from clew.recall import snapshot as snapshots
+    from clew.recall import walk as walking
+    from clew.recall.context import Context
+    from clew.recall.snapshot import Snapshot
     from clew.recall.why import Explanation
-    from clew.relate import background, checkup, embed, reindex
+    from clew.recall.xray import Xray
+    from clew.relate import background, checkup, decay, embed, reindex, upkeep
+    from clew.relate.background import BackgroundUpkeep
     from clew.relate.reindex import ReindexReport
     from clew.remember import edit, forget, portable, prepare
+    from clew.remember import graph as mapping
+    from clew.remember import link as linking
     from clew.remember import remember as remembering
     from clew.remember.forget import Preview, Receipt
+    from clew.remember.link import Linked
     from clew.remember.portable import ExportReport, ImportReport
     from clew.settings import Settings
 else:
     # A recall in a fresh process needs a third of this: docs/performance.md.
-    corpus, recalling, why = (LazyModule(f"clew.recall.{name}") for name in ("corpus", "recall", "why"))
+    contexts, corpus, recalling, through, walking, why = (
+        LazyModule(f"clew.recall.{name}") for name in ("context", "corpus", "recall", "graph", "walk", "why")
+    )
+    snapshots, xray = LazyModule("clew.recall.snapshot"), LazyModule("clew.recall.xray")
     background, checkup, embed, reindex = (
         LazyModule(f"clew.relate.{name}") for name in ("background", "checkup", "embed", "reindex")
+    )
+    decay, linking, upkeep = (
+        LazyModule(f"clew.{name}") for name in ("relate.decay", "remember.link", "relate.upkeep")
     )
     edit, forget, portable, prepare, remembering = (
         LazyModule(f"clew.remember.{name}") for name in ("edit", "forget", "portable", "prepare", "remember")
     )
+    mapping, verbs = LazyModule("clew.remember.graph"), LazyModule("clew.graph_verbs")
 
 
 class Clew:
@@ -72,7 +91,8 @@ class Clew:
     ) -> Remembered:
         """Store one memory; durable when it returns."""
         draft = replace(content, **fields) if isinstance(content, Draft) else Draft(content=content, **fields)
-        return next(iter(self.remember_many([draft], scope=scope, identity=identity)))
+        [stored] = self.remember_many([draft], scope=scope, identity=identity)
+        return stored
 
     def remember_many(
         self, drafts: Iterable[Draft], *, scope: Scope | None = None, identity: Identity | None = None
@@ -86,8 +106,41 @@ class Clew:
             embedder=self.embedder,
             clock=self.clock,
             policy=self._policy,
+            graph=self._graph_policy,
             trust=(identity or Identity()).trust,
         )
+        if upkeep.after_write(self._look_after_graph) and self._in_background:
+            self.background_upkeep.start()
+
+    def link(
+        self,
+        source: str,
+        relation: str,
+        target: str,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+    ) -> Linked:
+        """State an edge yourself, between memories (by id) and things (by name); it stays until `unlink`."""
+        reach, now = self._reach_of_id(scope, identity), self.clock.now()
+        self._graph_policy.check_write()
+        link = partial(linking.link, source=source, relation=relation, target=target)
+        return self.store.write(partial(link, reach=reach, now=now))
+
+    def unlink(
+        self,
+        source: str,
+        relation: str,
+        target: str,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+    ) -> Linked:
+        """Take back what `link` stated; what memories state stays."""
+        reach, policy, now = self._reach_of_id(scope, identity), self._graph_policy, self.clock.now()
+        policy.check_write()
+        unlink = partial(linking.unlink, source=source, relation=relation, target=target)
+        return self.store.write(partial(unlink, reach=reach, policy=policy, now=now))
 
     # -- recall ------------------------------------------------------------------------------------
 
@@ -102,7 +155,7 @@ class Clew:
     ) -> Recalled:
         """What is known about the query, best first, with reasons and a trace."""
         scope = self._scope(scope, identity)
-        recalled = recalling.recall(
+        recalled, run = recalling.recall_and_run(
             query,
             Reach.of(scope),
             self._options(options, changes),
@@ -111,7 +164,25 @@ class Clew:
         )
         if "vectors" in recalled.trace.notes and self._in_background and self.background:
             self.background.start()
+        if run is not None and self.settings.graph.snapshot:
+            kept = self.settings.graph.snapshots_kept
+            snapshots.keep_snapshot(recalled, run, query, directory=self._snapshots_at, kept=kept)
         return recalled
+
+    def xray(
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        options: RecallOptions | None = None,
+        **changes: Any,
+    ) -> Xray:
+        """A recall laid open; `budget` also tells which results fit into so many characters."""
+        xray.check_request(query, budget)
+        recalled = self.recall(query, scope=scope, identity=identity, options=options, **changes)
+        return xray.xray_of(recalled, query=query, at=self.clock.now(), budget=budget)
 
     def why(
         self,
@@ -134,6 +205,47 @@ class Clew:
             reader=self._reader,
             now=self.clock.now(),
         )
+
+    def context(
+        self,
+        query: str,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        options: RecallOptions | None = None,
+        strategy: str = "hybrid_graph",
+        depth: int | None = None,
+        graph_limit: int | None = None,
+        **changes: Any,
+    ) -> Context:
+        """Rules and memories about the query; with strategy `hybrid_graph`, then what the graph adds to them."""
+        scope = self._scope(scope, identity)
+        graph = self.settings.graph
+        return contexts.context(
+            query,
+            Reach.of(scope),
+            self._options(options, changes),
+            contexts.Expanding(
+                strategy,
+                depth=graph.expand_depth if depth is None else depth,
+                limit=graph.expand_limit if graph_limit is None else graph_limit,
+                is_on=graph.recall and graph.write,
+            ),
+            reader=self._reader,
+            now=self.clock.now(),
+        )
+
+    def last_graph_recall(self, *, identity: Identity | None = None) -> Snapshot | None:
+        """What the graph did in the last recall that kept a snapshot, whoever asked: so for the operator."""
+        (identity or Identity()).check_operator()
+        return snapshots.read_snapshot(self._snapshots_at / snapshots.LAST)
+
+    # -- the graph ---------------------------------------------------------------------------------
+
+    @cached_property
+    def graph(self) -> verbs.GraphVerbs:
+        """`clew.graph.neighbors(...)` and its like."""
+        return verbs.GraphVerbs(self)
 
     # -- single memories ---------------------------------------------------------------------------
 
@@ -198,7 +310,10 @@ class Clew:
         if edit.text_changed(old, new) or old.deleted_at is not None:
             [(vector, space)] = embed.pack_vectors(self.embedder, [prepare.embedding_text(new.title, new.content)])
             indexed = prepare.index_terms(new, vector, space)
-        return self.store.write(partial(edit.apply_edit, old=old, new=new, indexed=indexed, change=change))
+        graph = self._graph_policy
+        return self.store.write(
+            partial(edit.apply_edit, old=old, new=new, indexed=indexed, change=change, graph=graph)
+        )
 
     # -- forget ------------------------------------------------------------------------------------
 
@@ -312,6 +427,8 @@ class Clew:
         for check in (
             checkup.check_analyser,
             checkup.check_erasing,
+            checkup.check_graph,
+            checkup.check_decay,
             partial(checkup.check_embedder, self._make_embedder),
         ):
             checks += checkup.attempt(check, self.store)
@@ -320,16 +437,27 @@ class Clew:
     def reindex(self, progress: Progress = no_progress, *, identity: Identity | None = None) -> ReindexReport:
         """Make terms, full text and missing vectors anew, for all orgs. For the store's operator."""
         (identity or Identity()).check_operator()
-        return reindex.reindex(self.store, self.embedder, progress=progress)
+        now, graph = self.clock.now(), self._graph_policy
+        return reindex.reindex(self.store, self.embedder, graph=graph, now=now, progress=progress)
 
     @cached_property
     def background(self) -> background.BackgroundEmbedding | None:
         """Fills in missing vectors while this process lives; `done` of `total` tells how far it is."""
         return background.BackgroundEmbedding(self.store, self.embedder) if self.embedder else None
 
+    @cached_property
+    def background_upkeep(self) -> BackgroundUpkeep:
+        """Goes on with what the portion after a write left of the graph's upkeep."""
+        return background.BackgroundUpkeep(self._look_after_graph)
+
+    def _look_after_graph(self) -> bool:
+        return upkeep.upkeep(self.store, self._graph_policy, self._decay_policy, self.clock.now())
+
     def close(self) -> None:
         if "background" in self.__dict__ and self.background:
             self.background.stop()
+        if "background_upkeep" in self.__dict__:
+            self.background_upkeep.stop()
         self.store.close()
 
     def __enter__(self) -> Clew:
@@ -365,10 +493,34 @@ class Clew:
         )
 
     @cached_property
+    def _graph_policy(self) -> mapping.GraphPolicy:
+        graph = self.settings.graph
+        names = mapping.GraphPolicy.__slots__
+        return mapping.GraphPolicy(**{name: getattr(graph, name) for name in names})
+
+    @cached_property
+    def _decay_policy(self) -> decay.DecayPolicy:
+        graph = self.settings.graph
+        names = decay.DecayPolicy.__slots__
+        return decay.DecayPolicy(**{name: getattr(graph, name) for name in names})
+
+    @cached_property
     def _reader(self) -> recalling.Reader:
         space = self.embedder.space if self.embedder else None
         corpora = corpus.Corpora(self.store, space=space, max_bytes=self.settings.recall.read_model_mb << 20)
-        return recalling.Reader(self.store, corpora, self.embedder, rules_limit=self.settings.recall.rules_limit)
+        recall, graph = self.settings.recall, self.settings.graph
+        names = through.GraphOptions.__slots__
+        return recalling.Reader(
+            self.store,
+            corpora,
+            self.embedder,
+            walking.Graphs(self.store, max_bytes=recall.read_model_mb << 20, in_background=self._in_background),
+            rules_limit=recall.rules_limit,
+            minimal_limit=recall.minimal_limit,
+            planner=graph.planner,
+            broad_intent=graph.broad_intent,
+            graph=through.GraphOptions(**{name: getattr(graph, name) for name in names}),
+        )
 
     def _options(self, options: RecallOptions | None, changes: dict[str, Any]) -> RecallOptions:
         given = options or RecallOptions(
@@ -396,6 +548,10 @@ class Clew:
     @property
     def home(self) -> Path:
         return self.settings.home
+
+    @property
+    def _snapshots_at(self) -> Path:
+        return self.home / "state" / "graph"
 
     def now(self) -> datetime:
         return self.clock.now()

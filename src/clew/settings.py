@@ -1,7 +1,8 @@
 """One typed tree of settings. The only reader of the environment and of configuration files.
 
 Path = name everywhere: `[recall] floor = 0.4` in TOML, `CLEW_RECALL__FLOOR`, `settings.recall.floor`,
-`clew config show recall.floor`. Later wins: default, user file, project file, environment, call.
+`clew config show recall.floor`. Later wins: default, preset, user file, project file, environment, call.
+Names that the source systems document are accepted as well: see `presets`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from clew.errors import Misconfigured
+from clew.presets import DOCUMENTED, PRESET_KEY, VARIABLES, in_our_unit, preset_named
 
 PROJECT_FILE = ".clew.toml"
 USER_FILE = "config.toml"
@@ -28,13 +31,18 @@ def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -
     return field(default=default, metadata={"doc": doc, "project": project, "choices": (), **allowed})
 
 
+# Each section has a docstring: without one, dataclass derives it from the signature, which every start pays for.
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
+    """Where memories live."""
+
     url: str = _setting("", "where memories live: a file, or empty for clew.db under CLEW_HOME (also CLEW_URL)")
 
 
 @dataclass(frozen=True, slots=True)
 class RememberSettings:
+    """What may be written, and how long it stays."""
+
     max_chars: int = _setting(500_000, "longest content of one memory, in characters", least=1)
     working_ttl_hours: float = _setting(24.0, "how long a working memory lives", project=True, above=0, most=8_760)
     working_max: int = _setting(200, "working memories kept per user", least=1)
@@ -43,8 +51,13 @@ class RememberSettings:
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
+    """How much is found, and by what evidence."""
+
     limit: int = _setting(
         10, "results of one recall when the caller names no limit", project=True, least=1, most=1_000
+    )
+    minimal_limit: int = _setting(
+        4, "results of one recall that the planner keeps minimal", project=True, least=1, most=1_000
     )
     floor: float = _setting(0.0, "least relevance of a result, 0 to 1", project=True, least=0, most=1)
     retrieval: str = _setting(
@@ -56,6 +69,8 @@ class RecallSettings:
 
 @dataclass(frozen=True, slots=True)
 class EmbedSettings:
+    """What makes vectors, and how its cosines are read."""
+
     provider: str = _setting(
         "static", "which model makes vectors", choices=("static", "minilm", "endpoint", "none")
     )
@@ -71,19 +86,72 @@ class EmbedSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphSettings:
+    """Defaults follow engram.md 9, except that the graph and its decay are on. A project may switch the graph
+    and bound its walks; how scores come about, what is kept and what is measured is the user's."""
+
+    write: bool = _setting(True, "keep the graph up to date on every write", project=True)
+    recall: bool = _setting(True, "let recall walk the graph", project=True)
+    assist: bool = _setting(True, "let the graph add to an ordinary recall, too", project=True)
+    planner: bool = _setting(True, "plan how much to recall, in mode auto")
+    broad_intent: bool = _setting(True, "questions such as 'what led to' make the planner choose the graph")
+    assist_min_seeds: int = _setting(
+        3, "results an ordinary recall needs before the graph adds to it", project=True, least=1
+    )
+    max_steps: int = _setting(3, "edges walked from a seed at most", project=True, least=0, most=8)
+    max_seeds: int = _setting(10, "results a walk starts from at most", project=True, least=1, most=64)
+    max_expanded: int = _setting(30, "memories a walk adds at most", project=True, least=1, most=500)
+    min_seed_score: float = _setting(0.3, "least relevance of a seed", project=True, least=0, most=1)
+    confidence_floor: float = _setting(0.2, "edges below it are not walked", project=True, least=0, most=1)
+    iterations: int = _setting(8, "rounds of refinement after a walk", project=True, least=0, most=100)
+    decay: float = _setting(0.7, "share of activation that one edge passes on", least=0, most=1)
+    inhibition: bool = _setting(True, "strongly activated memories dampen weaker ones")
+    inhibition_beta: float = _setting(0.15, "how strongly memories dampen weaker ones", least=0, most=1)
+    inhibition_top_m: int = _setting(7, "how many stronger memories dampen one", least=0, most=1_000)
+    activation_weight: float = _setting(0.65, "activation's part in a blended score", least=0, most=1)
+    blend_min: float = _setting(0.05, "least blended score", least=0, most=1)
+    blend_max: float = _setting(0.95, "greatest blended score", least=0, most=1)
+    refinement: str = _setting(
+        "personalised", "refine towards the seeds, or as Engram does", choices=("personalised", "compat")
+    )
+    fan_out: int = _setting(64, "edges followed from one node at most", project=True, least=1, most=10_000)
+    entity_edges: bool = _setting(True, "connect memories about the same entity")
+    time_edges: bool = _setting(True, "connect memories that follow each other")
+    causal_edges: bool = _setting(True, "connect cause and effect")
+    mention_edges: bool = _setting(True, "connect a memory with what it mentions")
+    max_entity_edges: int = _setting(10, "entity edges written for one memory at most", least=0, most=100)
+    session_adjacency: bool = _setting(True, "outside a thread, the session's previous memory is the predecessor")
+    edge_decay: bool = _setting(True, "edges that nothing reinforces lose confidence")
+    decay_cadence_hours: float = _setting(168.0, "how often edges are looked through for decay", above=0)
+    decay_window_days: float = _setting(90.0, "how long an edge keeps its confidence", above=0)
+    decay_per_window: float = _setting(0.1, "confidence lost per window", least=0, most=1)
+    decay_floor: float = _setting(0.1, "confidence that decay leaves", least=0, most=1)
+    visibility_threshold: float = _setting(0.2, "decay reports edges below it as faded", least=0, most=1)
+    snapshot: bool = _setting(False, "write a snapshot file about each recall that walked the graph")
+    snapshots_kept: int = _setting(20, "how many snapshot files are kept", least=1, most=1_000)
+    shadow: bool = _setting(False, "return what recall finds without the graph, record what it would add")
+    shadow_sample: float = _setting(0.1, "share of recalls that are compared in the shadow", least=0, most=1)
+    expand_depth: int = _setting(1, "edges between a result and what is appended", project=True, least=0, most=2)
+    expand_limit: int = _setting(8, "memories appended at most", project=True, least=1, most=50)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
+    """Every section, and where each value came from that is not a default."""
+
     home: Path
     store: StoreSettings = StoreSettings()
     remember: RememberSettings = RememberSettings()
     recall: RecallSettings = RecallSettings()
     embed: EmbedSettings = EmbedSettings()
+    graph: GraphSettings = GraphSettings()
     project: str | None = None  # named by the project file
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def items(self) -> Iterator[tuple[str, Any, str, str]]:
         """(path, value, where it came from, what it means) for every setting."""
-        for section, name, meta in _all_fields():
-            path = f"{section}.{name}"
+        for path, meta in _known().items():
+            section, name = path.split(".")
             yield path, getattr(getattr(self, section), name), self.sources.get(path, "default"), meta["doc"]
 
 
@@ -92,11 +160,13 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "remember": RememberSettings,
     "recall": RecallSettings,
     "embed": EmbedSettings,
+    "graph": GraphSettings,
 }
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 # Names that stand outside the tree: where it begins, and short forms of common settings.
-_SPECIAL = ("CLEW_HOME", "CLEW_URL", "CLEW_PROJECT", "CLEW_EMBED_KEY", "CLEW_DEBUG")
+_SPECIAL = ("CLEW_HOME", "CLEW_URL", "CLEW_PROJECT", "CLEW_PRESET", "CLEW_EMBED_KEY", "CLEW_DEBUG")
+_TOP_LEVEL = ("project", PRESET_KEY)  # keys of a file that are no settings
 
 
 def load_settings(
@@ -113,16 +183,23 @@ def load_settings(
     layers = [
         (str(home / USER_FILE), _flat(_read_toml(home / USER_FILE), str(home / USER_FILE))),
         *_project_layer(directory),
+        *_variables_of_the_sources(environ),
         ("environment", _from_environment(environ)),
         ("call", _flat(dict(overrides), "call")),
     ]
-    project = None
-    for source, layer in layers:
-        project = layer.pop("project", project)
+    project = _taken("project", layers)
+    preset, preset_values = preset_named(_taken(PRESET_KEY, layers) or "")
+    for source, layer in [(f"preset {preset}", preset_values), *layers]:
         for path, value in layer.items():
             values[path] = _parsed(path, value, source)
             sources[path] = source
     return _assembled(home, values, sources, project)
+
+
+def _taken(key: str, layers: Iterable[tuple[str, dict[str, Any]]]) -> Any:
+    """Remove a key that is no setting from every layer; the last one that has it decides."""
+    found = [layer.pop(key) for _source, layer in layers if key in layer]
+    return found[-1] if found else None
 
 
 def home_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -149,7 +226,7 @@ def _project_layer(directory: Path | None) -> list[tuple[str, dict[str, Any]]]:
         return []
     layer = _flat(_read_toml(file), str(file))
     for path in layer:
-        if path != "project" and not _meta(path)["project"]:
+        if path not in _TOP_LEVEL and not _meta(path)["project"]:
             raise Misconfigured(
                 f"{file} may not set {path}",
                 code="SETTING_NOT_FOR_PROJECTS",
@@ -172,6 +249,14 @@ def _read_toml(file: Path) -> dict[str, Any]:
         ) from error
 
 
+def _variables_of_the_sources(environ: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (f"environment variable {name}", {path: environ[name]})
+        for name, path in VARIABLES.items()
+        if environ.get(name)
+    ]
+
+
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in sorted(environ.items()):
@@ -179,6 +264,8 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
             found["store.url"] = value
         elif name == "CLEW_PROJECT" and value:
             found["project"] = value
+        elif name == "CLEW_PRESET" and value:
+            found[PRESET_KEY] = value
         elif name.startswith("CLEW_") and "__" in name:
             path = name.removeprefix("CLEW_").lower().replace("__", ".")
             _meta(path, f"environment variable {name}")
@@ -207,17 +294,41 @@ def _flat(tree: Mapping[str, Any], source: str) -> dict[str, Any]:
             flat |= {f"{key}.{name}": item for name, item in value.items()}
         else:
             flat[key] = value
+    flat = _in_our_names(flat, source)
     for path in flat:
-        if path != "project":
+        if path not in _TOP_LEVEL:
             _meta(path, source)
     return flat
 
 
+def _in_our_names(flat: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Documented names become ours. In one place our own name wins over a documented one; of two documented
+    switches for one setting, the one that is on."""
+    translated: dict[str, Any] = {}
+    for name in (name for name in flat if name in DOCUMENTED):
+        path = DOCUMENTED[name]
+        value = _parsed(path, _clamped(name, flat[name]), f"{source}, {name}")
+        translated[path] = value or translated.get(path, value)
+    return translated | {path: value for path, value in flat.items() if path not in DOCUMENTED}
+
+
+def _clamped(documented: str, value: Any) -> Any:
+    """Under a documented name a number is cut to its range, as its source does, and to a whole one if it must
+    be; under our own name it would be refused. What is no number is left for `_parsed` to refuse."""
+    meta = _meta(DOCUMENTED[documented])
+    number = None if meta["type"] == "bool" else _as(float, value)
+    if number is None:
+        return value
+    number = in_our_unit(documented, number)
+    number = max(meta.get("least", number), min(number, meta.get("most", number)))
+    return math.floor(number) if meta["type"] == "int" else number
+
+
 def _meta(path: str, source: str = "") -> Mapping[str, Any]:
-    known = {f"{section}.{name}": meta for section, name, meta in _all_fields()}
+    known = _known()
     if path in known:
         return known[path]
-    near = _nearest(path, known)
+    near = _nearest(path, [*known, *DOCUMENTED, *_TOP_LEVEL])
     raise Misconfigured(
         f"{source + ': ' if source else ''}there is no setting '{path}'",
         code="SETTING_UNKNOWN",
@@ -225,10 +336,13 @@ def _meta(path: str, source: str = "") -> Mapping[str, Any]:
     )
 
 
-def _all_fields() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    for section, cls in _SECTIONS.items():
-        for entry in fields(cls):
-            yield section, entry.name, {**entry.metadata, "type": entry.type}
+@cache
+def _known() -> Mapping[str, Mapping[str, Any]]:
+    return {
+        f"{section}.{entry.name}": {**entry.metadata, "type": entry.type}
+        for section, cls in _SECTIONS.items()
+        for entry in fields(cls)
+    }
 
 
 def _parsed(path: str, value: Any, source: str) -> Any:

@@ -10,6 +10,7 @@ from cli_driver import Cli
 
 import clew
 from clew.model import memory, recalled
+from clew.recall import plan, xray
 from clew.surfaces.cli import arguments
 
 UNKNOWN = "mem_00000000000000000000000000"
@@ -244,6 +245,7 @@ def test_json_and_home_stand_before_or_after_the_command(cli: Cli) -> None:
 @pytest.mark.parametrize(
     "words",
     [
+        ["xray", "x"], ["graph", "explain"],
         ["init"], ["remember", "x"], ["recall", "x"], ["list"], ["show", "ID"], ["history", "ID"],
         ["edit", "ID", "--title", "t"], ["revert", "ID", "1"], ["why", "x", "--expect", "ID"],
         ["forget", "ID", "--dry-run"], ["forget", "ID"], ["forget", "--all", "--yes"], ["config", "show"],
@@ -264,3 +266,4 @@ def test_closed_lists_are_those_of_the_model() -> None:
     assert (arguments.TYPES, arguments.LAYERS) == (memory.TYPES, memory.LAYERS)
     assert arguments.CLASSIFICATIONS == memory.CLASSIFICATIONS
     assert (arguments.MODES, arguments.RETRIEVALS) == (recalled.MODES, recalled.RETRIEVALS)
+    assert (plan.AUTO, *plan.MODES) == arguments.PLANS and arguments.FORMATS == xray.FORMATS

@@ -31,6 +31,7 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
     return run(
         [Path(name) for name in args.files],
         embedder=args.embedder,
+        graph=not args.no_graph,
         rankings=Path(args.rankings) if args.rankings else None,
         limit_questions=args.limit_questions,
         progress=progress,
@@ -41,13 +42,14 @@ def run(
     files: Sequence[Path],
     *,
     embedder: str | None,
+    graph: bool = True,
     rankings: Path | None,
     limit_questions: int | None = None,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Progress is told in questions. The files are read twice: the first time counts, and refuses a broken one
     before hours have gone into the others."""
-    report: dict[str, Any] = {"embedder": embedder or "static", "files": {}}
+    report: dict[str, Any] = {"embedder": embedder or "static", "graph": graph, "files": {}}
     total = sum(len(_asked(corpus, limit_questions)) for file in files for corpus in read_corpora(file))
     answers: list[Answer] = []
     progress(0, total)
@@ -55,7 +57,7 @@ def run(
         units, first = 0, len(answers)
         for corpus in read_corpora(file):
             units += len(corpus["units"])
-            for answer in ask(corpus, _asked(corpus, limit_questions), embedder):
+            for answer in ask(corpus, _asked(corpus, limit_questions), embedder, graph=graph):
                 answers.append(answer)
                 progress(len(answers), total)
         report["files"][file.name] = {"units": units} | _scored(answers[first:])
@@ -108,10 +110,14 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
         ) from error
 
 
-def ask(corpus: dict[str, Any], questions: list[dict[str, Any]], embedder: str | None) -> Iterator[Answer]:
+def ask(
+    corpus: dict[str, Any], questions: list[dict[str, Any]], embedder: str | None, *, graph: bool
+) -> Iterator[Answer]:
     """One answer per question, over a store of this corpus alone."""
     scope = clew.Scope(project=str(corpus["corpus"])[:200])
-    settings: dict[str, Any] = {"embed": {"provider": embedder}} if embedder else {}
+    settings: dict[str, Any] = {"graph": {"write": graph}}
+    if embedder:
+        settings["embed"] = {"provider": embedder}
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
         clew.open(Path(folder) / "bench.db", **settings) as memory,

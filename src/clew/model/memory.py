@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
 from clew.model.scope import Scope, is_encodable
 from clew.model.times import to_rfc3339
+
+if TYPE_CHECKING:
+    from clew.model.graph import GraphDraft
 
 TYPES = ("rule", "decision", "fact", "note", "skill")
 LAYERS = ("rule", "working", "long_term")
@@ -146,6 +149,7 @@ class Prepared:
 
     memory: Memory
     indexed: Indexed
+    graph: GraphDraft | None = None
     masked: tuple[str, ...] = ()
     supersedes: str | None = None
     has_given_id: bool = False

@@ -11,6 +11,7 @@ from clew.model.memory import Memory
 
 RETRIEVALS = ("lexical", "semantic", "hybrid")
 MODES = ("all", "working", "long_term", "rules_only")
+NO_SNAPSHOT = "No graph-recall snapshot found yet."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,38 @@ class RecallOptions:
     agent: str | None = None
     session: str | None = None
     namespace: str | None = None
+    plan: str | None = None  # None: an ordinary recall; auto: the planner decides; or one of its modes
+    graph: bool | None = None  # False: without the graph
+    include_low_confidence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GraphWay:
+    """How the graph led to a memory: the nodes from the seed to it, and how sure each edge between them is."""
+
+    seed: str
+    path: tuple[str, ...]
+    edge_confidences: tuple[float, ...]
+    edge_type: str
+    hop_count: int
+    activation: float
+    confidence: float  # of the edge that enters the memory
+
+    @property
+    def path_confidence(self) -> float:
+        return max(self.edge_confidences)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "why_included": "graph_activation",
+            "seed_memory_id": self.seed,
+            "linked_via_node": self.path[-2],
+            "edge_type": self.edge_type,
+            "hop_count": self.hop_count,
+            "activation": round(self.activation, 6),
+            "confidence": self.confidence,
+            "path_confidence": self.path_confidence,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +86,12 @@ class Result:
     rank_score: float
     rank: int
     why: tuple[Why, ...]
+    way: GraphWay | None = None
+
+    @property
+    def only_by_graph(self) -> bool:
+        """The graph led to it, and no word and no meaning of the query did."""
+        return self.way is not None and not self.relevance and all(why.source != "lexical" for why in self.why)
 
     def as_json(self) -> dict[str, Any]:
         memory = self.memory
@@ -68,9 +107,15 @@ class Result:
             "why": [reason.as_json() for reason in self.why],
             "at": memory.as_json()["at"],
             "tags": list(memory.tags),
+            **(_by_graph(self.way) if self.way else {}),
             **({"project": memory.project} if memory.project else {}),
             **({"superseded_by": memory.superseded_by} if memory.superseded_by else {}),
         }
+
+
+def _by_graph(way: GraphWay) -> dict[str, Any]:
+    confidences = list(way.edge_confidences)
+    return {"graph": way.as_json(), "graph_path": list(way.path), "graph_edge_confidences": confidences}
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ class Stats:
     coverage: float  # share of memories with a vector in the present space
     schema: int
     last_change: int
+    graph: Mapping[str, int]  # nodes, edges and links of the org; for its owner
 
     def as_json(self) -> dict[str, Any]:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -73,6 +74,16 @@ class Corpus:
         total = float(self.length[self.alive].sum()) if self.total_length is None else self.total_length
         return self.length / np.float32(max(1.0, total / max(1, self.count)))
 
+    def places_of(self, ids: Iterable[str]) -> dict[str, int]:
+        """Where these memories stand in the arrays, if they are alive here."""
+        found: dict[str, int] = {}
+        start = 0
+        for segment in self.segments:
+            index = segment.index()
+            found |= {id: start + index[id] for id in ids if id in index and self.alive[start + index[id]]}
+            start += len(segment)
+        return found
+
     @cached_property
     def nbytes(self) -> int:
         return sum(segment.nbytes for segment in self.segments)
@@ -113,6 +124,10 @@ class Corpora:
     def load(self, tx: Tx, reach: Reach, numbers: list[int]) -> Segment:
         """A segment of just these rows, for scopes searched on disk."""
         return build_segment(tx.index.rows_by_row(reach, numbers, self._space), self._dim)
+
+    def load_ids(self, tx: Tx, reach: Reach, ids: list[str]) -> Segment:
+        """The same by id."""
+        return build_segment(tx.index.rows_by_id(reach, ids, self._space), self._dim)
 
     def _refresh(self, reach: Reach) -> Corpus | None:
         with self._lock:

@@ -8,6 +8,7 @@ in memory; a test compares the two.
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +46,15 @@ def corpus_of_candidates(
         total_length=float(total_length),
         frequencies=frequencies,
     )
+
+
+def with_memories(corpus: Corpus, ids: list[str], reach: Reach, reader: Reader) -> Corpus:
+    """The candidates and these, which the graph led to."""
+    new = sorted(set(ids).difference(corpus.places_of(ids)))
+    with reader.store.read() as tx:
+        segment = reader.corpora.load_ids(tx, reach, new)
+    alive = np.concatenate([corpus.alive, np.ones(len(segment), np.bool_)])
+    return replace(corpus, segments=(*corpus.segments, segment), alive=alive)
 
 
 def _lexical(tx: Tx, reach: Reach, text: str) -> tuple[set[int], dict[int, int]]:

@@ -26,6 +26,7 @@ def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
             *_by_recency(run),
             *_by_evidence("lexical", float(run.evidence.lexical[at]), words, float(run.words[at])),
             *_by_evidence("semantic", float(run.evidence.cosine[at]), meaning, float(run.meaning[at])),
+            *_by_graph(run, at),
             *_by_weight(float(run.corpus.weight[at])),
         )
         for at, words, meaning in zip(chosen, lexical, semantic, strict=True)
@@ -56,6 +57,11 @@ def _by_evidence(source: str, raw: float, rank: int, relevance: float) -> tuple[
     if raw <= 0:
         return ()
     return (Why(source, rank=rank, raw=round(raw, 6), relevance=round(relevance, 6)),)
+
+
+def _by_graph(run: Run, at: int) -> tuple[Why, ...]:
+    reached = run.reached.get(at)
+    return (Why("graph", raw=round(reached.activation, 6), via=reached.seed),) if reached else ()
 
 
 def _by_weight(weight: float) -> tuple[Why, ...]:

@@ -8,24 +8,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.errors import InvalidInput
 from clew.model.memory import LAYERS, TYPES, Memory
-from clew.model.recalled import MODES, RETRIEVALS, Recalled, RecallOptions, Removed, Result, Stage, Trace
+from clew.model.recalled import (
+    MODES,
+    RETRIEVALS,
+    GraphWay,
+    Recalled,
+    RecallOptions,
+    Removed,
+    Result,
+    Stage,
+    Trace,
+)
 from clew.model.scope import Reach
 from clew.model.times import to_micros
-from clew.ports import Embedder, Store
+from clew.ports import Embedder, Store, Tx
 from clew.recall.corpus import Corpora, Corpus
-from clew.recall.disk import corpus_of_candidates
+from clew.recall.disk import corpus_of_candidates, with_memories
 from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, semantic_relevance
+from clew.recall.graph import GraphOptions, apply_activation, reach_through
 from clew.recall.lexical import asked_terms, score_terms
+from clew.recall.plan import Plan, plan
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
+from clew.recall.walk import Graphs
 
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
 MAX_LIMIT = 1_000
@@ -40,43 +54,123 @@ class Reader:
     store: Store
     corpora: Corpora
     embedder: Embedder | None
+    graphs: Graphs
     rules_limit: int = 50
+    minimal_limit: int = 4
+    planner: bool = True
+    broad_intent: bool = True
+    graph: GraphOptions = field(default_factory=GraphOptions)
 
 
 def recall(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, now: datetime) -> Recalled:
-    run = search(query, reach, options, reader=reader, now=now)
+    return recall_and_run(query, reach, options, reader=reader, now=now)[0]
+
+
+def recall_and_run(
+    query: str, reach: Reach, options: RecallOptions, *, reader: Reader, now: datetime
+) -> tuple[Recalled, Run | None]:
+    """The answer, and the run behind it for those who keep a snapshot; None when nothing was searched."""
+    planned = plan_recall(query, options, reader)
+    if planned.effective == "no_recall":  # not even a look at the store
+        return Recalled([], Trace((), {"plan": _plan_note(planned)})), None
+    run = search(query, reach, options, reader=reader, now=now, planned=planned)
     started = time.perf_counter()
     with reader.store.read() as tx:
         memories = tx.memories.get_many(reach, [run.corpus.ids[at] for at in run.chosen])
-    results = _results(run, memories)
+        ways = _ways(tx, run)
+    results = _results(run, memories, ways)
     run.stages.append(_stage("read", len(run.chosen), len(results), started=started))
-    return Recalled(results, Trace(tuple(run.stages), run.notes))
+    return Recalled(results, Trace(tuple(run.stages), run.notes)), run
 
 
-def search(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, now: datetime) -> Run:
+def plan_recall(query: str, options: RecallOptions, reader: Reader) -> Plan:
+    """An explicit recall is never planned away: the planner is for those who ask with mode auto."""
+    return plan(
+        query,
+        planner=reader.planner,
+        broad_intent=reader.broad_intent,
+        graph_recall=reader.graph.recall,
+        graph_write=reader.graph.write,
+        limit=options.limit,
+        minimal_limit=reader.minimal_limit,
+        mode=options.plan or "full",
+    )
+
+
+def _plan_note(planned: Plan) -> dict[str, object]:
+    note: dict[str, object] = {"planned": planned.planned, "effective": planned.effective}
+    return note | ({"reason": planned.reason} if planned.reason else {})
+
+
+def search(
+    query: str,
+    reach: Reach,
+    options: RecallOptions,
+    *,
+    reader: Reader,
+    now: datetime,
+    planned: Plan | None = None,
+) -> Run:
     """Every stage up to the choice; `why` looks at the arrays it leaves behind."""
     check(options)
+    planned = planned or plan_recall(query, options, reader)
     text = query[:MAX_QUERY_CHARS].replace("\x00", " ")
     notes: dict[str, object] = {"retrieval": options.retrieval}
+    if options.plan:
+        notes["plan"] = _plan_note(planned)
     if len(query) > MAX_QUERY_CHARS:
         notes["query_cut_to"] = MAX_QUERY_CHARS
     started = time.perf_counter()
     vector = _query_vector(text, options, reader.embedder, notes)
     corpus = reader.corpora.get(reach) or corpus_of_candidates(text, vector, reach, reader, notes)
-    evidence = gather(corpus, text, vector, options)
+    question = Question(text, reach, replace(options, limit=max(1, planned.limit)), now, vector)
+    run = score(question, corpus, notes, reader, started)
+    run = _through_graph(run, planned, question, reader, started)
+    choose(run, reader.rules_limit, time.perf_counter())
+    return run
+
+
+def _through_graph(seen: Run, planned: Plan, asked: Question, reader: Reader, started: float) -> Run:
+    """The run with what the graph adds; where only candidates were loaded, with what it led to as well."""
+    found = reach_through(seen, planned, reader.graphs, reader.graph)
+    run = seen
+    if found and seen.corpus.size is not None:
+        corpus = with_memories(seen.corpus, [reached.memory for reached in found], asked.reach, reader)
+        run = score(asked, corpus, seen.notes, reader, started)
+        run.stages.append(seen.stages[-1])
+        run.seeds = seen.seeds
+    apply_activation(run, found, reader.graph)
+    if reader.graph.shadow:  # what was fetched for the comparison is not in the answer
+        seen.stages[-1], seen.expanded = run.stages[-1], run.expanded
+        return seen
+    return run
+
+
+class Question(NamedTuple):
+    """What is asked, by whom, and as a vector."""
+
+    text: str
+    reach: Reach
+    options: RecallOptions
+    now: datetime
+    vector: NDArray[np.float32] | None
+
+
+def score(asked: Question, corpus: Corpus, notes: dict[str, object], reader: Reader, started: float) -> Run:
+    """Evidence, filters and both numbers for every memory of the corpus."""
+    evidence = gather(corpus, asked.text, asked.vector, asked.options)
     found = int((evidence.any & corpus.alive).sum())
     stages = [_stage("gather", corpus.count, found, started=started)]
     started = time.perf_counter()
-    allowed, stage = filter_memories(corpus, options, reach=reach, reader=reader, now=now)
+    allowed, stage = filter_memories(corpus, asked.options, reach=asked.reach, reader=reader, now=asked.now)
     stages.append(_stage("filter", stage[0], int(allowed.sum()), stage[1], started))
-    started = time.perf_counter()
     space = reader.embedder.space if reader.embedder else None
     words, meaning = lexical_relevance(evidence.covered), semantic_relevance(evidence.cosine, space)
     run = Run(
-        query=text,
-        reach=reach,
-        options=options,
-        now=now,
+        query=asked.text,
+        reach=asked.reach,
+        options=asked.options,
+        now=asked.now,
         corpus=corpus,
         evidence=evidence,
         allowed=allowed,
@@ -87,8 +181,7 @@ def search(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, 
         stages=stages,
         notes=notes,
     )
-    _note_coverage(run, vector)
-    choose(run, reader.rules_limit, started)
+    _note_coverage(run, asked.vector)
     return run
 
 
@@ -189,6 +282,7 @@ def choose(run: Run, rules_limit: int, started: float) -> None:
     enough = asked
     if run.query.strip():  # a shared word or some likeness, and the floor if one is asked for; rules always
         hit = (run.evidence.lexical > 0) | (run.relevance > 0)
+        hit[list(run.reached)] = True
         enough = asked & ((hit & (run.relevance >= options.floor)) | (layer == RULE))
     rules = _best(run, enough & (layer == RULE), rules_limit)
     working = _best(run, enough & (layer == WORKING), min(MAX_WORKING, options.limit))
@@ -248,7 +342,29 @@ def _note_coverage(run: Run, vector: NDArray[np.float32] | None) -> None:
         run.notes["vectors"] = with_vector
 
 
-def _results(run: Run, memories: dict[str, Memory]) -> list[Result]:
+def _ways(tx: Tx, run: Run) -> dict[int, GraphWay]:
+    """What led to the chosen memories, in words."""
+    found = {at: run.reached[at] for at in run.chosen if at in run.reached}
+    if not found:
+        return {}
+    rows = {node for reached in found.values() for node in reached.by.path}
+    names = {row: node.name for row, node in tx.graph.described(run.reach.org, rows).items()}
+    return {
+        at: GraphWay(
+            seed=reached.seed,
+            path=tuple(names[node] for node in reached.by.path),
+            edge_confidences=reached.by.edge_confidences,
+            edge_type=reached.by.type,
+            hop_count=reached.by.hop,
+            activation=reached.activation,
+            confidence=reached.by.edge_confidence,
+        )
+        for at, reached in found.items()
+        if names.keys() >= set(reached.by.path)  # one that was forgotten meanwhile leaves no way
+    }
+
+
+def _results(run: Run, memories: dict[str, Memory], ways: dict[int, GraphWay]) -> list[Result]:
     found = [at for at in run.chosen if run.corpus.ids[at] in memories]
     return [
         Result(
@@ -257,6 +373,7 @@ def _results(run: Run, memories: dict[str, Memory]) -> list[Result]:
             rank_score=round(float(run.rank_score[at]), 6),
             rank=rank,
             why=why,
+            way=ways.get(at),
         )
         for rank, (at, why) in enumerate(zip(found, reasons(run, found), strict=True), 1)
     ]

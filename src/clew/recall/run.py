@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from clew.model.recalled import RecallOptions, Stage
 from clew.model.scope import Reach
 from clew.recall.corpus import Corpus
 from clew.recall.fuse import Evidence
+
+if TYPE_CHECKING:
+    from clew.recall.graph import Reached
 
 RULE, WORKING, LONG_TERM = (LAYERS.index(name) for name in ("rule", "working", "long_term"))
 
@@ -34,4 +38,7 @@ class Run:
     rank_score: NDArray[np.float32]
     stages: list[Stage]
     notes: dict[str, object]
+    seeds: list[tuple[str, float]] = field(default_factory=list)  # where the graph was entered: id and score
+    expanded: list[tuple[Reached, float]] = field(default_factory=list)  # found there, scored; in the shadow, too
+    reached: dict[int, Reached] = field(default_factory=dict)  # by the graph
     chosen: list[int] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,13 @@ class Segment:
     postings: Postings
     vectors: NDArray[np.float32]  # (n, dim)
     has_vector: NDArray[np.bool_]
+    _index: dict[str, int] = field(default_factory=dict)
+
+    def index(self) -> dict[str, int]:
+        """Where each id stands; made when first asked for."""
+        if not self._index:
+            self._index.update({id: at for at, id in enumerate(self.ids)})
+        return self._index
 
     def __len__(self) -> int:
         return len(self.ids)

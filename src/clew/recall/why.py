@@ -10,7 +10,8 @@ from clew.model.memory import Memory
 from clew.model.recalled import RecallOptions, Why
 from clew.model.scope import Reach, Scope
 from clew.recall.explain import reasons
-from clew.recall.recall import MAX_LIMIT, MAX_WORKING, Reader, asked_layers, filter_memories, search
+from clew.recall.plan import Plan
+from clew.recall.recall import MAX_LIMIT, MAX_WORKING, Reader, asked_layers, filter_memories, plan_recall, search
 from clew.recall.run import RULE, WORKING, Run
 from clew.remember.edit import must_get
 
@@ -51,19 +52,19 @@ def why(
     """`visible` is what the caller may look up by id, wider than the scope it asks in."""
     with reader.store.read() as tx:
         memory = must_get(tx, visible, expect, deleted=True)
-    early = _before_search(memory, Reach.of(scope))
+    planned = plan_recall(query, options, reader)
+    early = _before_search(memory, Reach.of(scope)) or _planned_away(memory, planned)
     if early:
         return early
-    run = search(query, Reach.of(scope), options, reader=reader, now=now)
+    run = search(query, Reach.of(scope), options, reader=reader, now=now, planned=planned)
     if memory.id not in run.corpus.ids:
-        return _lost(memory.id, "gather", "no word and no meaning of the query leads to it",
-                     "ask with a word it contains")  # fmt: skip
+        return _lost(memory.id, "gather", _nothing_leads_to(memory.id, run), "ask with a word it contains")
     at = len(run.corpus.ids) - 1 - run.corpus.ids[::-1].index(memory.id)
     if not run.allowed[at]:
         return _filtered(memory, run, reader, now)
     if at in run.chosen:
         return Explanation(
-            memory.id, True, None, f"found at rank {run.chosen.index(at) + 1}", "",
+            memory.id, True, None, f"found at rank {run.chosen.index(at) + 1}{_by_graph(run, at, found=True)}", "",
             rank=run.chosen.index(at) + 1,
             relevance=round(float(run.relevance[at]), 6),
             why=reasons(run, [at])[0],
@@ -82,6 +83,37 @@ def _before_search(memory: Memory, reach: Reach) -> Explanation | None:
     return None
 
 
+def _planned_away(memory: Memory, planned: Plan) -> Explanation | None:
+    if planned.effective != "no_recall":
+        return None
+    return _lost(memory.id, "plan", "no_recall: nothing was looked up", "ask with --plan full, or without --plan")
+
+
+def _has_evidence(run: Run, at: int) -> bool:
+    """Does a word or a meaning of the query lead to it?"""
+    return bool(run.relevance[at] > 0 or run.evidence.lexical[at] > 0)
+
+
+def _nothing_leads_to(id: str, run: Run) -> str:
+    reason, graph = "no word and no meaning of the query leads to it", run.notes.get("graph")
+    if not isinstance(graph, dict) or graph["status"] != "completed":
+        return reason
+    if any(reached.memory == id for reached, _score in run.expanded):
+        return f"{reason}; the graph does, but it runs in the shadow"
+    return f"{reason}, and the graph does not reach it either"
+
+
+def _by_graph(run: Run, at: int, *, found: bool) -> str:
+    """What the graph did for it, to be put after a reason; '' if it did nothing."""
+    reached = run.reached.get(at)
+    if reached is None:
+        return ""
+    way = f"{reached.by.hop} hop{'s' if reached.by.hop > 1 else ''} from {reached.seed}"
+    if not found:
+        return f"; the graph led to it, {way}"
+    return f", {'helped' if _has_evidence(run, at) else 'only'} by the graph, {way}"
+
+
 def _filtered(memory: Memory, run: Run, reader: Reader, now: datetime) -> Explanation:
     _allowed, (_into, removed) = filter_memories(
         run.corpus, run.options, reach=run.reach, reader=reader, now=now, only=memory.id
@@ -98,25 +130,36 @@ def _filtered(memory: Memory, run: Run, reader: Reader, now: datetime) -> Explan
 
 def _outranked(memory: Memory, run: Run, at: int, reader: Reader) -> Explanation:
     relevance = round(float(run.relevance[at]), 6)
-    layer, rank = int(run.corpus.layer[at]), None
+    layer, rank, by_graph = int(run.corpus.layer[at]), None, _by_graph(run, at, found=False)
     if layer not in asked_layers(run.options):
         reason, advice = f"layer {memory.layer} was not asked for", "ask with --mode all, and with rules"
     elif layer == RULE:
         reason, advice = f"{reader.rules_limit} rules stand before it", "raise recall.rules_limit"
-    elif relevance < run.options.floor or (relevance == 0 and run.evidence.lexical[at] == 0):
-        reason = f"its relevance {relevance} is below the floor"
+    elif run.query.strip() and at not in run.reached and not _has_evidence(run, at):
+        reason, advice = _nothing_leads_to(memory.id, run), "ask with a word it contains"
+    elif run.query.strip() and relevance < run.options.floor:
+        reason = f"its relevance {relevance} is below the floor{by_graph}"
         advice = "ask with a word it contains, or lower --floor"
     else:
-        wider = search(run.query, run.reach, replace(run.options, limit=MAX_LIMIT), reader=reader, now=run.now)
-        found = [wider.corpus.ids[chosen] for chosen in wider.chosen]
-        rank = found.index(memory.id) + 1 if memory.id in found else None
-        reason = f"at rank {rank or f'beyond {MAX_LIMIT}'}, beyond the limit"
-        advice = f"ask for more: --limit {rank or MAX_LIMIT}"
+        rank, advice = _rank_without_limit(memory.id, run, reader)
+        reason = f"at rank {rank or f'beyond {MAX_LIMIT}'}, beyond the limit{by_graph}"
         if layer == WORKING and rank is None:
             reason = f"{MAX_WORKING} working memories stand before it"
             advice = "ask with a word that only it has, or keep it in layer long_term"
     entries = reasons(run, [at])[0]
     return Explanation(memory.id, False, "rank", reason, advice, rank=rank, relevance=relevance, why=entries)
+
+
+def _rank_without_limit(id: str, run: Run, reader: Reader) -> tuple[int | None, str]:
+    """Where it would have been, and what to ask with. A minimal plan has a limit of its own, and no graph."""
+    options = replace(run.options, limit=MAX_LIMIT)
+    planned = plan_recall(run.query, options, reader)
+    is_minimal = planned.effective == "minimal"
+    wider = search(run.query, run.reach, options, reader=reader, now=run.now,
+                   planned=replace(planned, limit=MAX_LIMIT))  # fmt: skip
+    found = [wider.corpus.ids[chosen] for chosen in wider.chosen]
+    rank = found.index(id) + 1 if id in found else None
+    return rank, f"ask for more: {'--plan full ' if is_minimal else ''}--limit {rank or MAX_LIMIT}"
 
 
 def _lost(id: str, stage: str, reason: str, next_move: str) -> Explanation:

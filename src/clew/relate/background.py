@@ -1,10 +1,11 @@
-"""Re-embedding in the background: after a switch of model, in a process that lives long enough."""
+"""Work in the background of a process that lives long enough: vectors after a switch of model, the graph."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from clew.ports import Embedder, Store
 from clew.relate.embed import embed_missing
@@ -14,19 +15,20 @@ logger = logging.getLogger(__name__)
 PAUSE_S = 60.0
 
 
-class BackgroundEmbedding:
+class Background:
     """At most one thread. What it did is in the store, so stopping it loses nothing."""
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
-        self._store = store
-        self._embedder = embedder
+    name = ""
+
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._not_before = 0.0
-        self.done = 0
-        self.total = 0
         self.failed = ""  # the code of the error that ended the last pass
+
+    def _work(self) -> None:
+        raise NotImplementedError
 
     @property
     def is_running(self) -> bool:
@@ -37,7 +39,7 @@ class BackgroundEmbedding:
         with self._lock:
             if self.is_running or self._stopping.is_set() or time.monotonic() < self._not_before:
                 return
-            self._thread = threading.Thread(target=self._run, name="clew-embed", daemon=True)
+            self._thread = threading.Thread(target=self._run, name=f"clew-{self.name}", daemon=True)
             self._thread.start()
 
     def wait(self) -> None:
@@ -50,12 +52,42 @@ class BackgroundEmbedding:
 
     def _run(self) -> None:
         try:
-            embed_missing(self._store, self._embedder, progress=self._note, should_stop=self._stopping.is_set)
+            self._work()
             self.failed = ""
         except Exception as error:  # a plug-in and an extra: recall goes on with words; `clew doctor` tells
             self.failed = getattr(error, "code", type(error).__name__)
             self._not_before = time.monotonic() + PAUSE_S
-            logger.warning("re-embedding stopped: %s", self.failed)
+            logger.warning("work in the background (%s) stopped: %s", self.name, self.failed)
+
+
+class BackgroundEmbedding(Background):
+    """Fills in missing vectors; `done` of `total` tells how far it is."""
+
+    name = "embed"
+
+    def __init__(self, store: Store, embedder: Embedder) -> None:
+        super().__init__()
+        self._store = store
+        self._embedder = embedder
+        self.done = 0
+        self.total = 0
+
+    def _work(self) -> None:
+        embed_missing(self._store, self._embedder, progress=self._note, should_stop=self._stopping.is_set)
 
     def _note(self, done: int, total: int) -> None:
         self.done, self.total = done, total
+
+
+class BackgroundUpkeep(Background):
+    """Portion after portion until nothing is left to do."""
+
+    name = "upkeep"
+
+    def __init__(self, portion: Callable[[], bool]) -> None:
+        super().__init__()
+        self._portion = portion
+
+    def _work(self) -> None:
+        while not self._stopping.is_set() and self._portion():
+            pass

@@ -1,4 +1,4 @@
-"""Checks of what works on top of the file: the analyser, the embedder, its vectors, and unfinished erasing."""
+"""Checks of what works on top of the file: analyser, embedder, vectors, the graph, and unfinished erasing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from clew.model.facts import ANALYSER
 from clew.model.upkeep import Check
 from clew.ports import Embedder, Store
 from clew.recall.analyse import REVISION
+from clew.relate.decay import last_report
 from clew.remember.forget import finish_purge, is_purge_pending
+from clew.remember.graph import MAX_ATTEMPTS
 
 REINDEX = "run: clew reindex"
 SENTENCES = (
@@ -65,6 +67,32 @@ def _check_vectors(store: Store, space: str) -> Check:
     if missing:
         return Check("vectors", False, f"{missing:,} memories have no vector of {space}", REINDEX)
     return Check("vectors", True, f"every memory has a vector of {space}")
+
+
+def check_graph(store: Store) -> Iterator[Check]:
+    """Whether every memory is in the graph, and everything in it belongs to something."""
+    with store.read() as tx:
+        failed, given_up = tx.edges.failures(max_attempts=MAX_ATTEMPTS)
+        dangling = tx.edges.dangling()
+    if dangling:
+        found = ", ".join(f"{count:,} {name}" for name, count in dangling.items())
+        yield Check("graph", False, f"what belongs to nothing: {found}", REINDEX)
+    elif failed:
+        detail = f"{failed:,} memories could not be mapped; {given_up:,} of them are no longer tried"
+        yield Check("graph", False, detail, REINDEX)
+    else:
+        yield Check("graph", True, "every memory is mapped or waits for its turn, and nothing dangles")
+
+
+def check_decay(store: Store) -> Iterator[Check]:
+    """When edges were last looked through. It happens by itself, so there is nothing to mend."""
+    with store.read() as tx:
+        last = last_report(tx)
+    if last is None:
+        yield Check("decay", True, "edges were not looked through yet")
+    else:
+        counted = f"{last['edges_decayed']:,} of {last['edges_total']:,} edges lost confidence"
+        yield Check("decay", True, f"{last['ran_at']}: {counted}")
 
 
 def check_erasing(store: Store) -> Iterator[Check]:

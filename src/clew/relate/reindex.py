@@ -2,13 +2,16 @@
 
 In: a store. Out: a report. Each batch is one consistent transaction, readers go on meanwhile, and the change log
 tells read models what to look at again. A full-text index that is damaged is first filled anew from the stored
-terms. Interrupted, the next run starts over and passes quickly over what is done; run twice, the second changes
-nothing. Analysing happens outside the write lock; a memory changed meanwhile is left to whoever changed it.
+terms, and what dangles in the graph goes. Interrupted, the next run starts over and passes quickly over what is
+done; run twice, the second changes nothing. Analysing happens outside the write lock; a memory changed meanwhile is
+left to whoever changed it. The graph is made anew where it is not what a memory gives to it now, or where that is
+still pending, however often it has failed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -19,40 +22,50 @@ from clew.model.progress import Progress
 from clew.ports import Embedder, Store, Tx
 from clew.recall.analyse import REVISION
 from clew.relate.embed import embed_missing
+from clew.remember.graph import GraphPolicy, is_mapped, remap
 from clew.remember.prepare import index_terms
 
 BATCH = 500
+EVERY_ATTEMPT = 1 << 62
 
 Entry = tuple[int, Memory, Indexed]
 
 
 @dataclass(frozen=True, slots=True)
 class ReindexReport:
-    """`changed` of `memories` got new terms; `rebuilt` says that the full-text index was filled anew."""
+    """`changed` of `memories` got new terms and `graph` a new part of the graph; `rebuilt` says that the full-text
+    index was filled anew."""
 
     memories: int
     changed: int
     rebuilt: bool
     vectors: int
+    graph: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def reindex(store: Store, embedder: Embedder | None, *, progress: Progress) -> ReindexReport:
+def reindex(
+    store: Store, embedder: Embedder | None, *, graph: GraphPolicy, now: datetime, progress: Progress
+) -> ReindexReport:
     rebuilt = mend(store)
+    pending = _begin_mapping(store, now) if graph.write else set()
     with store.read() as tx:
         total = tx.memories.count_all()
-    done = changed = row = 0
+    done = changed = mapped = row = 0
     while batch := _batch(store, after=row):
         row = batch[-1][0]
         stale = _stale(store, batch)
         changed += store.write(partial(_put, stale=stale), durable=False) if stale else 0
+        mapped += _map_batch(store, batch, pending, policy=graph, now=now) if graph.write else 0
         done += len(batch)
         progress(done, max(done, total))
+    if pending:
+        store.write(partial(_drop_pending, gone=pending), durable=False)
     store.write(stamp)
     vectors = embed_missing(store, embedder, progress=progress) if embedder else 0
-    return ReindexReport(done, changed, rebuilt, vectors)
+    return ReindexReport(done, changed, rebuilt, vectors, mapped)
 
 
 def mend(store: Store) -> bool:
@@ -100,3 +113,58 @@ def _put(tx: Tx, *, stale: list[Entry]) -> int:
             tx.changes.note(memory.org, memory.project, "memory", memory.id, "put")
             changed += 1
     return changed
+
+
+# -- the graph -------------------------------------------------------------------------------------
+
+
+def _begin_mapping(store: Store, now: datetime) -> set[tuple[str, int]]:
+    """Sweep what dangles; returns (org, row) of the memories that are still to be mapped."""
+    with store.read() as tx:
+        is_damaged = bool(tx.edges.dangling())
+        pending = tx.graph.pending(max_attempts=EVERY_ATTEMPT, patient=now, limit=EVERY_ATTEMPT)
+    if is_damaged:
+        store.write(_sweep, durable=False)
+    return set(pending)
+
+
+def _sweep(tx: Tx) -> None:
+    for org, project, node in sorted(tx.edges.sweep()):
+        tx.changes.note(org, project, "node", str(node), "put")
+
+
+def _map_batch(
+    store: Store,
+    batch: list[tuple[int, Memory]],
+    pending: set[tuple[str, int]],
+    *,
+    policy: GraphPolicy,
+    now: datetime,
+) -> int:
+    """Map those whose part of the graph is missing or not what it should be. They are taken out of `pending`."""
+    waiting = pending.intersection((memory.org, row) for row, memory in batch)
+    pending -= waiting
+    with store.read() as tx:
+        stale = [
+            (row, memory)
+            for row, memory in batch
+            if (memory.org, row) in waiting or not is_mapped(tx, row, memory, policy)
+        ]
+    return store.write(partial(_map, stale=stale, policy=policy, now=now), durable=False) if stale else 0
+
+
+def _map(tx: Tx, *, stale: list[tuple[int, Memory]], policy: GraphPolicy, now: datetime) -> int:
+    mapped = 0
+    for row, seen in stale:
+        memory = tx.graph.memory_at(seen.org, row)
+        if memory is not None:
+            mapped += remap(tx, row, memory, policy, now)
+            tx.changes.note(memory.org, memory.project, "memory", memory.id, "put")
+    return mapped
+
+
+def _drop_pending(tx: Tx, *, gone: set[tuple[str, int]]) -> None:
+    """Nothing is to be made any more of memories that are not there."""
+    for org, row in gone:
+        if tx.graph.memory_at(org, row) is None:
+            tx.graph.drop_pending(org, row)

@@ -16,6 +16,7 @@ from clew.model.memory import Draft, Indexed, Memory, Version
 from clew.model.scope import Reach
 from clew.ports import Tx
 from clew.remember.classify import highest
+from clew.remember.graph import GraphPolicy, remap
 from clew.remember.lifecycle import check_place, is_expired, not_found, put_state, reindex
 from clew.remember.prepare import WritePolicy, draft_memory, expiry
 from clew.remember.trust import trust_of
@@ -62,7 +63,9 @@ def _as_draft(memory: Memory, changes: Mapping[str, Any]) -> Draft:
     return Draft(**values)
 
 
-def apply_edit(tx: Tx, old: Memory, new: Memory, indexed: Indexed | None, *, change: str) -> Memory:
+def apply_edit(
+    tx: Tx, old: Memory, new: Memory, indexed: Indexed | None, *, change: str, graph: GraphPolicy
+) -> Memory:
     """Store the new state; `indexed` is given when the searchable text changed."""
     current = tx.memories.get(Reach.everything(old.org), old.id, deleted=True)
     if current and current.version == old.version and replace(new, updated_at=current.updated_at) == current:
@@ -71,6 +74,7 @@ def apply_edit(tx: Tx, old: Memory, new: Memory, indexed: Indexed | None, *, cha
     stored = put_state(tx, old, new, change)
     if indexed is not None:
         reindex(tx, stored, indexed)
+    remap(tx, tx.memories.row_of(stored), stored, graph, stored.updated_at)
     return stored
 
 

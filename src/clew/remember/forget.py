@@ -20,6 +20,8 @@ from clew.model.facts import PURGE_PENDING
 from clew.model.memory import Filter, Memory
 from clew.model.scope import Reach
 from clew.ports import Store, Tx
+from clew.relate.decay import forget_labels
+from clew.remember.graph import unmap
 from clew.remember.lifecycle import soft_delete
 
 BATCH = 500
@@ -40,7 +42,7 @@ class Receipt:
         answer: dict[str, Any] = {"forgotten": len(self.ids), "ids": list(self.ids), "hard": self.hard}
         if self.hard:
             answer |= {
-                "erased": ["rows", "history", "full text", "vectors", "free pages"],
+                "erased": ["rows", "history", "full text", "vectors", "graph", "free pages"],
                 "log": self.log,
                 "not_erased": OUT_OF_REACH,
             }
@@ -160,6 +162,7 @@ def _forget_batch(
             memory.org, at=now, actor=actor, action=action, id=memory.id, content_hash=memory.content_hash
         )
     if forgotten and erase is _erase:
+        forget_labels(tx)
         tx.meta.put(PURGE_PENDING, forgotten[-1])
     return forgotten
 
@@ -169,6 +172,8 @@ def _hide(tx: Tx, memory: Memory, now: datetime) -> None:
 
 
 def _erase(tx: Tx, memory: Memory, _now: datetime) -> None:
-    tx.index.drop(tx.memories.row_of(memory))
+    row = tx.memories.row_of(memory)
+    tx.index.drop(row)
+    unmap(tx, row, memory)
     tx.memories.delete(memory)
     tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")

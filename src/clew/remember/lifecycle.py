@@ -8,6 +8,7 @@ from datetime import datetime
 from clew.errors import Conflict, NotFound
 from clew.model.memory import Indexed, Memory
 from clew.ports import Tx
+from clew.remember.graph import GraphPolicy, remap, unmap
 from clew.remember.prepare import index_terms
 
 
@@ -34,16 +35,20 @@ def supersede(tx: Tx, old: Memory, new: Memory, now: datetime) -> Memory:
 def soft_delete(tx: Tx, memory: Memory, now: datetime) -> Memory:
     """Out of every index and every answer; history and row stay until a hard forget."""
     gone = put_state(tx, memory, replace(memory, deleted_at=now, updated_at=now), "forgotten")
-    tx.index.drop(tx.memories.row_of(memory))
+    row = tx.memories.row_of(memory)
+    tx.index.drop(row)
+    unmap(tx, row, memory)
     tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")
     return gone
 
 
-def revive(tx: Tx, memory: Memory, now: datetime) -> Memory:
+def revive(tx: Tx, memory: Memory, graph: GraphPolicy, now: datetime) -> Memory:
     """Bring a softly forgotten memory back as it was; its vector is made up for later."""
     check_place(tx, memory)
     back = put_state(tx, memory, replace(memory, deleted_at=None, updated_at=now), "restored")
-    tx.index.put(tx.memories.row_of(back), back, index_terms(back))
+    row = tx.memories.row_of(back)
+    tx.index.put(row, back, index_terms(back))
+    remap(tx, row, back, graph, now)
     return back
 
 

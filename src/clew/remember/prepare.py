@@ -119,9 +119,13 @@ def content_hash(content: str) -> str:
 def index_terms(memory: Memory, vector: bytes | None = None, space: str = "") -> Indexed:
     """What the indices keep: the terms of everything one would search a memory by, and its vector."""
     found = term_hashes(_searchable(memory))
-    counts = Counter(found)
-    hashes = array("I", sorted(counts))
-    often = bytes([min(counts[term], 255) for term in hashes])
+    distinct = sorted(set(found))
+    hashes = array("I", distinct)
+    if len(distinct) == len(found):  # as in most short texts
+        often = b"\x01" * len(found)
+    else:
+        counts = Counter(found)
+        often = bytes([min(counts[term], 255) for term in distinct])
     if sys.byteorder == "big":
         hashes.byteswap()
     return Indexed(len(found), hashes.tobytes() + often, vector, space)

@@ -19,6 +19,7 @@ from clew.model.memory import Draft, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
 from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
+from clew.remember.graph import Entry, GraphPolicy, draft_of, link_replaced, map_memories, remap
 from clew.remember.lifecycle import is_expired, not_found, put_state, revive, soft_delete, supersede
 from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
 from clew.remember.trust import TRUSTS
@@ -34,14 +35,17 @@ def remember(
     embedder: Embedder | None,
     clock: Clock,
     policy: WritePolicy,
+    graph: GraphPolicy,
     trust: str = "user",
 ) -> Iterable[Remembered]:
     """Batch by batch; what was yielded is durable."""
     remaining = iter(drafts)
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
-        prepared = prepare(batch, scope, store=store, embedder=embedder, now=now, policy=policy, trust=trust)
-        yield from store.write(partial(save, prepared=prepared, now=now, policy=policy))
+        prepared = prepare(
+            batch, scope, store=store, embedder=embedder, now=now, policy=policy, graph=graph, trust=trust
+        )
+        yield from store.write(partial(save, prepared=prepared, now=now, policy=policy, graph=graph))
 
 
 def prepare(
@@ -52,6 +56,7 @@ def prepare(
     embedder: Embedder | None,
     now: datetime,
     policy: WritePolicy,
+    graph: GraphPolicy,
     trust: str = "user",
 ) -> list[Prepared]:
     parents = _parents(drafts, scope, store)
@@ -64,6 +69,7 @@ def prepare(
         Prepared(
             memory,
             index_terms(memory, vector, space),
+            graph=draft_of(memory, graph),
             masked=masked,
             supersedes=draft.supersedes,
             has_given_id=draft.id is not None,
@@ -72,12 +78,14 @@ def prepare(
     ]
 
 
-def save(tx: Tx, prepared: Sequence[Prepared], *, now: datetime, policy: WritePolicy) -> list[Remembered]:
+def save(
+    tx: Tx, prepared: Sequence[Prepared], *, now: datetime, policy: WritePolicy, graph: GraphPolicy
+) -> list[Remembered]:
     """All or nothing. Most of an import is plainly new and goes in together; the rest is looked at one by one."""
     new = _plainly_new(tx, prepared)
-    _insert(tx, [item for item in prepared if item.memory.id in new])
+    _insert(tx, [item for item in prepared if item.memory.id in new], graph, now)
     saved = [
-        Remembered(item.memory, masked=item.masked) if item.memory.id in new else _save_one(tx, item, now)
+        Remembered(item.memory, masked=item.masked) if item.memory.id in new else _save_one(tx, item, graph, now)
         for item in prepared
     ]
     if any(item.memory.layer == "working" for item in prepared):
@@ -103,16 +111,19 @@ def _plainly_new(tx: Tx, prepared: Sequence[Prepared]) -> set[str]:
     return new
 
 
-def _insert(tx: Tx, items: Sequence[Prepared]) -> None:
+def _insert(tx: Tx, items: Sequence[Prepared], graph: GraphPolicy, now: datetime) -> None:
     if not items:
         return
     rows = tx.memories.insert([item.memory for item in items])
     tx.index.put_many([(row, item.memory, item.indexed) for row, item in zip(rows, items, strict=True)])
     for item in items:
         tx.changes.note(item.memory.org, item.memory.project, "memory", item.memory.id, "put")
+    map_memories(
+        tx, [Entry(row, item.memory, item.graph) for row, item in zip(rows, items, strict=True)], graph, now
+    )
 
 
-def _save_one(tx: Tx, item: Prepared, now: datetime) -> Remembered:
+def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime) -> Remembered:
     memory = item.memory
     known = _by_id(tx, memory) if item.has_given_id else None
     if known is None or known.deleted_at:  # forgotten under this id, it may live on under another
@@ -124,8 +135,10 @@ def _save_one(tx: Tx, item: Prepared, now: datetime) -> Remembered:
         supersede(tx, old, replace(memory, id=known.id) if known else memory, now)
     superseded = replaced[0].id if replaced else None
     if known:
-        return Remembered(_confirm(tx, known, item, now), True, superseded, item.masked)
-    _insert(tx, [item])
+        return Remembered(_confirm(tx, known, item, graph, now), True, superseded, item.masked)
+    _insert(tx, [item], graph, now)
+    for old in replaced:
+        link_replaced(tx, memory, old, now)
     return Remembered(memory, superseded=superseded, masked=item.masked)
 
 
@@ -151,11 +164,11 @@ def _same_text(tx: Tx, memory: Memory, now: datetime) -> Memory | None:
     return known
 
 
-def _confirm(tx: Tx, known: Memory, item: Prepared, now: datetime) -> Memory:
+def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: datetime) -> Memory:
     """Said again: a more trusted first-hand statement lifts the trust, and it lives on as long as was said now."""
     stated = item.memory
     if known.deleted_at:
-        return revive(tx, known, now)
+        return revive(tx, known, graph, now)
     lifts = not stated.parents and TRUSTS.index(stated.trust) > TRUSTS.index(known.trust)
     confirmed = replace(
         known,
@@ -167,7 +180,10 @@ def _confirm(tx: Tx, known: Memory, item: Prepared, now: datetime) -> Memory:
     )
     if confirmed == known:
         return known
-    return put_state(tx, known, replace(confirmed, updated_at=now), "confirmed")
+    stored = put_state(tx, known, replace(confirmed, updated_at=now), "confirmed")
+    if stored.expires_at != known.expires_at:  # what it states lives as long as it does
+        remap(tx, tx.memories.row_of(stored), stored, graph, now)
+    return stored
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:

@@ -28,6 +28,9 @@ _TIMES_AT = [at for at, name in enumerate(FIELDS) if name in _TIMES]
 _LISTS_AT = [at for at, name in enumerate(FIELDS) if name in _LISTS]
 
 
+_US = "\x1f"
+
+
 class MemoryTable:
     """Bound to one transaction."""
 
@@ -185,6 +188,9 @@ def reach_values(reach: Reach) -> dict[str, Any]:
         "org_id": reach.org,
         "projects": None if reach.projects is None else json.dumps(reach.projects),
         "users": None if reach.users is None else json.dumps(reach.users),
+        # The same between unit separators, which no name contains: where a list is asked about once per row.
+        "in_projects": None if reach.projects is None else f"\x1f{_US.join(reach.projects)}\x1f",
+        "in_users": None if reach.users is None else f"\x1f{_US.join(reach.users)}\x1f",
     }
 
 

@@ -7,6 +7,7 @@ A query is a paragraph that starts with `-- name: one line of purpose`. Values a
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +26,14 @@ def load(engine: str) -> dict[str, str]:
         for entry in sorted(root.iterdir(), key=lambda entry: entry.name) if root.is_dir() else ():
             if entry.name.endswith(".sql"):
                 queries.update(parse(entry.read_text(encoding="utf-8")))
-    return {name: _FRAGMENT.sub(lambda m: queries[m[1]], text) for name, text in queries.items()}
+    return {name: _filled(text, queries) for name, text in queries.items()}
+
+
+def _filled(text: str, queries: Mapping[str, str]) -> str:
+    """With fragments in place of their names; a fragment may hold others."""
+    while _FRAGMENT.search(text):
+        text = _FRAGMENT.sub(lambda found: queries[found[1]], text)
+    return text
 
 
 def parse(text: str) -> dict[str, str]:

@@ -70,6 +70,22 @@ class Session:
         millions of times, and looking values up by name costs as much as inserting them."""
         self.connection.executemany(self._queries[query], rows).fetchall()
 
+    @property
+    def is_open(self) -> bool:
+        return self.connection.in_transaction
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        self.connection.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            if self.is_open:
+                self.connection.execute("ROLLBACK TO part")
+                self.connection.execute("RELEASE part")
+            raise
+        self.connection.execute("RELEASE part")
+
 
 @dataclass(slots=True)
 class _Write:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from clew.lazy import LazyModule
 from clew.model.scope import Reach
+from clew.store.graph import GraphTable
 from clew.store.index import IndexTable
 from clew.store.ledger import Audit, ChangeLog, Leases, Meta
 from clew.store.memories import MemoryTable
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clew.model.upkeep import BackupReport, Check, Stats
-    from clew.store import backup, upkeep
+    from clew.store import backup, edges, upkeep
 else:
-    backup, upkeep = LazyModule("clew.store.backup"), LazyModule("clew.store.upkeep")
+    backup, edges, upkeep = (LazyModule(f"clew.store.{name}") for name in ("backup", "edges", "upkeep"))
 
 T = TypeVar("T")
 
@@ -34,6 +35,25 @@ class Tx:
         self.memories = MemoryTable(session)
         self.index = IndexTable(session)
         self.changes = ChangeLog(session)
+
+    @cached_property
+    def graph(self) -> GraphTable:
+        return GraphTable(self.session)
+
+    @cached_property
+    def edges(self) -> edges.EdgeTable:
+        return edges.EdgeTable(self.session)
+
+    @property
+    def is_open(self) -> bool:
+        """False once an error made the engine undo the whole transaction."""
+        return self.session.is_open
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A part that is undone alone when it fails."""
+        with self.session.savepoint():
+            yield
 
     @cached_property
     def audit(self) -> Audit:

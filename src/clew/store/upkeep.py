@@ -68,6 +68,7 @@ def stats(tx: Tx, path: Path, reach: Reach, space: str) -> Stats:
         coverage=round(vectors.get(space, 0) / total, 4) if total and space else 0.0,
         schema=int(tx.session.connection.pragma("user_version")),
         last_change=tx.changes.last(reach.org) if is_owner else 0,
+        graph=tx.edges.counts(reach.org) if is_owner else {},
     )
 
 

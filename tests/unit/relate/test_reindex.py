@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from clew.clew import Clew
+from clew.model.progress import no_progress
 from clew.relate import reindex as module
 from clew.relate.reindex import reindex
+from clew.remember.graph import GraphPolicy
 from clew.store.sqlite import connect
 from toys import ToldClock, ToyEmbedder, contents, open_toy
 
@@ -40,7 +42,7 @@ def spoil_terms(memory: Clew) -> None:
 def test_a_store_that_is_up_to_date_is_left_alone(memory: Clew) -> None:
     before = memory.stats().last_change
     report = memory.reindex()
-    assert report.as_json() == {"memories": 7, "changed": 0, "rebuilt": False, "vectors": 0}
+    assert report.as_json() == {"memories": 7, "changed": 0, "rebuilt": False, "vectors": 0, "graph": 0}
     assert memory.stats().last_change == before
 
 
@@ -123,7 +125,7 @@ def test_a_new_embedder_gets_its_vectors(memory: Clew, tmp_path: Path) -> None:
 
 def test_without_an_embedder_the_terms_are_made_all_the_same(memory: Clew) -> None:
     spoil_terms(memory)
-    assert reindex(memory.store, None, progress=lambda done, total: None).changed == 7
+    assert reindex(memory.store, None, graph=GraphPolicy(), now=memory.now(), progress=no_progress).changed == 7
 
 
 def test_terms_that_were_lost_are_made_again(memory: Clew, tmp_path: Path) -> None:

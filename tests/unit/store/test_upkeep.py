@@ -66,6 +66,7 @@ def test_stats_count_what_there_is(memory: Clew) -> None:
     assert (dict(stats.vectors), stats.coverage, stats.space) == ({"toy@1": 3}, 1.0, "toy@1")
     assert stats.file_bytes > 0 and stats.bytes_per_memory == round(stats.file_bytes / 3, 1)
     assert stats.last_change >= 3 and stats.schema >= 1
+    assert stats.graph["nodes"] >= 3 and stats.graph["links"] >= 3 and "edges" in stats.graph
 
 
 def test_stats_leave_out_what_one_may_not_see(memory: Clew) -> None:
@@ -87,7 +88,7 @@ def test_a_healthy_store_passes_every_check(memory: Clew) -> None:
     names = [check.name for check in checks]
     assert names == [
         "permissions", "leftovers", "disk", "sqlite", "schema", "integrity", "references", "index", "log", "clock",
-        "analyser", "erasing", "embedder", "vectors",
+        "analyser", "erasing", "graph", "decay", "embedder", "vectors",
     ]  # fmt: skip
 
 
@@ -124,7 +125,9 @@ def test_a_memory_that_is_not_indexed_is_found_and_mended(memory: Clew, tmp_path
 
 def test_terms_of_a_forgotten_memory_are_found_and_mended(memory: Clew, tmp_path: Path) -> None:
     tamper(tmp_path / "clew.db", "UPDATE memories SET deleted_at = 1 WHERE row = 1")
-    assert only_failure(memory).detail == "the index holds 1 forgotten memories"
+    found = failing([*memory.doctor()])
+    assert found["index"].detail == "the index holds 1 forgotten memories"
+    assert found.keys() == {"index", "graph"} and "links" in found["graph"].detail
     memory.reindex()
     assert failing([*memory.doctor()]) == {}
 

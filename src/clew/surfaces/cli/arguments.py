@@ -14,6 +14,8 @@ LAYERS = ("rule", "working", "long_term")
 CLASSIFICATIONS = ("public", "internal", "confidential", "restricted")
 MODES = ("all", "working", "long_term", "rules_only")
 RETRIEVALS = ("lexical", "semantic", "hybrid")
+PLANS = ("auto", "no_recall", "minimal", "full", "graph_mode")
+FORMATS = ("text", "markdown", "json")
 FILES = ("<file>",)  # complete with file names
 TIME_FORMS = (  # at the end of the help of every command that takes one
     "TIME: a date such as 2026-05-01 (midnight UTC), a moment such as 2026-05-01T12:00:00Z, or, for what lies "
@@ -116,9 +118,12 @@ def _type_and_layer(type_default: str = "", layer_default: str = "") -> tuple[Ar
 # What can be said about a memory when it is written, and changed when it is edited.
 NEW_FIELDS = (*_type_and_layer(" (default: note)", " (default: rule for a rule, else long_term)"), *_DETAILS)
 FIELDS = (*_type_and_layer(), *_DETAILS)
+LIMIT = arg("--limit", metavar="N", type=count,
+            help="how many results at most; rules come on top (default: the setting recall.limit, 10)")  # fmt: skip
+PLAN = arg("--plan", metavar="M", suggest=PLANS,
+           help=f"how much to recall: {', '.join(PLANS)}; with auto the planner decides (full)")  # fmt: skip
 RECALL = (
-    arg("--limit", metavar="N", type=count,
-        help="how many results at most; rules come on top (default: the setting recall.limit, 10)"),
+    LIMIT,
     arg("--mode", metavar="M", suggest=MODES, help=f"{', '.join(MODES)} (default: all)"),
     arg("--retrieval", metavar="R", suggest=RETRIEVALS,
         help=f"{', '.join(RETRIEVALS)} (default: the setting recall.retrieval, hybrid)"),
@@ -129,6 +134,9 @@ RECALL = (
     switch("--include-invalid", "also what no longer holds"),
     arg("--floor", metavar="F", type=fraction, help="least relevance, 0 to 1"),
     switch("--no-rules", "leave the rules out"),
+    PLAN,
+    switch("--no-graph", "without the graph"),
+    switch("--include-low-confidence", "let the graph also use edges that are barely believed"),
     *PROVENANCE,
 )  # fmt: skip
 FILTER = (

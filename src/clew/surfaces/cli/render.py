@@ -11,7 +11,7 @@ from clew.surfaces.cli.terminal import Style, columns, cut, one_line, safe
 
 if TYPE_CHECKING:
     from clew.model.memory import Memory, Remembered, Version
-    from clew.model.recalled import Recalled, Result, Stage
+    from clew.model.recalled import GraphWay, Recalled, Result, Stage
 
 Document = dict[str, Any]
 CONTENT_LINES = 3
@@ -54,6 +54,8 @@ def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: b
     for result in answer.results:
         yield _result_line(result, now, style)
         yield from _excerpt(result.memory, style)
+        if result.way:
+            yield style("dim", f"      {_way(result.way)}")
         if explain:
             why = reasons([entry.as_json() for entry in result.why])
             yield style("dim", f"      why: {why}; rank score {result.rank_score:.4g}")
@@ -69,6 +71,13 @@ def _result_line(result: Result, now: datetime, style: Style) -> str:
         f"{result.rank:3}. {style('green', f'{result.relevance:.2f}')}  {style('cyan', f'{memory.type:<8}')}  "
         f"{age(memory.at, now):<10}  {style('dim', memory.id)}{_marks(memory, style)}"
     )
+
+
+def _way(way: GraphWay) -> str:
+    between = " -> ".join(one_line(name) for name in way.path[1:-1])
+    hops = f"{way.hop_count} hop{'s' if way.hop_count > 1 else ''}"
+    parts = [between, way.edge_type, hops, f"conf={way.path_confidence:.2f}", f"from {way.seed}"]
+    return "via " + " · ".join(part for part in parts if part)
 
 
 def _marks(memory: Memory, style: Style) -> str:
@@ -121,7 +130,20 @@ def _trace(answer: Recalled, style: Style) -> Iterator[str]:
             for stage in answer.trace.stages]  # fmt: skip
     yield from columns(rows)
     for name, value in answer.trace.notes.items():
-        yield style("dim", f"  {name}: {one_line(str(value))}")
+        yield style("dim", f"  {name.replace('_', ' ')}: {one_line(_note(name, value))}")
+
+
+def _note(name: str, value: Any) -> str:
+    """What a stage noted; the graph's and the planner's notes are documents."""
+    if name == "graph_shadow":
+        return str(value["line"])
+    if name == "plan":
+        changed = "" if value["planned"] == value["effective"] else f", planned as {value['planned']}"
+        return f"{value['effective']}{changed}" + (f": {value['reason']}" if "reason" in value else "")
+    if name == "graph":
+        walked = f" from {value['seeds']} to {memories(value['reached'])}" if "seeds" in value else ""
+        return f"{value['status']}{walked}: {value['reason']}"
+    return str(value)
 
 
 def _left_out(stage: Stage) -> str:

@@ -9,8 +9,11 @@ from clew.surfaces.cli.arguments import (
     FIELDS,
     FILES,
     FILTER,
+    FORMATS,
     ID_SCOPE,
+    LIMIT,
     NEW_FIELDS,
+    PLAN,
     PROVENANCE,
     RECALL,
     SCOPE,
@@ -38,6 +41,14 @@ class Command(NamedTuple):
 _BEGINNING = "or its beginning: at least 8 characters, as many as make it unique"
 ID = arg("id", metavar="ID", help=f"the memory's id, {_BEGINNING}")
 FILE = arg("file", metavar="FILE", suggest=FILES, help="the file")
+_END = "a memory's id, or a thing such as service:redis or src/app.py"
+_LINK = (
+    arg("source", metavar="A", help=_END),
+    arg("relation", metavar="RELATION",
+        suggest=("caused_by", "contradicts", "depends_on", "similar_to", "supersedes"),
+        help="one word such as depends_on"),
+    arg("target", metavar="B", help=_END),
+)  # fmt: skip
 
 WRITING = (
     Command(
@@ -82,6 +93,87 @@ WRITING = (
         ),
         epilog="a soft forget can be undone: clew revert ID N, with a version N that clew history ID lists",
     ),
+    Command(
+        "link", "connect two memories or things by a relation", "graph_upkeep:link",
+        (*_LINK, switch("--unlink", "take it back, like clew unlink"), *ID_SCOPE),
+        epilog="example: clew link mem_01h8x depends_on service:redis",
+    ),
+    Command("unlink", "take back a relation you made", "graph_upkeep:unlink", (*_LINK, *ID_SCOPE)),
+)  # fmt: skip
+
+_NODE = "a thing's name (AuthService), a type and a key (topic:dashboard), or a memory's id or its beginning"
+GRAPH_SCOPE = (
+    arg("--project", metavar="P", help="the project (default: the present one; all of them where there is none)"),
+    switch("--no-project", "no project: what all of them share"),
+    *USER,
+    switch("--all-projects", "in every project"),
+)
+GRAPH = (
+    Command(
+        "status", "how much there is, what is pending, what went wrong", "graph:status",
+        (
+            *ID_SCOPE,
+            arg("--limit", metavar="N", type=count, default=10, help="most connected nodes shown, up to 50 (10)"),
+        ),
+    ),
+    Command(
+        "neighbors", "what is next to a node, and which memories say so", "graph:neighbors",
+        (
+            arg("node", metavar="NODE", help=_NODE),
+            *GRAPH_SCOPE,
+            arg("--limit", metavar="N", type=count, default=20, help="how many edges, up to 100 (20)"),
+            arg("--type", metavar="T", help="only edges of this type, such as depends_on"),
+            arg("--depth", metavar="N", type=count, default=1, help="how many hops, up to 3 (1)"),
+        ),
+        epilog="example: clew graph neighbors AuthService --type depends_on",
+    ),
+    Command(
+        "path", "how two nodes hang together", "graph:path",
+        (
+            arg("start", metavar="A", help=_NODE),
+            arg("goal", metavar="B", help="the other node"),
+            *GRAPH_SCOPE,
+            arg("--max-hops", metavar="N", type=count, default=4, help="how many hops at most, up to 8 (4)"),
+        ),
+        epilog="example: clew graph path BillingService PostgresDB",
+    ),
+    Command(
+        "explore", "the nodes on which most hangs, or the edges and memories of one", "graph:explore",
+        (
+            arg("node", metavar="NODE", nargs="?", help=_NODE),
+            *GRAPH_SCOPE,
+            arg("--limit", metavar="N", type=count, default=20, help="how many, up to 100 (20)"),
+        ),
+    ),
+    Command(
+        "triplets", "facts that matter to a question; without one, the surest", "graph:triplets",
+        (
+            arg("query", metavar="QUERY", nargs="?", help="what you want to know; '-' reads it from stdin"),
+            *GRAPH_SCOPE,
+            arg("--limit", metavar="N", type=count, default=10, help="how many, up to 100 (10)"),
+        ),
+        epilog="example: clew graph triplets 'what does AuthService need?'",
+    ),
+    Command(
+        "activate", "run spreading activation over edges and seeds in a file", "graph:activate",
+        (arg("file", metavar="CASE.json", suggest=FILES, help="one case or many; '-' reads stdin"),),
+    ),
+)  # fmt: skip
+
+GRAPH_UPKEEP = (
+    Command(
+        "decay", "let edges that nothing reinforces lose confidence, as happens by itself now and then",
+        "graph_upkeep:decay", (DRY_RUN,),
+    ),
+    Command(
+        "export", "write edges to a file; the memories they speak of go with: clew export",
+        "graph_upkeep:export_edges",
+        (arg("file", metavar="FILE", suggest=FILES, help="the file; '-' writes to stdout"), *ID_SCOPE),
+    ),
+    Command(
+        "import", "read edges from a file, after the memories they speak of", "graph_upkeep:import_edges",
+        (FILE, *ID_SCOPE, DRY_RUN),
+    ),
 )  # fmt: skip
 
 READING = (
@@ -104,6 +196,18 @@ READING = (
         ),
     ),
     Command(
+        "xray", "lay a recall open: scores, ways through the graph, filters, budget", "xray:xray",
+        (
+            arg("query", metavar="QUERY", help="what was asked; '-' reads it from stdin"),
+            *SCOPE,
+            arg("--format", metavar="F", suggest=FORMATS, default="text",
+                help=f"{', '.join(FORMATS)} (default: text)"),
+            arg("--budget", metavar="N", type=count, help="tell which results fit into so many characters"),
+            LIMIT, PLAN,
+        ),
+        epilog="example: clew xray 'what led to the outage?' --plan auto --format markdown",
+    ),
+    Command(
         "list", "list memories, newest first", "recall:list_memories",
         (
             *SCOPE, *FILTER,
@@ -114,6 +218,18 @@ READING = (
         ),
     ),
     Command("show", "show one memory in full", "recall:show", (ID, *ID_SCOPE)),
+    Command(
+        "graph", "the knowledge graph",
+        children=(
+            *GRAPH,
+            Command(
+                "explain", "what the graph did in the last recall that kept a snapshot", "xray:explain",
+                (arg("--limit", metavar="N", type=count, default=10, help="entries shown of each list, up to 50"),),
+                epilog="snapshots are kept when the setting graph.snapshot is on",
+            ),
+            *GRAPH_UPKEEP,
+        ),
+    ),
 )  # fmt: skip
 
 FILES_AND_UPKEEP = (
@@ -184,7 +300,7 @@ SETUP = (
                "fish: clew completion fish | source",
     ),
     Command(
-        "bench", "measure speed or recall",
+        "bench", "measure speed, the graph or recall",
         children=(
             Command(
                 "speed", "latency and throughput on stores of several sizes", "setup:bench_speed",
@@ -196,12 +312,20 @@ SETUP = (
                 ),
             ),
             Command(
+                "graph", "what a walk through the graph costs as the graph grows", "setup:bench_graph",
+                (
+                    arg("--edges", metavar="N,N", type=counts, default="100000,1000000",
+                        help="edges per graph, about (100000,1000000)"),
+                    arg("--asks", metavar="N", type=count, default=300, help="questions per graph (300)"),
+                ),
+            ),
+            Command(
                 "recall", "ranking quality on files of questions with known answers", "setup:bench_recall",
                 (
                     arg("files", metavar="FILE", nargs="+", suggest=FILES, help="JSON lines, also .gz"),
                     arg("--embedder", metavar="NAME", suggest=("static", "minilm", "endpoint", "none"),
                         help="another model than the configured one"),
-                    switch("--no-graph", "rank without the graph; there is none yet, so nothing changes"),
+                    switch("--no-graph", "neither write nor use the graph"),
                     arg("--rankings", metavar="OUT.jsonl", suggest=FILES, help="write the rankings"),
                     arg("--limit-questions", metavar="N", type=count, help="only the first N questions"),
                 ),

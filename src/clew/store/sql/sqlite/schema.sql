@@ -28,6 +28,66 @@ CREATE TABLE counters (
   PRIMARY KEY (org_id, name)
 ) WITHOUT ROWID;
 
+CREATE TABLE graph_edges (
+  row                INTEGER PRIMARY KEY AUTOINCREMENT,
+  org_id             TEXT NOT NULL,
+  project_id         TEXT NOT NULL DEFAULT '',
+  from_row           INTEGER NOT NULL,
+  to_row             INTEGER NOT NULL,
+  edge_type          TEXT NOT NULL,
+  label              TEXT NOT NULL DEFAULT '',
+  weight             REAL NOT NULL DEFAULT 1.0 CHECK (weight >= 0),
+  confidence         REAL NOT NULL DEFAULT 1.0 CHECK (confidence BETWEEN 0 AND 1),
+  base_confidence    REAL NOT NULL DEFAULT 1.0, -- what it began with: losing witnesses never takes it below
+  feedback_weight    REAL NOT NULL DEFAULT 0.5,
+  is_users           INTEGER NOT NULL DEFAULT 0, -- made by a person: stays without witnesses
+  last_reinforced_at INTEGER NOT NULL,
+  expires_at         INTEGER, -- when its last witness does
+  created_at         INTEGER NOT NULL
+);
+
+CREATE UNIQUE INDEX graph_edges_ends ON graph_edges (org_id, from_row, to_row, edge_type, project_id);
+
+CREATE INDEX graph_edges_to ON graph_edges (org_id, to_row);
+
+CREATE TABLE graph_evidence (
+  org_id      TEXT NOT NULL,
+  edge_row    INTEGER NOT NULL,
+  memory_row  INTEGER NOT NULL,
+  sentence    TEXT NOT NULL DEFAULT '',
+  explanation TEXT NOT NULL DEFAULT '',
+  origin      TEXT NOT NULL,
+  at          INTEGER NOT NULL,
+  PRIMARY KEY (org_id, edge_row, memory_row)
+) WITHOUT ROWID;
+
+CREATE INDEX graph_evidence_memory ON graph_evidence (org_id, memory_row);
+
+CREATE TABLE graph_nodes (
+  row               INTEGER PRIMARY KEY AUTOINCREMENT,
+  org_id            TEXT NOT NULL,
+  id                BLOB NOT NULL CHECK (length(id) = 16), -- uuid5 of org, project, type and key: unique like them
+  project_id        TEXT NOT NULL DEFAULT '', -- '' for what an org shares: topics, categories, types, users
+  node_type         TEXT NOT NULL,
+  node_key          TEXT NOT NULL,
+  label             TEXT NOT NULL DEFAULT '', -- '' for a memory: its text is shown instead, and kept once
+  memory_row        INTEGER, -- of a memory
+  importance_weight REAL NOT NULL DEFAULT 0.5,
+  feedback_weight   REAL NOT NULL DEFAULT 0.5,
+  created_at        INTEGER NOT NULL
+);
+
+CREATE UNIQUE INDEX graph_nodes_id ON graph_nodes (org_id, id);
+
+CREATE TABLE graph_pending (
+  org_id     TEXT NOT NULL,
+  memory_row INTEGER NOT NULL,
+  reason     TEXT NOT NULL,
+  attempts   INTEGER NOT NULL DEFAULT 0,
+  at         INTEGER NOT NULL,
+  PRIMARY KEY (org_id, memory_row)
+) WITHOUT ROWID;
+
 CREATE TABLE leases (
   org_id     TEXT NOT NULL,
   key        TEXT NOT NULL,
@@ -90,6 +150,14 @@ CREATE UNIQUE INDEX memories_live_upsert ON memories (org_id, project_id, user_i
 
 CREATE INDEX memories_scope ON memories (org_id, project_id, user_id, created_at);
 
+CREATE INDEX memories_seen ON memories (org_id, row, project_id, user_id, deleted_at, expires_at, valid_at, invalid_at,
+  layer, type, id);
+
+CREATE INDEX memories_session ON memories (org_id, project_id, session_id, at)
+  WHERE session_id <> '' AND deleted_at IS NULL;
+
+CREATE INDEX memories_thread ON memories (org_id, project_id, thread, at) WHERE thread <> '' AND deleted_at IS NULL;
+
 CREATE INDEX memories_working ON memories (org_id, user_id, expires_at) WHERE layer = 'working' AND deleted_at IS NULL;
 
 CREATE TABLE memory_embeddings (
@@ -102,6 +170,26 @@ CREATE TABLE memory_embeddings (
 CREATE VIRTUAL TABLE memory_fts USING fts5(
   terms, content = '', detail = none, columnsize = 0, tokenize = ascii
 );
+
+CREATE TABLE memory_names (
+  org_id     TEXT NOT NULL,
+  name       INTEGER NOT NULL,
+  is_subject INTEGER NOT NULL,
+  memory_row INTEGER NOT NULL,
+  PRIMARY KEY (org_id, name, is_subject, memory_row)
+) WITHOUT ROWID;
+
+CREATE INDEX memory_names_memory ON memory_names (org_id, memory_row);
+
+CREATE TABLE memory_node_links (
+  org_id     TEXT NOT NULL,
+  memory_row INTEGER NOT NULL,
+  node_row   INTEGER NOT NULL,
+  role       TEXT NOT NULL CHECK (role IN ('self', 'type', 'scope', 'subject', 'category', 'tag', 'mention')),
+  PRIMARY KEY (org_id, memory_row, node_row, role)
+) WITHOUT ROWID;
+
+CREATE INDEX memory_node_links_node ON memory_node_links (org_id, node_row);
 
 CREATE TABLE memory_terms (
   memory_row INTEGER PRIMARY KEY REFERENCES memories (row) ON DELETE CASCADE,

@@ -25,7 +25,7 @@ def export_memories(args: Namespace) -> None:
     with opened(settings_of(args)) as memory, progress_bar("export") as progress:
         write = partial(memory.export, scope=scope_of_id(args), all_projects=args.all_projects, progress=progress)
         if args.file == "-":
-            report = _to_stdout(write)
+            report = to_stdout(write)
             print(f"exported {render.memories(report.count)}", file=sys.stderr)
             return
         with written_whole(Path(args.file)) as file:
@@ -34,7 +34,7 @@ def export_memories(args: Namespace) -> None:
     answer(args, document, lambda style: [f"exported {render.memories(report.count)} to {one_line(args.file)}"])
 
 
-def _to_stdout(write: Callable[[TextIO], Any]) -> Any:
+def to_stdout(write: Callable[[TextIO], Any]) -> Any:
     """UTF-8 whatever the terminal speaks: the stream is a file for another Clew."""
     sys.stdout.flush()
     with os.fdopen(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as file:

@@ -64,7 +64,7 @@ def show(args: Namespace) -> None:
 
 def _options(args: Namespace) -> dict[str, Any]:
     """Only what was asked for: the rest is the settings' business."""
-    names = ("limit", "mode", "retrieval", "floor", "agent", "session", "namespace")
+    names = ("limit", "mode", "retrieval", "floor", "agent", "session", "namespace", "plan")
     options: dict[str, Any] = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return options | {
         "types": tuple(args.type or ()),
@@ -73,4 +73,6 @@ def _options(args: Namespace) -> dict[str, Any]:
         "include_superseded": args.include_superseded,
         "include_invalid": args.include_invalid,
         "rules": not args.no_rules,
+        "graph": False if args.no_graph else None,
+        "include_low_confidence": args.include_low_confidence,
     }

@@ -168,6 +168,14 @@ def bench_speed(args: Namespace) -> None:
     answer(args, report, lambda style: [safe(speed.table(report))])
 
 
+def bench_graph(args: Namespace) -> None:
+    from clew.bench import graph
+
+    with progress_bar("bench graph") as progress:
+        report = graph.measure(args, progress)
+    answer(args, report, lambda style: [safe(graph.table(report))])
+
+
 def bench_recall(args: Namespace) -> None:
     from clew.bench import recall
 

@@ -1,0 +1,174 @@
+"""The verbs about the graph, as `clew.graph.neighbors(...)`: one method each, which hands over to a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from clew.errors import Misconfigured
+from clew.lazy import LazyModule
+from clew.model.progress import Progress, no_progress
+from clew.model.scope import Identity, Reach
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import TextIO
+
+    from clew.clew import Clew
+    from clew.graph import case as cases
+    from clew.model.explored import Explored, Facts, FoundPath, GraphStatus, Neighborhood
+    from clew.model.scope import Scope
+    from clew.recall import explore as exploring
+    from clew.recall import graph_status as counting
+    from clew.recall import named
+    from clew.recall import path as connecting
+    from clew.recall import recall as recalling
+    from clew.recall import triplets as telling
+    from clew.relate import decay as decaying
+    from clew.relate import edges_file
+else:
+    cases = LazyModule("clew.graph.case")
+    exploring, counting, named, connecting, recalling, telling = (
+        LazyModule(f"clew.recall.{name}")
+        for name in ("explore", "graph_status", "named", "path", "recall", "triplets")
+    )
+    decaying, edges_file = LazyModule("clew.relate.decay"), LazyModule("clew.relate.edges_file")
+
+
+class GraphVerbs:
+    """Who asks, in which scope, is the business of the Clew it belongs to."""
+
+    __slots__ = ("_clew",)
+
+    def __init__(self, clew: Clew) -> None:
+        self._clew = clew
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def status(self, *, scope: Scope | None = None, identity: Identity | None = None, top: int = 10) -> GraphStatus:
+        """How much there is, what is pending, what went wrong; for the owner the whole org."""
+        graph = self._clew.settings.graph
+        flags = {"mappingEnabled": graph.write, "retrievalEnabled": graph.recall, "llmExtractionEnabled": False}
+        with self._view(self._clew._reach_of_id(scope, identity)) as view:
+            return counting.graph_status(view, flags, top=top)
+
+    def neighbors(
+        self,
+        node: str,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        all_projects: bool = False,
+        limit: int = 20,
+        edge_type: str | None = None,
+        depth: int = 1,
+    ) -> Neighborhood:
+        """What is next to a node, and which memories say so."""
+        with self._view(self._reach(scope, identity, all_projects)) as view:
+            return exploring.neighbors(view, node, limit=limit, edge_type=edge_type or "", depth=depth)
+
+    def path(
+        self,
+        start: str,
+        goal: str,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        all_projects: bool = False,
+        max_hops: int = 4,
+    ) -> FoundPath:
+        """The shortest and, among these, surest way between two nodes."""
+        with self._view(self._reach(scope, identity, all_projects)) as view:
+            return connecting.path(view, start, goal, max_hops=max_hops)
+
+    def explore(
+        self,
+        node: str | None = None,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        all_projects: bool = False,
+        limit: int = 20,
+    ) -> Explored:
+        """The nodes on which most hangs, or the edges and memories of one of them."""
+        with self._view(self._reach(scope, identity, all_projects)) as view:
+            return exploring.explore(view, node, limit=limit)
+
+    def triplets(
+        self,
+        query: str | None = None,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        all_projects: bool = False,
+        limit: int = 10,
+    ) -> Facts:
+        """Facts that matter to a question; without one, the surest."""
+        reach = self._reach(scope, identity, all_projects)
+        found = self._recalled(query, reach) if query is not None else []
+        with self._view(reach) as view:
+            return telling.triplets(view, query, found, limit=limit)
+
+    @staticmethod
+    def activate(case: Mapping[str, object]) -> list[dict[str, object]]:
+        """Run one activation that is written down in a file. Needs no store."""
+        return cases.activate_case(case)
+
+    # -- upkeep ------------------------------------------------------------------------------------
+
+    def decay(self, *, dry_run: bool = False, identity: Identity | None = None) -> decaying.DecayReport:
+        """Let edges that nothing reinforces lose confidence, in all orgs. For the store's operator."""
+        (identity or Identity()).check_operator()
+        policy, now = self._clew._decay_policy, self._clew.now()
+        if dry_run:
+            return decaying.preview(self._clew.store, policy, now)
+        if not policy.edge_decay:
+            raise Misconfigured(
+                "edges do not decay here", code="EDGE_DECAY_OFF", next="set graph.edge_decay to true"
+            )
+        return decaying.decay(self._clew.store, policy, now)
+
+    def export(
+        self,
+        file: TextIO,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        progress: Progress = no_progress,
+    ) -> edges_file.EdgesExported:
+        """Write every edge as JSON Lines: for the owner the whole org, unless a scope narrows it."""
+        reach = self._clew._reach_of_id(scope, identity)
+        with self._clew.store.read() as tx:
+            return edges_file.export_edges(tx, reach, file, progress=progress)
+
+    def import_file(
+        self,
+        path: Path,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        dry_run: bool = False,
+        progress: Progress = no_progress,
+    ) -> edges_file.EdgesImported:
+        """Bring in edges whose memories are here and visible; running it again adds nothing."""
+        reach, now = self._clew._reach_of_id(scope, identity), self._clew.now()
+        self._clew._graph_policy.check_write()
+        return edges_file.import_edges(path, self._clew.store, reach, now=now, dry_run=dry_run, progress=progress)
+
+    def _recalled(self, query: str, reach: Reach) -> list[tuple[str, float]]:
+        """The best memories for a question; rules come along only if they say something about it."""
+        options = self._clew._options(None, {"limit": telling.SEED_MEMORIES, "floor": 0.0})
+        found = recalling.recall(query, reach, options, reader=self._clew._reader, now=self._clew.now())
+        relevant = [(result.memory.id, result.relevance) for result in found.results if result.relevance > 0]
+        return sorted(relevant, key=lambda pair: (-pair[1], pair[0]))[: telling.SEED_MEMORIES]
+
+    @contextmanager
+    def _view(self, reach: Reach) -> Iterator[named.View]:
+        with self._clew.store.read() as tx:
+            yield named.View(tx, reach, self._clew.now())
+
+    def _reach(self, scope: Scope | None, identity: Identity | None, all_projects: bool) -> Reach:
+        """Without a scope every project, but as in recall no other user's private memories."""
+        asked = self._clew._scope(scope, identity)
+        return Reach.across_projects(asked) if all_projects or scope is None else Reach.of(asked)

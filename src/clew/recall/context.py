@@ -1,0 +1,243 @@
+"""The context of a question: rules and memories as recall orders them, then what the graph adds, with provenance.
+
+In: a query, a strategy, how far and how much to expand. Out: the baseline untouched and in its order; additions
+come after it, each saying why it is there. Nothing is written. An extra: if expansion fails, the baseline is the
+answer and the trace names the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from clew.errors import InvalidInput
+from clew.graph.adjacency import Adjacency
+from clew.graph.expand import MAX_DEPTH, MAX_LIMIT, Expansion, expand
+from clew.model.memory import Memory
+from clew.model.recalled import Recalled, RecallOptions, Result
+from clew.model.scope import Reach
+from clew.ports import Tx
+from clew.recall.recall import Reader, recall
+
+STRATEGIES = ("baseline", "hybrid_graph")
+MAX_PER_NODE = 64  # memories that one node may add, the newest; what hundreds share says little of each
+EXPLANATION = "These memories are linked by a contradiction edge."
+SUGGESTION = "Ask the user which one is current."
+
+
+@dataclass(frozen=True, slots=True)
+class Expanding:
+    """What was asked of the graph. Depth 0 to 2, limit 1 to 50."""
+
+    strategy: str = "hybrid_graph"
+    depth: int = 1
+    limit: int = 8
+    is_on: bool = True
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise InvalidInput(
+                f"'{self.strategy[:40]}' is not a strategy",
+                code="STRATEGY_INVALID",
+                next=f"choose: {', '.join(STRATEGIES)}",
+            )
+        object.__setattr__(self, "depth", min(max(self.depth, 0), MAX_DEPTH))
+        object.__setattr__(self, "limit", min(max(self.limit, 1), MAX_LIMIT))
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A memory that the graph appended, and why."""
+
+    memory: Memory
+    linked_via_node: str
+    edge_type: str
+    hop_count: int
+    confidence: float
+    score: float
+    seed_memory_id: str
+
+    def as_json(self) -> dict[str, Any]:
+        provenance = {name: getattr(self, name) for name in self.__slots__ if name not in ("memory", "score")}
+        return self.memory.as_json() | {"graph": {"why_included": "graph_expansion"} | provenance}
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two answered memories that contradict each other."""
+
+    memory_a_id: str
+    memory_b_id: str
+    confidence: float
+
+    def as_json(self) -> dict[str, Any]:
+        named = {name: getattr(self, name) for name in self.__slots__}
+        return named | {"edge_type": "contradicts", "explanation": EXPLANATION, "suggestion": SUGGESTION}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    rules: Sequence[Result]
+    working: Sequence[Result]
+    long_term: Sequence[Result]
+    added: Sequence[Added]
+    conflicts: Sequence[Conflict]
+    trace: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the memories in order, rules excepted."""
+        baseline = [result.memory.id for result in (*self.working, *self.long_term)]
+        return baseline + [entry.memory.id for entry in self.added]
+
+    def as_json(self) -> dict[str, Any]:
+        lists = {name: [entry.as_json() for entry in getattr(self, name)]
+                 for name in ("rules", "working", "long_term", "added", "conflicts")}  # fmt: skip
+        return lists | {"trace": dict(self.trace)}
+
+
+def context(
+    query: str, reach: Reach, options: RecallOptions, asked: Expanding, *, reader: Reader, now: datetime
+) -> Context:
+    baseline = recall(query, reach, replace(options, graph=False), reader=reader, now=now)
+    found = [result for result in baseline.results if result.memory.layer != "rule"]
+    added, candidates, reason = _expanded(found, reach, options, asked, reader, now)
+    ids = [result.memory.id for result in found] + [entry.memory.id for entry in added]
+    conflicts = [] if reason == "graph_expansion_error" else _conflicts(ids, reach, reader, now)
+    return Context(
+        rules=[result for result in baseline.results if result.memory.layer == "rule"],
+        working=[result for result in found if result.memory.layer == "working"],
+        long_term=[result for result in found if result.memory.layer == "long_term"],
+        added=added,
+        conflicts=conflicts,
+        trace=_trace(baseline, found, added, candidates, reason, asked) | {"conflict_count": len(conflicts)},
+    )
+
+
+def _expanded(
+    found: Sequence[Result],
+    reach: Reach,
+    options: RecallOptions,
+    asked: Expanding,
+    reader: Reader,
+    now: datetime,
+) -> tuple[list[Added], int, str | None]:
+    """What is added, out of how many, or why nothing could be."""
+    if asked.strategy == "baseline":
+        return [], 0, None
+    if not asked.is_on:
+        return [], 0, "feature_flag_disabled"
+    if not found or not asked.depth:
+        return [], 0, "rollout_guardrail"
+    try:
+        with reader.store.read() as tx:
+            walk = FiledWalk(tx, reach, now=now, moment=options.as_of or now)
+            expansion = expand(
+                walk, walk.links([result.memory.id for result in found]), walk.memories_of,
+                depth=asked.depth, limit=asked.limit,
+            )  # fmt: skip
+            return _added(tx, reach, expansion.expansions), expansion.total_candidates, None
+    except Exception:  # the graph is an extra: whatever goes wrong in it, the baseline is the answer
+        return [], 0, "graph_expansion_error"
+
+
+def _added(tx: Tx, reach: Reach, expansions: Sequence[Expansion[str]]) -> list[Added]:
+    memories = tx.memories.get_many(reach, [one.memory for one in expansions])
+    nodes = tx.graph.described(reach.org, [one.via_node for one in expansions])
+    return [
+        Added(
+            memory=memories[one.memory],
+            linked_via_node=nodes[one.via_node].name,
+            edge_type=one.edge_type,
+            hop_count=one.hop_count,
+            confidence=one.confidence,
+            score=one.score,
+            seed_memory_id=one.seed,
+        )
+        for one in expansions
+        if one.memory in memories
+    ]
+
+
+class FiledWalk:
+    """The graph with every edge, also those that only say where memories are filed; read by both directions."""
+
+    def __init__(self, tx: Tx, reach: Reach, *, now: datetime, moment: datetime) -> None:
+        self._tx, self._reach, self._times = tx, reach, {"now": now, "moment": moment}
+        self._kinds: dict[str, int] = {}
+
+    @property
+    def types(self) -> Sequence[str]:
+        return list(self._kinds)
+
+    def links(self, ids: Sequence[str]) -> dict[str, list[int]]:
+        links: dict[str, list[int]] = {id: [] for id in ids}
+        for id, node in self._tx.graph.nodes_by_memory(self._reach.org, ids):
+            links[id].append(node)
+        return links
+
+    def memories_of(self, nodes: np.typing.NDArray[np.int64]) -> list[list[str]]:
+        return [
+            self._tx.graph.memories_at(self._reach, node, limit=MAX_PER_NODE, **self._times)
+            for node in nodes.tolist()
+        ]
+
+    def out(self, nodes: np.typing.NDArray[np.int64], *, fan_out: int | None) -> Adjacency:
+        rows, counts = [], []
+        for node in nodes.tolist():
+            starting, ending = self._tx.graph.edges_at(
+                self._reach, node, limit=fan_out or MAX_PER_NODE, structural=True, **self._times
+            )
+            both = sorted(starting + ending, key=lambda row: -row[2] * row[3])[:fan_out]
+            rows += both
+            counts.append(len(both))
+        kind = [self._kinds.setdefault(row[1], len(self._kinds)) for row in rows]
+        return Adjacency(
+            np.append(0, np.cumsum(counts)).astype(np.int64),
+            np.array([row[0] for row in rows], np.int64),
+            np.array([row[2] for row in rows], np.float64),
+            np.array([row[3] for row in rows], np.float64),
+            np.array(kind, np.int16),
+        )
+
+
+def _conflicts(ids: Sequence[str], reach: Reach, reader: Reader, now: datetime) -> list[Conflict]:
+    """One per unordered pair, the surest first; looked for also when the graph adds nothing."""
+    if len(ids) < 2:
+        return []
+    with reader.store.read() as tx:
+        found = tx.graph.contradictions(reach.org, ids, now)
+    pairs: dict[tuple[str, str], float] = {}
+    for one, other, confidence in found:
+        pair = (min(one, other), max(one, other))
+        pairs[pair] = max(confidence, pairs.get(pair, 0.0))
+    ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
+    return [Conflict(*pair, confidence) for pair, confidence in ordered]
+
+
+def _trace(
+    baseline: Recalled,
+    found: Sequence[Result],
+    added: Sequence[Added],
+    candidates: int,
+    reason: str | None,
+    asked: Expanding,
+) -> dict[str, Any]:
+    ran = asked.strategy == "hybrid_graph" and reason is None
+    return {
+        "requested_strategy": asked.strategy,
+        "strategy": "hybrid_graph" if ran else "baseline",
+        "graph_depth": asked.depth if ran else 0,
+        "graph_limit": asked.limit if ran else 0,
+        "baseline_candidates": len(found),
+        "graph_candidates": candidates,
+        "graph_expanded_count": len(added),
+        "total_candidates": len(found) + len(added),
+        "fallback_triggered": reason is not None,
+        "fallback_reason": reason,
+        "recall": baseline.trace.as_json(),
+    }

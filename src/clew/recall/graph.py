@@ -1,0 +1,229 @@
+"""Recall through the graph: from the best results along edges to memories that share no word with the query.
+
+In: one recall whose memories are filtered and scored. Out: the same with the order moved by activation. What it
+finds is blended into `rank_score` before the cut; `relevance` stays what the text itself earned. An extra: if it
+fails, the order without it is answered and the trace says why.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.graph.activation import Activated, Activation, spread
+from clew.graph.blend import Scored, blend, compare_shadow
+from clew.model.recalled import Removed, Stage
+from clew.recall.plan import Plan
+from clew.recall.run import RULE, Run
+from clew.recall.walk import Graphs, Walk
+
+NO_SEEDS = "baseline retrieval produced no seed results"
+COMPLETED = "graph expansion merged into recall ranking"
+NOT_SAMPLED = "the graph is in the shadow, and this query is not in its sample"
+SHADOWED = "graph shadow evaluation completed without altering the answer"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """What the settings say about recalling through the graph; every bound of Engram's, and ours."""
+
+    write: bool = True
+    recall: bool = True
+    assist: bool = True
+    assist_min_seeds: int = 3
+    max_steps: int = 3
+    max_seeds: int = 10
+    max_expanded: int = 30
+    min_seed_score: float = 0.3
+    confidence_floor: float = 0.2
+    iterations: int = 8
+    decay: float = 0.7
+    inhibition: bool = True
+    inhibition_beta: float = 0.15
+    inhibition_top_m: int = 7
+    activation_weight: float = 0.65
+    blend_min: float = 0.05
+    blend_max: float = 0.95
+    refinement: str = "personalised"
+    fan_out: int = 64
+    shadow: bool = False
+    shadow_sample: float = 0.1
+
+    def activation(self, *, include_low_confidence: bool) -> Activation:
+        return Activation(
+            max_steps=self.max_steps,
+            decay=self.decay,
+            confidence_floor=0.0 if include_low_confidence else self.confidence_floor,
+            iterations=self.iterations,
+            beta=self.inhibition_beta if self.inhibition else None,
+            top_m=self.inhibition_top_m,
+            refinement="compat" if self.refinement == "compat" else "personalised",
+            fan_out=self.fan_out,
+            max_expanded=self.max_expanded,
+        )
+
+
+class Reached(NamedTuple):
+    """How the graph led to a memory."""
+
+    memory: str
+    activation: float
+    seed: str
+    by: Activated
+
+
+def reach_through(run: Run, plan: Plan, graphs: Graphs, options: GraphOptions) -> list[Reached]:
+    """The memories that activation reaches from the best results; empty with a reason in the notes otherwise."""
+    started = time.perf_counter()
+    why_not = _why_off(run, plan, options)
+    seeds = [] if why_not else seeds_of(run, options)
+    why_not = why_not or _why_too_few(len(seeds), plan, options)
+    if why_not:
+        run.notes["graph"] = {"status": "skipped" if plan.effective in ("graph_mode", "full") else "not_requested",
+                              "reason": why_not}  # fmt: skip
+        return []
+    run.seeds = [(run.corpus.ids[at], float(run.rank_score[at])) for at in seeds]
+    try:
+        found, walked = _activated(run, seeds, graphs, options)
+    except Exception as error:  # an extra: whatever goes wrong in it, the baseline is the answer
+        reason = f"graph expansion failed: {getattr(error, 'code', type(error).__name__)}"
+        run.notes["graph"] = {"status": "aborted", "reason": reason}
+        return []
+    run.stages.append(Stage("graph", len(seeds), len(found), (), _ms_since(started)))
+    run.notes["graph"] = {"status": "completed", "reason": SHADOWED if options.shadow else COMPLETED,
+                          "mode": plan.effective, "walk": walked, "seeds": len(seeds), "reached": len(found),
+                          **({"shadow": True} if options.shadow else {})}  # fmt: skip
+    return found
+
+
+def _why_off(run: Run, plan: Plan, options: GraphOptions) -> str:
+    """Switches in the order of their rank. '' when the graph may be walked."""
+    if run.options.graph is False:
+        return "switched off by the caller"
+    if not options.write:
+        return "multi-graph memory disabled by config"
+    if not options.recall:
+        return "graph recall disabled by config"
+    if plan.effective not in ("graph_mode", "full") or not run.query.strip():
+        return "not asked for"
+    if plan.effective == "full" and not options.assist:
+        return "graph assist disabled by config"
+    if options.shadow and not _is_sampled(run.query, options.shadow_sample):
+        return NOT_SAMPLED
+    return ""
+
+
+def _why_too_few(seeds: int, plan: Plan, options: GraphOptions) -> str:
+    if not seeds:
+        return NO_SEEDS
+    if plan.effective == "full" and seeds < options.assist_min_seeds:
+        return f"{seeds} seeds, and an ordinary recall needs {options.assist_min_seeds}"
+    return ""
+
+
+def seeds_of(run: Run, options: GraphOptions) -> list[int]:
+    """The best results that may be answered and are relevant enough, best first. Rules are nobody's seeds."""
+    may_seed = run.allowed & (run.relevance >= options.min_seed_score) & (run.corpus.layer != RULE)
+    found = np.flatnonzero(may_seed)
+    if len(found) > options.max_seeds:
+        found = found[np.argpartition(-run.rank_score[found], options.max_seeds)[: options.max_seeds]]
+    best = sorted(found, key=lambda at: (-run.rank_score[at], run.corpus.ids[at]))
+    return [int(at) for at in best]
+
+
+def _activated(run: Run, seeds: list[int], graphs: Graphs, options: GraphOptions) -> tuple[list[Reached], str]:
+    """What is reached, and which way of walking led there."""
+    strength = run.rank_score[seeds] / np.float32(max(1e-9, _best_score(run)))
+    settings = options.activation(include_low_confidence=run.options.include_low_confidence)
+    with graphs.walk(run.reach, now=run.now, as_of=run.options.as_of) as walk:
+        nodes = walk.nodes_of([run.corpus.ids[at] for at in seeds])
+        known = [(nodes[id], float(share)) for at, share in zip(seeds, strength, strict=True)
+                 if (id := run.corpus.ids[at]) in nodes]  # fmt: skip
+        found = spread(
+            walk,
+            [node for node, _share in known],
+            settings,
+            seed_weights=[share**2 for _node, share in known],
+            is_wanted=walk.are_memories,
+        )
+        return _memories(walk, found), walk.kind
+
+
+def _memories(walk: Walk, found: list[Activated]) -> list[Reached]:
+    ids = walk.memories_of([node for by in found for node in (by.node, by.seed)])
+    return [Reached(ids[by.node], by.score, ids[by.seed], by) for by in found if by.node in ids and by.score > 0]
+
+
+def apply_activation(run: Run, found: list[Reached], options: GraphOptions) -> None:
+    """Blend activation into the order. In the shadow, only tell what would have changed."""
+    if not found:
+        return
+    places = run.corpus.places_of([reached.memory for reached in found])
+    visible = {
+        at: reached
+        for reached in found
+        if (at := places.get(reached.memory)) is not None and run.allowed[at] and run.corpus.layer[at] != RULE
+    }
+    hidden = len(found) - len(visible)
+    if hidden:
+        stage = run.stages[-1]
+        run.stages[-1] = replace(stage, out=len(visible), removed=(Removed("filter", hidden),))
+    blended = _blended(run, visible, options)
+    run.expanded = [(reached, float(blended[at])) for at, reached in visible.items()]
+    if options.shadow:
+        run.notes["graph_shadow"] = _shadow(run, blended)
+        return
+    run.rank_score = blended
+    run.reached = visible
+
+
+def _blended(run: Run, found: dict[int, Reached], options: GraphOptions) -> NDArray[np.float32]:
+    """Scores are brought to 0..1 by the best one for this, and back.
+
+    Compat: Engram's blend of activation and the best seed's score; the higher of that and the own score counts.
+    Personalised: activation, relative to what a neighbour of the best seed can have, comes on top of the own score.
+    """
+    best = max(1e-9, _best_score(run))
+    at = np.array(list(found), np.int64)
+    own = run.rank_score[at].astype(np.float64) / best
+    activation = np.array([reached.activation for reached in found.values()])
+    low, high = sorted((options.blend_min, options.blend_max))
+    if options.refinement == "compat":
+        mixed = blend(activation, 1.0, options.activation_weight, low, high)
+    else:
+        share = np.minimum(1.0, activation / max(options.decay, 1e-9))
+        mixed = np.clip(own + options.activation_weight * share, low, high)
+    blended = run.rank_score.copy()
+    blended[at] = np.maximum(own, mixed) * best
+    return blended
+
+
+def _best_score(run: Run) -> float:
+    scores = run.rank_score[run.allowed]
+    return float(scores.max()) if scores.size else 0.0
+
+
+def _shadow(run: Run, blended: NDArray[np.float32]) -> dict[str, object]:
+    """How the first results would have differed."""
+    best = max(1e-9, _best_score(run))
+    lists = []
+    for scores in (run.rank_score, blended):
+        order = np.argsort(-np.where(run.allowed, scores, 0), kind="stable")[: run.options.limit]
+        lists.append([Scored(run.corpus.ids[at], float(scores[at]) / best) for at in order
+                      if run.allowed[at] and scores[at] > 0])  # fmt: skip
+    comparison = compare_shadow(*lists)
+    return asdict(comparison) | {"line": comparison.line}
+
+
+def _is_sampled(query: str, share: float) -> bool:
+    """The same question is always or never compared, so that a repeated one does not count as many."""
+    return crc32(query.encode("utf-8", "replace")) < share * 2**32
+
+
+def _ms_since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

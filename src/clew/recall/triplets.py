@@ -1,0 +1,102 @@
+"""Facts of the graph that matter to a question: `Source → relation → Target`, the most important first.
+
+In: a view, the question, and the memories that recall found for it, with their relevance. The seeds are the things
+that the question names, at distance 0, and what the memories name, as far away as the best of them is irrelevant.
+Nodes that only the walk finds lie farther with every hop. Without a question, the surest facts, newest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from clew.graph.triplets import importance, traversal_distance
+from clew.model.explored import Fact, Facts, SeenEdge
+from clew.model.graph import Node
+from clew.recall.explore import MAX_LIMIT, check
+from clew.recall.named import View, nodes_of
+from clew.remember.things import thing_named, things_in
+
+SEED_MEMORIES = 10  # Rensei's topK
+DEPTH = 2  # Rensei's neighborhoodDepth
+MAX_EDGES = 2_048  # read in one hop
+_SEEDING = frozenset(("self", "tag", "category", "mention"))
+
+Distances = dict[int, float]
+
+
+class _Ranked(NamedTuple):
+    importance: float
+    edge: SeenEdge
+    source: Node
+    target: Node
+
+    @property
+    def order(self) -> tuple[float, float, str, str, str, str]:
+        """Most important first, then the surer, then by the alphabet."""
+        edge = self.edge
+        return -self.importance, -edge.confidence, self.source.name, edge.type, self.target.name, edge.id
+
+
+def triplets(
+    view: View, query: str | None = None, recalled: Sequence[tuple[str, float]] = (), *, limit: int = 10
+) -> Facts:
+    """`recalled` are ids with relevances, best first."""
+    check("limit", limit, MAX_LIMIT)
+    if query is None:
+        edges = view.tx.graph.facts_seen(view.reach, now=view.now, limit=limit)
+        ends = dict.fromkeys((row for edge in edges for row in (edge.source, edge.target)), 0.0)
+        ranked = _ranked(view, edges, ends)
+    else:
+        distances, edges = _walked(view, _seeds(view, query, recalled))
+        ranked = sorted(_ranked(view, edges, distances), key=lambda one: one.order)[:limit]
+    return Facts(tuple(_facts(view, ranked)), query)
+
+
+def _seeds(view: View, query: str, recalled: Sequence[tuple[str, float]]) -> Distances:
+    named = [thing.ref for thing in things_in(query)]
+    whole = thing_named(query)
+    distances = dict.fromkeys(nodes_of(view, [*named, *([whole] if whole else [])]), 0.0)
+    relevance = dict(recalled)
+    for id, node, role in view.tx.graph.named_by(view.reach, list(relevance), now=view.now):
+        if role in _SEEDING:
+            distances[node] = min(distances.get(node, 1.0), 1 - relevance[id])
+    return distances
+
+
+def _walked(view: View, seeds: Distances) -> tuple[Distances, list[SeenEdge]]:
+    """How far every node within reach of the walk is, and the facts that it came along."""
+    distances, nearest_seed, frontier = dict(seeds), dict(seeds), list(seeds)
+    edges: dict[int, SeenEdge] = {}
+    for hop in range(1, DEPTH + 1):
+        found = view.tx.graph.edges_seen(view.reach, frontier, now=view.now, limit=MAX_EDGES, only="facts")
+        edges |= {edge.row: edge for edge in found}
+        fresh: Distances = {}
+        for edge in found:
+            for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
+                if here in nearest_seed and there not in nearest_seed:
+                    fresh[there] = min(fresh.get(there, 1.0), nearest_seed[here])
+        distances |= {node: traversal_distance(nearest, hop) for node, nearest in fresh.items()}
+        nearest_seed |= fresh
+        frontier = list(fresh)
+    return distances, list(edges.values())
+
+
+def _ranked(view: View, edges: Sequence[SeenEdge], distances: Distances) -> list[_Ranked]:
+    nodes = view.tx.graph.described(view.reach.org, [row for edge in edges for row in (edge.source, edge.target)])
+    return [_scored(edge, nodes[edge.source], nodes[edge.target], distances) for edge in edges]
+
+
+def _scored(edge: SeenEdge, source: Node, target: Node, distances: Distances) -> _Ranked:
+    near = distances[edge.source], distances[edge.target]
+    score = importance(*near, source.importance_weight, target.importance_weight, edge.feedback_weight)
+    return _Ranked(score, edge, source, target)
+
+
+def _facts(view: View, ranked: Sequence[_Ranked]) -> Iterator[Fact]:
+    """As they may be shown; only these are asked for their labels and witnesses."""
+    nodes = view.nodes(row for one in ranked for row in (one.edge.source, one.edge.target))
+    for score, edge, _source, _target in ranked:
+        if edge.source in nodes and edge.target in nodes:
+            evidence = view.witnesses(edge.row)
+            yield Fact(nodes[edge.source], edge.type, nodes[edge.target], score, edge.confidence, evidence)

@@ -1,0 +1,341 @@
+"""Edges out of a store and into another: JSON Lines, and the plain lines of Engram's graph files.
+
+Export: a header line (format, version, count, checksum), then one edge per line, all of one snapshot: the edges
+that the caller's reach sees, with the memories within it that witness them. Sentences are not written: they are
+part of the memories, and found in them again.
+
+Import: a file in, a report out. An edge comes in when the memories at its ends are there and visible, and a memory
+that is visible witnesses it, or a person made it between two ends they could link themselves. Nothing in the store
+is overwritten, and what comes in is seen through memories like all else, so a file opens nothing to anyone. Each
+batch is durable before the next is read; run twice, the second run adds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from clew.errors import ClewError, InvalidInput, NotFound, Unavailable
+from clew.model.graph import ORG_WIDE, Statement
+from clew.model.memory import Memory
+from clew.model.progress import Progress
+from clew.model.scope import Reach
+from clew.model.times import from_micros, to_micros, to_rfc3339
+from clew.ports import Row, Store, Tx
+from clew.relate.edge_line import EdgeLine, edge_of
+from clew.remember.line import parse_object
+from clew.remember.link import End, label_of, make_node, memory_end, seen_things
+from clew.remember.things import thing_named
+
+FORMAT = "clew-edges"
+VERSION = 1
+BATCH = 500
+MAX_LINE = 1_000_000  # bytes
+SHARE = 0.05  # what each further witness adds to an edge's confidence: store/graph.py
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesExported:
+    count: int
+    checksum: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"count": self.count, "checksum": self.checksum}
+
+
+@dataclass(slots=True)
+class EdgesImported:
+    """`skipped` holds (line number, reason code); `known` were there already."""
+
+    read: int = 0
+    added: int = 0
+    known: int = 0
+    skipped: list[tuple[int, str]] = field(default_factory=list)
+    truncated: bool = False  # the file holds fewer lines than its header announced
+    checksum: str = "absent"  # ok | mismatch | absent
+    dry_run: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        names = ("read", "added", "known", "truncated", "checksum", "dry_run")
+        answer: dict[str, Any] = {name: getattr(self, name) for name in names}
+        answer["reasons"] = dict(Counter(reason for _line, reason in self.skipped))
+        return answer | {"skipped": [{"line": line, "reason": reason} for line, reason in self.skipped]}
+
+
+# -- export ----------------------------------------------------------------------------------------
+
+
+def export_edges(tx: Tx, reach: Reach, file: TextIO, *, progress: Progress) -> EdgesExported:
+    """Twice through the snapshot, since the header comes first; never more than a page in memory."""
+    count, digest = 0, sha256()
+    for line in _lines(tx, reach):
+        count += 1
+        digest.update(line.encode())
+    report = EdgesExported(count, f"sha256:{digest.hexdigest()}")
+    file.write(json.dumps({"format": FORMAT, "version": VERSION, **report.as_json()}) + "\n")
+    for done, line in enumerate(_lines(tx, reach), 1):
+        file.write(line)
+        if done % BATCH == 0 or done == count:
+            progress(done, count)
+    return report
+
+
+def _lines(tx: Tx, reach: Reach) -> Iterator[str]:
+    for row in tx.edges.within(reach, page=BATCH):
+        yield json.dumps(_document(row), ensure_ascii=False) + "\n"
+
+
+def _document(row: Row) -> dict[str, Any]:
+    """Absent is left out, as everywhere in JSON."""
+    source_type, source_key, source_project, target_type, target_key, target_project, project, *rest = row
+    type_, label, weight, sure, is_users, created_at, reinforced_at, witnesses = rest
+    document = {
+        "from": f"{source_type}:{source_key}", "from_project": source_project,
+        "to": f"{target_type}:{target_key}", "to_project": target_project,
+        "project": project, "type": type_, "label": label,
+    }  # fmt: skip
+    return {name: value for name, value in document.items() if value} | {
+        "weight": weight,
+        "confidence": sure,
+        "user": bool(is_users),
+        "witnesses": json.loads(witnesses),
+        "created_at": to_rfc3339(from_micros(created_at)),
+        "last_reinforced_at": to_rfc3339(from_micros(reinforced_at)),
+    }
+
+
+# -- import ----------------------------------------------------------------------------------------
+
+
+def import_edges(
+    path: Path, store: Store, reach: Reach, *, now: datetime, dry_run: bool, progress: Progress
+) -> EdgesImported:
+    try:
+        with path.open("rb") as file:
+            total = path.stat().st_size
+            run = _Import(store, reach, now, EdgesImported(dry_run=dry_run))
+            return run.lines(file, lambda: progress(min(file.tell(), total), total))
+    except FileNotFoundError:
+        raise NotFound(f"{path} was not found", code="FILE_NOT_FOUND", next="check the name of the file") from None
+    except OSError as error:
+        raise Unavailable(
+            f"{path} cannot be read: {error.strerror}", code="FILE_UNREADABLE", next="check the file's permissions"
+        ) from error
+
+
+class _Undone(Exception):
+    """Ends the transaction of a dry run; whatever it did is rolled back."""
+
+    def __init__(self, verdicts: list[tuple[int, EdgeLine, str]]) -> None:
+        self.verdicts = verdicts
+
+
+class _Import:
+    """One run: the report so far, and what a dry run pretends to have added."""
+
+    def __init__(self, store: Store, reach: Reach, now: datetime, report: EdgesImported) -> None:
+        self._store = store
+        self._reach = reach
+        self._now = now
+        self._report = report
+        self._pretended: set[tuple[str, ...]] = set()
+
+    def lines(self, file: BinaryIO, tell: Callable[[], None]) -> EdgesImported:
+        header, digest = None, sha256()
+        numbered = _numbered(file)
+        while batch := list(islice(numbered, BATCH)):
+            edges = []
+            for number, raw in batch:
+                if number == 1 and (header := _header(raw)) is not None:
+                    continue
+                digest.update(raw + b"\n")
+                self._report.read += 1
+                if edge := self._parsed(number, raw):
+                    edges.append((number, edge))
+            self._put(edges)
+            tell()
+        if header is not None:
+            is_whole = header.get("checksum") == f"sha256:{digest.hexdigest()}"
+            self._report.checksum = "ok" if is_whole else "mismatch"
+            self._report.truncated = self._report.read < header["count"]
+        return self._report
+
+    def _parsed(self, number: int, raw: bytes) -> EdgeLine | None:
+        try:
+            if len(raw) > MAX_LINE:
+                raise InvalidInput("the line is too long", code="LINE_TOO_LONG")
+            return edge_of(parse_object(raw), now=self._now)
+        except ClewError as error:
+            self._report.skipped.append((number, error.code))
+            return None
+
+    def _put(self, edges: list[tuple[int, EdgeLine]]) -> None:
+        if not edges:
+            return
+        try:
+            verdicts = self._store.write(partial(self._put_all, edges=edges))
+        except _Undone as undone:
+            verdicts = undone.verdicts
+        for number, edge, verdict in verdicts:
+            if verdict == "added" and edge.identity in self._pretended:
+                verdict = "known"
+            if verdict == "added" and self._report.dry_run:
+                self._pretended.add(edge.identity)
+            if verdict in ("added", "known"):
+                setattr(self._report, verdict, getattr(self._report, verdict) + 1)
+            else:
+                self._report.skipped.append((number, verdict))
+
+    def _put_all(self, tx: Tx, edges: list[tuple[int, EdgeLine]]) -> list[tuple[int, EdgeLine, str]]:
+        verdicts = [(number, edge, self._put_one(tx, edge)) for number, edge in edges]
+        if self._report.dry_run:
+            raise _Undone(verdicts)
+        return verdicts
+
+    def _put_one(self, tx: Tx, edge: EdgeLine) -> str:
+        """added | known | the code of why not"""
+        try:
+            return _put(tx, self._reach, edge, self._now)
+        except ClewError as error:
+            return error.code
+
+
+def _put(tx: Tx, reach: Reach, edge: EdgeLine, now: datetime) -> str:
+    memories = [_memory_at(tx, reach, name) for name in (edge.source, edge.target)]
+    witnesses = _witnesses(tx, reach, edge, memories)
+    named = ((edge.source, edge.source_project), (edge.target, edge.target_project))
+    ends = [
+        memory_end(tx, memory)
+        if memory
+        else _thing(tx, reach, name, _project(edge, place, witnesses), has_witness=bool(witnesses))
+        for (name, place), memory in zip(named, memories, strict=True)
+    ]
+    if edge.is_users and not any(memories):
+        _check_seen(tx, reach, ends)
+    project = _project(edge, edge.project, witnesses)
+    if reach.projects is not None and project not in reach.projects:
+        raise NotFound("the edge is of a project out of reach", code="PROJECT_NOT_FOUND")
+    if (ends[0].ref, ends[0].project) == (ends[1].ref, ends[1].project):
+        raise InvalidInput("the edge leads to where it starts", code="LINK_TO_ITSELF")
+    source, target = (make_node(tx, reach.org, end, now) for end in ends)  # from here on nothing is refused
+    said = Statement(project, source, target, edge.type, 0, "import", edge.confidence, edge.weight, edge.label)
+    known = tx.edges.find(reach.org, said.key)
+    if known and (known[1] or not edge.is_users):
+        return "known"
+    _state(tx, reach.org, said, edge, witnesses, is_new=known is None, now=now)
+    for node in (source, target):
+        tx.changes.note(reach.org, project, "node", str(node), "put")
+    return "added"
+
+
+def _state(
+    tx: Tx, org: str, said: Statement, edge: EdgeLine, witnesses: Sequence[Memory], *, is_new: bool, now: datetime
+) -> None:
+    statements = [
+        said._replace(
+            memory_row=tx.memories.row_of(memory),
+            expires_at=to_micros(memory.expires_at) if memory.expires_at else None,
+        )
+        for memory in witnesses
+    ]
+    if is_new and statements:
+        tx.graph.state(org, statements, now)
+    if edge.is_users:
+        tx.graph.state_by_user(org, statements[0] if statements else said, now)
+    if is_new and (found := tx.edges.find(org, said.key)):
+        sure = 1.0 if edge.is_users else edge.confidence
+        base = max(0.0, sure - SHARE * max(0, len(witnesses) - 1))
+        anchor, created = min(edge.reinforced_at, now), min(edge.created_at, now)
+        tx.edges.restore(org, found[0], confidence=sure, base=base, anchor=anchor, created_at=created)
+
+
+def _memory_at(tx: Tx, reach: Reach, name: str) -> Memory | None:
+    """The memory at an end; None when the end is a thing."""
+    id = name.removeprefix("memory:")
+    memory = tx.memories.get(reach, id)
+    if memory is None and (id != name or id.startswith("mem_")):
+        raise NotFound(f"memory {id[:60]} was not found", code="MEMORY_NOT_FOUND")
+    return memory
+
+
+def _witnesses(tx: Tx, reach: Reach, edge: EdgeLine, ends: Sequence[Memory | None]) -> list[Memory]:
+    """Those that are there and visible; where a file names none, the memory at an end speaks for its edge."""
+    listed = [memory for id in edge.witnesses if (memory := tx.memories.get(reach, id))]
+    found = listed or [memory for memory in ends if memory][:1]
+    if not found and not edge.is_users:
+        code = "WITNESS_NOT_FOUND" if edge.witnesses else "NO_WITNESS"
+        raise NotFound("no memory here states the edge", code=code)
+    return found
+
+
+def _project(edge: EdgeLine, stated: str, witnesses: Sequence[Memory]) -> str:
+    """A plain line knows no projects: its things are of the project of the memory that speaks for it."""
+    return (witnesses[0].project or "") if edge.is_plain and witnesses else stated
+
+
+def _thing(tx: Tx, reach: Reach, name: str, project: str, *, has_witness: bool) -> End:
+    ref = thing_named(name)
+    if ref is None:
+        raise NotFound("the name means nothing", code="NODE_NOT_FOUND")
+    if reach.projects is not None and project not in reach.projects:
+        raise NotFound("the thing is of a project out of reach", code="PROJECT_NOT_FOUND")
+    home = "" if ref.type in ORG_WIDE else project
+    seen = seen_things(tx, reach, ref, [home])
+    if not seen and not has_witness:
+        raise NotFound("the thing is not known here", code="NODE_NOT_FOUND")
+    return seen[0] if seen else End(ref, 0, home, label=label_of(name, ref))
+
+
+def _check_seen(tx: Tx, reach: Reach, ends: Sequence[End]) -> None:
+    """What a person may link between two things, they may bring in: both must be visible."""
+    rows = {end.row for end in ends}
+    if 0 in rows or tx.edges.seen_nodes(reach, rows) != rows:
+        raise NotFound("an end is not known here", code="NODE_NOT_FOUND")
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """(line number, line without its end); blank lines are passed over, a line that is too long is cut."""
+    number = 0
+    while raw := file.readline(MAX_LINE + 2):
+        number += 1
+        line = raw.rstrip(b"\r\n")
+        while not raw.endswith(b"\n") and len(raw) > MAX_LINE:
+            raw = file.readline(MAX_LINE + 2)
+        if number == 1:
+            line = line.removeprefix(_BOM)
+        if line.strip():
+            yield number, line
+
+
+def _header(raw: bytes) -> dict[str, Any] | None:
+    """The header of an export; None when the file begins with an edge or with garbage."""
+    try:
+        fields = parse_object(raw)
+    except InvalidInput:
+        return None
+    if "format" not in fields or "from" in fields:
+        return None
+    version, count = fields.get("version"), fields.get("count", 0)
+    if fields["format"] != FORMAT or type(version) is not int or type(count) is not int:
+        raise InvalidInput(
+            "the file holds no edges of Clew", code="IMPORT_FORMAT_UNKNOWN", next=f"its format must be {FORMAT}"
+        )
+    if version > VERSION:
+        raise InvalidInput(
+            f"the file has version {version} of its format, this Clew reads up to {VERSION}",
+            code="IMPORT_NEWER",
+            next="upgrade Clew: pip install -U clew",
+        )
+    return fields | {"count": count}

@@ -1,0 +1,49 @@
+"""What the graph needs beside the writes themselves, in small portions: make up for what failed, let edges decay.
+
+In: a store. Out: whether more is left. Called after each write, so the look whether there is anything to do costs
+two look-ups, and what is done at once is bounded. Nothing here is durable by itself or needed by a write: what is
+lost with a power cut is found again, and run twice it does nothing the second time.
+
+Edges that have expired are left where they are: no walk follows them, and they go with their memories.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+
+from clew.ports import Store
+from clew.relate.decay import DecayPolicy, decay_some, due
+from clew.remember.graph import MAX_ATTEMPTS, PATIENCE, GraphPolicy, repair
+
+logger = logging.getLogger(__name__)
+
+
+def upkeep(store: Store, policy: GraphPolicy, decay: DecayPolicy, now: datetime) -> bool:
+    """One portion; whether there is more to do right away."""
+    with store.read() as tx:
+        is_pending = policy.write and tx.edges.has_pending(max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE)
+        is_due = decay.edge_decay and due(tx, now, decay.cadence)
+    more = is_pending and _mend(store, policy, now)
+    if is_due:
+        more = decay_some(store, decay, now) or more
+    return more
+
+
+def _mend(store: Store, policy: GraphPolicy, now: datetime) -> bool:
+    """Whether more is pending. Where nothing could be mended, trying again at once would not help."""
+    if not store.write(partial(repair, policy=policy, now=now), durable=False):
+        return False
+    with store.read() as tx:
+        return tx.edges.has_pending(max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE)
+
+
+def after_write(look: Callable[[], bool]) -> bool:
+    """`look` is an upkeep. The write before it has succeeded and stays so: a failure is logged, without content."""
+    try:
+        return look()
+    except Exception as error:  # an extra beside the write; the next one tries again, and `clew doctor` tells
+        logger.warning("the graph was not looked after: %s", getattr(error, "code", type(error).__name__))
+        return False

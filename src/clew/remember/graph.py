@@ -1,0 +1,416 @@
+"""Write a memory's part of the graph: its nodes, what it hangs on, what it states, and how it relates to others.
+
+In: memories that were just stored, with what was found in their text. Out: rows, in the same transaction.
+Run twice: the same rows, and nothing is reinforced a second time. A failure here never fails the memory's own
+write: its part is undone, noted as pending, and made up for on the next pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import NamedTuple
+
+from clew.errors import Misconfigured
+from clew.model.graph import GraphDraft, NodeDraft, NodeRef, Statement, node_id
+from clew.model.memory import Memory
+from clew.model.times import to_micros
+from clew.ports import Tx
+from clew.remember.extract import graph_draft
+from clew.remember.relations import causal_cue
+
+# Found by this step, and replaced when the memory changes; what a person or a model stated is left alone.
+OWN = frozenset(("metadata", "stated", "entity", "time", "causal", "mention", "derived"))
+MAX_MENTIONS = 16  # edges by which one memory names others, and by which others name it
+FAILED, SWITCHED_OFF = "GRAPH_MAPPING_SYNC_FAILED", "GRAPH_WRITE_OFF"
+MAX_ATTEMPTS = 5  # after that only `clew reindex` tries again
+REPAIRED_AT_ONCE = 64
+PATIENCE = timedelta(minutes=10)  # between two attempts, from the third on: a full disk or a lock takes its time
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPolicy:
+    """What the settings say about writing the graph."""
+
+    write: bool = True
+    entity_edges: bool = True
+    time_edges: bool = True
+    causal_edges: bool = True
+    mention_edges: bool = True
+    max_entity_edges: int = 10
+    session_adjacency: bool = True
+
+    def check_write(self) -> None:
+        """Refuse what only makes sense while the graph is written."""
+        if not self.write:
+            raise Misconfigured(
+                "writing the graph is switched off", code="GRAPH_WRITE_OFF", next="set graph.write to true"
+            )
+
+
+class Entry(NamedTuple):
+    row: int
+    memory: Memory
+    draft: GraphDraft | None = None
+
+
+def draft_of(memory: Memory, policy: GraphPolicy) -> GraphDraft | None:
+    """What the text and the fields give; None when that failed or is switched off."""
+    if not policy.write:
+        return None
+    try:
+        return graph_draft(memory)
+    except Exception:  # the graph is an extra: whatever its rules stumble over, the memory is kept
+        return None
+
+
+def map_memories(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -> None:
+    """Add new memories of one org to the graph; never fails because of it."""
+    if not policy.write:
+        for entry in entries:
+            tx.graph.put_pending(entry.memory.org, entry.row, SWITCHED_OFF, now)
+        return
+    drafted = [entry for entry in entries if entry.draft is not None]
+    for entry in entries:
+        if entry.draft is None:
+            tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
+    if drafted and not _attempt(tx, drafted, policy, now) and len(drafted) > 1:
+        for entry in drafted:  # one bad memory must not take the others along
+            _attempt(tx, [entry], policy, now)
+
+
+def _attempt(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -> bool:
+    try:
+        with tx.savepoint():
+            _add(tx, entries, policy, now)
+    except Exception:
+        if not tx.is_open:
+            raise  # a full disk made the engine undo everything: that is not the graph's failure
+        for entry in entries:
+            tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
+        return False
+    if len(entries) == 1:
+        tx.graph.drop_pending(entries[0].memory.org, entries[0].row)
+    return True
+
+
+def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) -> bool:
+    """Replace exactly what this memory gave to the graph. False when that failed; it is pending then."""
+    draft = draft_of(memory, policy)
+    if draft is None:
+        with tx.savepoint():
+            unmap(tx, row, memory)
+        reason = FAILED if policy.write else SWITCHED_OFF
+        tx.graph.put_pending(memory.org, row, reason, now, attempts=int(policy.write))
+        return False
+    try:
+        with tx.savepoint():
+            _replace(tx, Entry(row, memory, draft), policy, now)
+    except Exception:
+        if not tx.is_open:
+            raise
+        tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
+        return False
+    tx.graph.drop_pending(memory.org, row)
+    return True
+
+
+def link_replaced(tx: Tx, new: Memory, old: Memory, now: datetime) -> None:
+    """The new memory supersedes the old one, in the graph too, if both are in it."""
+    rows = {memory.id: tx.memories.row_of(memory) for memory in (new, old)}
+    nodes = tx.graph.self_nodes(new.org, rows.values())
+    if len(nodes) == 2:
+        source, target = (nodes[rows[memory.id]] for memory in (new, old))
+        said = _statement(Entry(rows[new.id], new), source, target, "supersedes", "lifecycle")
+        tx.graph.state(new.org, [said], now)
+
+
+def unmap(tx: Tx, row: int, memory: Memory) -> None:
+    """Leave no edge, link or node of this memory; nodes that others share stay."""
+    org, graph = memory.org, tx.graph
+    links = graph.links_of(org, row)
+    own = [node for node, role in links if role == "self"]
+    touched = {node for node, _role in links}
+    witnessed = graph.witnessed_by(org, row)
+    touched |= {node for edge in witnessed for node in (edge.source, edge.target)}
+    graph.retract(org, row, [edge.edge_row for edge in witnessed])
+    for node in own:
+        touched |= graph.drop_node(org, node)
+    graph.unlink(org, row)
+    graph.drop_names(org, row)
+    graph.drop_pending(org, row)
+    graph.prune(org, touched)
+    _note(tx, memory, touched)
+
+
+def repair(tx: Tx, policy: GraphPolicy, now: datetime, *, limit: int = REPAIRED_AT_ONCE) -> int:
+    """Make up for what is pending; returns how many were mended. Nothing to do while writing is off."""
+    if not policy.write:
+        return 0
+    mended = 0
+    for org, row in tx.graph.pending(max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE, limit=limit):
+        memory = tx.graph.memory_at(org, row)
+        if memory is None:
+            tx.graph.drop_pending(org, row)
+        else:
+            mended += remap(tx, row, memory, policy, now)
+            tx.changes.note(org, memory.project, "memory", memory.id, "put")
+    return mended
+
+
+def is_mapped(tx: Tx, row: int, memory: Memory, policy: GraphPolicy) -> bool:
+    """Whether the graph holds what this memory gives to it now. Reads only.
+
+    It may hold more of one kind: who names the memory's title is also found from the other side, beyond the cap.
+    """
+    draft = draft_of(memory, policy)
+    if draft is None:
+        return False
+    entry, org, place = Entry(row, memory, draft), memory.org, memory.project or ""
+    ids = {(place, node.ref): node_id(org, place, node.ref) for node in draft.nodes}
+    known = tx.graph.node_rows(org, ids.values())
+    if not known.keys() >= set(ids.values()):
+        return False
+    rows = {at: known[id] for at, id in ids.items()}
+    links = {(rows[place, ref], role) for ref, role in draft.links}
+    names = {(_hash(place, name), False) for name in draft.names}
+    names |= {(_hash(place, name), True) for name in draft.subjects}
+    if links != set(tx.graph.links_of(org, row)) or names != tx.edges.names_of(org, row):
+        return False
+    return _states_exactly(tx, entry, _statements(tx, [entry], rows, policy))
+
+
+def _states_exactly(tx: Tx, entry: Entry, said: Sequence[Statement]) -> bool:
+    held = tx.graph.witnessed_by(entry.memory.org, entry.row)
+    by_others = {edge.key for edge in held if edge.origin not in OWN}  # what a person said stays as they said it
+    own = {(edge.key, edge.sentence) for edge in held if edge.origin in OWN}
+    wanted = {
+        (statement.key, statement.sentence)
+        for statement in said
+        if statement.memory_row == entry.row and statement.key not in by_others
+    }
+    return wanted <= own and all(key[2] == "mention" for key, _sentence in own - wanted)
+
+
+def _add(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -> None:
+    org = entries[0].memory.org
+    last = tx.graph.last_node()
+    rows = _put_nodes(tx, entries, now, fresh=True)
+    said = _statements(tx, entries, rows, policy)
+    tx.graph.state(org, said, now, new_from=last + 1)
+
+
+def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
+    org, graph, row = entry.memory.org, tx.graph, entry.row
+    links = graph.links_of(org, row)
+    before = {edge.key: edge for edge in graph.witnessed_by(org, row) if edge.origin in OWN}
+    graph.unlink(org, row, keep_self=True)
+    graph.drop_names(org, row)
+    rows = _put_nodes(tx, [entry], now)
+    said = _statements(tx, [entry], rows, policy)
+    mine = {statement.key: statement for statement in said if statement.memory_row == row}
+    gone = [edge for key, edge in before.items() if key not in mine]
+    graph.retract(org, row, [edge.edge_row for edge in gone])
+    touched = {node for edge in gone for node in (edge.source, edge.target)} | {node for node, _role in links}
+    touched |= _retract_mentions(tx, entry, {statement.memory_row for statement in said}, rows)
+    graph.state(org, [statement for statement in said if statement.key not in before], now)
+    for key, edge in before.items():
+        if key in mine and mine[key].sentence != edge.sentence:
+            graph.reword(org, edge.edge_row, row, mine[key].sentence)
+    graph.renew_expiry(org, [edge.edge_row for edge in graph.witnessed_by(org, row)])
+    graph.prune(org, touched)
+    _note(tx, entry.memory, touched)
+
+
+def _retract_mentions(tx: Tx, entry: Entry, naming: set[int], rows: dict[tuple[str, NodeRef], int]) -> set[int]:
+    """Who named this memory by a title it no longer has does so no more; returns their nodes."""
+    org, own = entry.memory.org, rows[_place(entry.memory, _self_ref(entry.memory))]
+    stale = [(edge, by) for edge, by in tx.graph.mentions_of(org, own) if by not in naming and by != entry.row]
+    for edge, by in stale:
+        tx.graph.retract(org, by, [edge])
+    return set(tx.graph.self_nodes(org, [by for _edge, by in stale]).values())
+
+
+def _put_nodes(
+    tx: Tx, entries: Sequence[Entry], now: datetime, *, fresh: bool = False
+) -> dict[tuple[str, NodeRef], int]:
+    """Nodes, links and names of these memories."""
+    org = entries[0].memory.org
+    wanted: dict[tuple[str, NodeRef], NodeDraft] = {}
+    for _row, memory, draft in entries:
+        project = memory.project or ""
+        for node in draft.nodes if draft else ():
+            wanted.setdefault((project, node.ref), node)
+    rows = tx.graph.nodes(org, wanted, {memory.id: row for row, memory, _draft in entries}, now, fresh=fresh)
+    links, names = [], []
+    for row, memory, draft in entries:
+        if draft is not None:
+            project = memory.project or ""
+            links += [(row, rows[project, ref], role) for ref, role in draft.links]
+            names += [(_hash(project, name), False, row) for name in draft.names]
+            names += [(_hash(project, name), True, row) for name in draft.subjects]
+    tx.graph.link(org, links)
+    tx.graph.put_names(org, names)
+    return rows
+
+
+# -- statements: what a memory states by itself, then how it relates to others ------------------------
+
+
+def _statements(
+    tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], policy: GraphPolicy
+) -> list[Statement]:
+    said: dict[tuple[object, int], Statement] = {}
+    for statement in _all_statements(tx, entries, rows, policy):
+        if statement.source != statement.target:
+            said.setdefault((statement.key, statement.memory_row), statement)
+    return list(said.values())
+
+
+def _all_statements(
+    tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], policy: GraphPolicy
+) -> Iterable[Statement]:
+    with_entities = policy.entity_edges and policy.max_entity_edges
+    for entry in entries:
+        yield from _stated(entry, rows)
+        own = rows[_place(entry.memory, _self_ref(entry.memory))]
+        if entry.memory.thread or entry.memory.session:
+            yield from _in_time(tx, entry, own, policy)
+        if with_entities and entry.draft and any(role == "mention" for _ref, role in entry.draft.links):
+            yield from _entities(tx, entry, own, rows, policy.max_entity_edges)
+        if entry.memory.parents:
+            yield from _derived(tx, entry, own)
+    if policy.mention_edges:
+        yield from _mentions(tx, entries)
+
+
+def _stated(entry: Entry, rows: dict[tuple[str, NodeRef], int]) -> Iterable[Statement]:
+    project = entry.memory.project or ""
+    for edge in entry.draft.edges if entry.draft else ():
+        yield _statement(
+            entry, rows[project, edge.source], rows[project, edge.target], edge.type,
+            "stated" if edge.sentence else "metadata",
+            confidence=edge.confidence, label=edge.label, sentence=edge.sentence,
+        )  # fmt: skip
+
+
+def _in_time(tx: Tx, entry: Entry, own: int, policy: GraphPolicy) -> Iterable[Statement]:
+    """Engram's time and causal edges: from the memory before it in its thread; for causes also in its session."""
+    memory, before = entry.memory, None
+    cue = causal_cue(memory.content) if policy.causal_edges else None
+    if memory.thread and (policy.time_edges or cue):
+        before = tx.graph.predecessor(memory, entry.row, by="thread")
+    from_thread = before
+    if before is None and cue and memory.session and policy.session_adjacency:
+        before = tx.graph.predecessor(memory, entry.row, by="session")
+    source = tx.graph.self_nodes(memory.org, [before]).get(before) if before is not None else None
+    if source is None:
+        return
+    if policy.time_edges and from_thread is not None:
+        yield _statement(entry, source, own, "time", "time", label=memory.thread or "")
+    if cue:
+        yield _statement(entry, source, own, "causal", "causal", label=cue)
+
+
+def _entities(
+    tx: Tx, entry: Entry, own: int, rows: dict[tuple[str, NodeRef], int], limit: int
+) -> Iterable[Statement]:
+    """To the newest memories that name the same thing; what few name comes first."""
+    memory, project = entry.memory, entry.memory.project or ""
+    things = [ref for ref, role in entry.draft.links if role == "mention"] if entry.draft else []
+    found = [(ref, tx.graph.siblings(memory, entry.row, rows[project, ref], limit)) for ref in things]
+    labels: dict[int, str] = {}
+    for ref, siblings in sorted(found, key=lambda pair: len(pair[1])):
+        for sibling in siblings:
+            if len(labels) < limit:
+                labels.setdefault(sibling, f"{ref.type}:{ref.key}")
+    nodes = tx.graph.self_nodes(memory.org, labels) if labels else {}
+    for sibling, label in labels.items():
+        if sibling in nodes:
+            yield _statement(entry, own, nodes[sibling], "entity", "entity", label=label)
+
+
+def _derived(tx: Tx, entry: Entry, own: int) -> Iterable[Statement]:
+    for parent in tx.graph.nodes_of_memories(entry.memory.org, entry.memory.parents):
+        yield _statement(entry, own, parent, "derived_from", "derived")
+
+
+def _mentions(tx: Tx, entries: Sequence[Entry]) -> Iterable[Statement]:
+    """A memory names what another is about: its title, file, symbol or ticket. Whichever came first."""
+    org, by_row = entries[0].memory.org, {entry.row: entry for entry in entries}
+    named = {row: _hashes(entry, subject=False) for row, entry in by_row.items()}
+    about = {row: _hashes(entry, subject=True) for row, entry in by_row.items()}
+    subjects = tx.graph.holders(org, _union(named), subject=True, limit=MAX_MENTIONS)
+    namers = tx.graph.holders(org, _union(about), subject=False, limit=MAX_MENTIONS)
+    pairs = _pairs(named, subjects) | {(by, of) for of, by in _pairs(about, namers)}
+    if not pairs:
+        return
+    places = tx.graph.places_of(org, {row for pair in pairs for row in pair})
+    nodes = tx.graph.self_nodes(org, places)
+    for by, of in sorted(pairs):
+        if by in nodes and of in nodes and _may_meet(places[by][1], places[of][1]):
+            yield Statement(
+                project=places[by][0], source=nodes[by], target=nodes[of], type="mention", memory_row=by,
+                origin="mention", expires_at=places[by][2],
+            )  # fmt: skip
+
+
+def _pairs(wanted: dict[int, set[int]], holders: dict[int, list[int]]) -> set[tuple[int, int]]:
+    """(row, holder) for each memory, at most so many of them."""
+    found = set()
+    for row, names in wanted.items():
+        held = dict.fromkeys(holder for name in names for holder in holders.get(name, ()) if holder != row)
+        found |= {(row, holder) for holder in list(held)[:MAX_MENTIONS]}
+    return found
+
+
+def _may_meet(one_user: str, other_user: str) -> bool:
+    """Two users' private memories have nothing to say to each other."""
+    return one_user == other_user or not one_user or not other_user
+
+
+def _hashes(entry: Entry, *, subject: bool) -> set[int]:
+    """A project's memories also know the subjects of what all projects share."""
+    draft, project = entry.draft, entry.memory.project or ""
+    if draft is None:
+        return set()
+    if subject:
+        return {_hash(project, name) for name in draft.subjects}
+    return {_hash(place, name) for name in draft.names for place in {project, ""}}
+
+
+def _hash(project: str, name: str) -> int:
+    """63 bits: a name that two projects use is two names."""
+    digest = blake2b(f"{project}\x00{name}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def _union(sets: dict[int, set[int]]) -> set[int]:
+    return set().union(*sets.values())
+
+
+def _statement(entry: Entry, source: int, target: int, type_: str, origin: str, **more: object) -> Statement:
+    return Statement(
+        project=entry.memory.project or "", source=source, target=target, type=type_, memory_row=entry.row,
+        origin=origin, expires_at=_expiry(entry.memory), **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _expiry(memory: Memory) -> int | None:
+    return to_micros(memory.expires_at) if memory.expires_at else None
+
+
+def _self_ref(memory: Memory) -> NodeRef:
+    return NodeRef("memory", memory.id)
+
+
+def _place(memory: Memory, ref: NodeRef) -> tuple[str, NodeRef]:
+    return memory.project or "", ref
+
+
+def _note(tx: Tx, memory: Memory, nodes: Iterable[int]) -> None:
+    """Read models that know these nodes look at them again."""
+    for node in nodes:
+        tx.changes.note(memory.org, memory.project, "node", str(node), "put")

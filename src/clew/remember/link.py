@@ -1,0 +1,249 @@
+"""Edges that a person makes, and takes back: one thing, a relation, another thing.
+
+In: two names and a relation. A name is the id of a memory (or its unique beginning), `type:key`, or what a thing is
+called. Out: what is linked now. Both ends must be visible to whoever asks. Such an edge is sure (weight and
+confidence 1), does not decay, outlives edits of the memory, and goes when the memory is forgotten. Run twice, the
+second run changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from clew.errors import InvalidInput, NotFound
+from clew.model.graph import ORG_WIDE, THINGS, NodeDraft, NodeRef, Statement, node_id, parse_ref
+from clew.model.memory import Memory
+from clew.model.scope import Reach, is_encodable
+from clew.ports import Tx
+from clew.remember.edit import must_get
+from clew.remember.extract import cut_label
+from clew.remember.graph import GraphPolicy, remap
+from clew.remember.lifecycle import is_expired, not_found
+from clew.remember.things import MAX_KEY, thing_named
+
+SYMMETRIC = frozenset(("contradicts", "similar_to"))  # what holds one way holds the other way, too
+MEMORY = "memory:"
+_RELATION = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """`changed` is false when it was so before."""
+
+    source: str
+    target: str
+    type: str
+    project: str | None
+    both_ways: bool
+    changed: bool
+
+    def as_json(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"from": self.source, "to": self.target, "type": self.type}
+        if self.project:
+            answer["project"] = self.project
+        return answer | {"both_ways": self.both_ways, "changed": self.changed}
+
+
+class End(NamedTuple):
+    """One end of an edge. `row` is 0 while the node is still to be made."""
+
+    ref: NodeRef
+    row: int
+    project: str
+    memory: Memory | None = None
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.ref.type}:{self.ref.key}"
+
+
+def checked_relation(text: str) -> str:
+    if not _RELATION.fullmatch(text):
+        raise InvalidInput(
+            f"'{text[:60]}' is no relation",
+            code="RELATION_INVALID",
+            next="write one word of at most 40 small letters, digits and underscores, such as depends_on",
+        )
+    return text
+
+
+def link(tx: Tx, reach: Reach, source: str, relation: str, target: str, *, now: datetime) -> Linked:
+    type_ = checked_relation(relation)
+    ends = _ends(tx, reach, (source, target), now)
+    rows = [make_node(tx, reach.org, end, now) for end in ends]
+    project = project_of(ends)
+    changed = False
+    for one, other in _directions(rows, type_):
+        known = tx.edges.find(reach.org, (one, other, type_, project))
+        witness = witness_of(tx, ends)
+        statement = Statement(project, one, other, type_, memory_row=witness, origin="user")
+        tx.graph.state_by_user(reach.org, statement, now)
+        changed |= known is None or not known[1]
+    _note(tx, reach.org, project, rows if changed else ())
+    return _linked(ends, type_, project, changed)
+
+
+def unlink(
+    tx: Tx, reach: Reach, source: str, relation: str, target: str, *, policy: GraphPolicy, now: datetime
+) -> Linked:
+    type_ = checked_relation(relation)
+    ends = _ends(tx, reach, (source, target), now)
+    project = project_of(ends)
+    rows = [end.row for end in ends]
+    found = [tx.edges.find(reach.org, (one, other, type_, project)) for one, other in _directions(rows, type_)]
+    by_user = [edge[0] for edge in found if edge and edge[1]]
+    if not by_user:
+        raise NotFound(
+            f"nobody linked {ends[0].name} to {ends[1].name} by {type_}",
+            code="LINK_NOT_FOUND",
+            next="what a memory states goes when you edit or forget the memory",
+        )
+    for row in by_user:
+        tx.graph.unstate_by_user(reach.org, row)
+    tx.graph.prune(reach.org, rows)
+    _note(tx, reach.org, project, rows)
+    for memory in (end.memory for end in ends if end.memory):  # its text may state it all the same
+        remap(tx, tx.memories.row_of(memory), memory, policy, now)
+    return _linked(ends, type_, project, True)
+
+
+def _directions(rows: Sequence[int], type_: str) -> list[tuple[int, int]]:
+    one, other = rows
+    return [(one, other), (other, one)] if type_ in SYMMETRIC else [(one, other)]
+
+
+def _linked(ends: Sequence[End], type_: str, project: str, changed: bool) -> Linked:
+    return Linked(ends[0].name, ends[1].name, type_, project or None, type_ in SYMMETRIC, changed)
+
+
+def _note(tx: Tx, org: str, project: str, nodes: Sequence[int]) -> None:
+    for node in nodes:
+        tx.changes.note(org, project, "node", str(node), "put")
+
+
+# -- the ends --------------------------------------------------------------------------------------
+
+
+def _ends(tx: Tx, reach: Reach, names: tuple[str, str], now: datetime) -> list[End]:
+    """Both ends, or not found. A thing that a memory is linked to need not be known yet."""
+    memories = [_memory_named(tx, reach, name, now) for name in names]
+    known = next((memory for memory in memories if memory), None)
+    places = _places(tx, reach, known)
+    one, other = (
+        [memory_end(tx, memory)] if memory else _things(tx, reach, name, places, may_be_new=known is not None)
+        for name, memory in zip(names, memories, strict=True)
+    )
+    ends = _chosen(one, other, is_clear=known is not None or reach.projects is not None)
+    if ends[0].ref == ends[1].ref:
+        raise InvalidInput(
+            f"{ends[0].name} cannot be linked to itself", code="LINK_TO_ITSELF", next="name two different things"
+        )
+    return ends
+
+
+def _memory_named(tx: Tx, reach: Reach, name: str, now: datetime) -> Memory | None:
+    """The memory that a name means; None when it means a thing."""
+    if not is_encodable(name):
+        raise _no_node(name)
+    id = name.strip().removeprefix(MEMORY)
+    if id.startswith("mem_") or name.strip().startswith(MEMORY):
+        return must_get(tx, reach, id, now=now)
+    memory = tx.memories.get(reach, id)
+    if memory and is_expired(memory, now):
+        raise not_found(id)
+    return memory
+
+
+def memory_end(tx: Tx, memory: Memory) -> End:
+    row = tx.memories.row_of(memory)
+    own = tx.graph.self_nodes(memory.org, [row]).get(row, 0)
+    return End(NodeRef("memory", memory.id), own, memory.project or "", memory)
+
+
+def _places(tx: Tx, reach: Reach, memory: Memory | None) -> list[str]:
+    """The projects a thing may be of, the nearest first."""
+    if memory:
+        return list(dict.fromkeys((memory.project or "", "")))
+    return sorted(tx.edges.projects(reach.org) if reach.projects is None else reach.projects, reverse=True)
+
+
+def _things(tx: Tx, reach: Reach, name: str, places: Sequence[str], *, may_be_new: bool) -> list[End]:
+    """The nodes a name may mean, as far as they are visible; one that is yet to be made if there is none."""
+    ref = thing_named(name)
+    if ref is None or len(ref.key) > MAX_KEY or not ref.key.isprintable():
+        raise _no_node(name)
+    found = seen_things(tx, reach, ref, places)
+    if not found and may_be_new and ref.type in THINGS:
+        # Whether others know it is not told: it is the same node, and they see no more of it than before.
+        row = tx.graph.node_rows(reach.org, [node_id(reach.org, places[0], ref)])
+        found = [End(ref, next(iter(row.values()), 0), places[0], label=label_of(name, ref))]
+    if not found:
+        raise _no_node(name)
+    return found
+
+
+def label_of(name: str, ref: NodeRef) -> str:
+    """As it was written; of a ref the part after the colon."""
+    return ref.key if parse_ref(name.strip()) else name.strip()
+
+
+def seen_things(tx: Tx, reach: Reach, ref: NodeRef, places: Sequence[str]) -> list[End]:
+    homes = [""] if ref.type in ORG_WIDE else places
+    ids = {node_id(reach.org, home, ref): home for home in homes}
+    rows = tx.graph.node_rows(reach.org, ids)
+    seen = tx.edges.seen_nodes(reach, rows.values())
+    return [End(ref, rows[id], home) for id, home in ids.items() if id in rows and rows[id] in seen]
+
+
+def _chosen(one: Sequence[End], other: Sequence[End], *, is_clear: bool) -> list[End]:
+    """The pair that is meant: of one project if there is one, else one end of what all projects share."""
+    pairs = [(a, b) for a in one for b in other if a.project == b.project or not (a.project and b.project)]
+    alike = [pair for pair in pairs if pair[0].project == pair[1].project] or pairs
+    if not alike:
+        raise _no_node(other[0].name)
+    if len(alike) > 1 and not is_clear:
+        raise InvalidInput(
+            f"{one[0].name} and {other[0].name} are known in several projects",
+            code="NODE_AMBIGUOUS",
+            next="name the project: --project P",
+        )
+    return list(alike[0])
+
+
+def project_of(ends: Sequence[End]) -> str:
+    """An edge belongs where its memory does, else where its things do."""
+    memory = next((end.memory for end in ends if end.memory), None)
+    return (memory.project or "") if memory else ends[0].project or ends[1].project
+
+
+def witness_of(tx: Tx, ends: Sequence[End]) -> int:
+    """The memory at an end, the first one's before the second's; 0 between things."""
+    return next((tx.memories.row_of(end.memory) for end in ends if end.memory), 0)
+
+
+def make_node(tx: Tx, org: str, end: End, now: datetime) -> int:
+    """Its row; a memory that is not in the graph yet gets its own node."""
+    if end.row:
+        return end.row
+    place = (end.project, end.ref)
+    memory_rows = {end.memory.id: tx.memories.row_of(end.memory)} if end.memory else {}
+    draft = NodeDraft(end.ref, cut_label(end.label or end.ref.key))
+    row = tx.graph.nodes(org, {place: draft}, memory_rows, now)[place]
+    if end.memory:
+        tx.graph.link(org, [(memory_rows[end.memory.id], row, "self")])
+        tx.changes.note(org, end.project, "memory", end.memory.id, "put")
+    return row
+
+
+def _no_node(name: str) -> NotFound:
+    shown = name.encode("utf-8", "replace").decode()[:60]
+    return NotFound(
+        f"nothing called '{shown}' was found",
+        code="NODE_NOT_FOUND",
+        next="give the id of a memory, or a thing such as service:redis",
+    )

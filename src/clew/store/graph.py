@@ -1,0 +1,256 @@
+"""The graph's tables, written side: nodes, links, edges and their witnesses. No decisions are made here.
+
+Deleting happens here and nowhere else: an edge goes with its last witness, a node with its last link and edge.
+What damage left dangling is swept by store/edges.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from clew.model.graph import ORG_WIDE, EdgeKey, NodeDraft, NodeRef, Statement, Witnessed, node_id
+from clew.model.memory import Memory
+from clew.model.times import to_micros
+from clew.store.graph_reads import GraphReads
+from clew.store.memories import from_row
+
+REINFORCEMENT = 0.05  # for each further memory that states an edge; taken back when it no longer does
+
+Place = tuple[str, NodeRef]  # the project and what makes a node the same within it
+
+
+class GraphTable(GraphReads):
+    """Bound to one transaction and, in each call, to one org."""
+
+    __slots__ = ()
+
+    # -- nodes and links ---------------------------------------------------------------------------
+
+    def nodes(
+        self,
+        org: str,
+        wanted: Mapping[Place, NodeDraft],
+        memory_rows: Mapping[str, int],
+        now: datetime,
+        *,
+        fresh: bool = False,
+    ) -> dict[Place, int]:
+        """The row of each, made if it is not there yet. `memory_rows` gives rows of memories by id; with `fresh`
+        these are new, and nobody needs to look for their nodes."""
+        ids = {place: node_id(org, *place) for place in wanted}
+        rows = self.node_rows(org, [id for (_, ref), id in ids.items() if not (fresh and ref.type == "memory")])
+        missing = [place for place in wanted if ids[place] not in rows]
+        first = self.last_node() + 1
+        created = to_micros(now)
+        inserted = []
+        for row, place in enumerate(missing, first):
+            project, (type_, key) = place
+            label = "" if type_ == "memory" else wanted[place].label
+            rows[ids[place]] = row
+            home = "" if type_ in ORG_WIDE else project
+            of_memory = memory_rows[key] if type_ == "memory" else None
+            inserted.append((row, org, ids[place], home, type_, key, label, of_memory, created))
+        self._session.many("node_insert", inserted)
+        return {place: rows[id] for place, id in ids.items()}
+
+    def last_node(self) -> int:
+        return int(self._session.value("node_last_row"))
+
+    def node_rows(self, org: str, ids: Iterable[bytes]) -> dict[bytes, int]:
+        found = self._session.all("node_rows", org_id=org, ids=json.dumps([id.hex() for id in ids]))
+        return {bytes.fromhex(id): row for id, row in found}
+
+    def prune(self, org: str, rows: Iterable[int]) -> None:
+        """Drop those that nothing refers to any more."""
+        self._session.run("nodes_prune", org_id=org, rows=json.dumps(sorted(set(rows))))
+
+    def link(self, org: str, links: Iterable[tuple[int, int, str]]) -> None:
+        """(memory row, node row, role) each."""
+        self._session.many("link_insert", [(org, *link) for link in links])
+
+    def links_of(self, org: str, memory_row: int) -> list[tuple[int, str]]:
+        found: list[tuple[int, str]] = self._session.all("links_of_memory", org_id=org, memory_row=memory_row)
+        return found
+
+    def unlink(self, org: str, memory_row: int, *, keep_self: bool = False) -> None:
+        query = "links_delete_except_self" if keep_self else "links_delete"
+        self._session.run(query, org_id=org, memory_row=memory_row)
+
+    def self_nodes(self, org: str, memory_rows: Iterable[int]) -> dict[int, int]:
+        rows = json.dumps(sorted(set(memory_rows)))
+        return dict(self._session.all("self_nodes", org_id=org, memory_rows=rows))
+
+    def nodes_of_memories(self, org: str, ids: Sequence[str]) -> list[int]:
+        rows = self._session.all("nodes_of_memories", org_id=org, ids=json.dumps(ids))
+        return [row for (row,) in rows]
+
+    # -- who names whom ----------------------------------------------------------------------------
+
+    def put_names(self, org: str, entries: Iterable[tuple[int, bool, int]]) -> None:
+        """(name, whether it is what the memory is about, memory row) each."""
+        self._session.many("name_insert", [(org, *entry) for entry in entries])
+
+    def drop_names(self, org: str, memory_row: int) -> None:
+        self._session.run("names_delete", org_id=org, memory_row=memory_row)
+
+    def holders(self, org: str, names: Iterable[int], *, subject: bool, limit: int) -> dict[int, list[int]]:
+        """Memory rows by name, the newest first."""
+        rows = self._session.all(
+            "names_held", org_id=org, names=json.dumps(sorted(set(names))), is_subject=subject, limit=limit
+        )
+        return {name: [int(row) for row in str(held).split(",")] for name, held in rows if held is not None}
+
+    def siblings(self, memory: Memory, memory_row: int, node_row: int, limit: int) -> list[int]:
+        rows = self._session.all(
+            "siblings", org_id=memory.org, node_row=node_row, memory_row=memory_row, user_id=memory.user or "",
+            limit=limit,
+        )  # fmt: skip
+        return [row for (row,) in rows]
+
+    def predecessor(self, memory: Memory, memory_row: int, *, by: str) -> int | None:
+        """The memory that came last before this one in its thread, or in its session."""
+        place = {
+            "org_id": memory.org, "project_id": memory.project or "", "user_id": memory.user or "",
+            "at": to_micros(memory.at), "row": memory_row,
+        }  # fmt: skip
+        if by == "thread":
+            row = self._session.value("thread_predecessor", **place, thread=memory.thread or "")
+        else:
+            row = self._session.value("session_predecessor", **place, session_id=memory.session or "")
+        return None if row is None else int(row)
+
+    def places_of(self, org: str, memory_rows: Iterable[int]) -> dict[int, tuple[str, str, int | None]]:
+        """(project, user, when it expires) of those that live."""
+        rows = self._session.all("places_of", org_id=org, memory_rows=json.dumps(sorted(set(memory_rows))))
+        return {row: (project, user, expires_at) for row, project, user, expires_at in rows}
+
+    # -- edges and witnesses -----------------------------------------------------------------------
+
+    def state(self, org: str, statements: Sequence[Statement], now: datetime, *, new_from: int = 0) -> None:
+        """Add witnesses, and the edges they are the first of. Nodes from row `new_from` on are new, and so are
+        the edges that start at them."""
+        at = to_micros(now)
+        looked_up = {statement.key for statement in statements if not 0 < new_from <= statement.source}
+        rows = self.edge_rows(org, looked_up)
+        known = dict(rows)
+        first = int(self._session.value("edge_last_row")) + 1
+        inserted: list[tuple[object, ...]] = []
+        again: dict[tuple[int, int], Statement] = {}
+        for said in statements:
+            row = rows.get(said.key)
+            if row is None:
+                row = rows[said.key] = first + len(inserted)
+                inserted.append(
+                    (row, org, said.project, said.source, said.target, said.type, said.label, said.weight,
+                     said.confidence, said.confidence, 0, at, said.expires_at, at)
+                )  # fmt: skip
+            elif (row, said.memory_row) not in again:
+                again[row, said.memory_row] = said
+        self._session.many("edge_insert", inserted)
+        self._reinforce(org, again, at, known=set(known.values()))
+        self._session.many(
+            "evidence_insert",
+            [(org, rows[said.key], said.memory_row, said.sentence, said.explanation, said.origin, at)
+             for said in statements if said.memory_row],
+        )  # fmt: skip
+
+    def _reinforce(self, org: str, again: Mapping[tuple[int, int], Statement], at: int, *, known: set[int]) -> None:
+        """One update per edge, however many memories state it at once."""
+        counts: dict[int, list[Statement]] = {}
+        for (row, memory_row), said in again.items():
+            if row not in known or not self._is_witness(org, row, memory_row):
+                counts.setdefault(row, []).append(said)
+        for row, said_by in counts.items():
+            expiries = [said.expires_at for said in said_by]
+            self._session.run(
+                "edge_reinforce", row=row, org_id=org, step=REINFORCEMENT, count=len(said_by), at=at,
+                expires_at=None if None in expiries else max(filter(None, expiries)),
+            )  # fmt: skip
+
+    def _is_witness(self, org: str, edge_row: int, memory_row: int) -> bool:
+        return bool(self._session.one("evidence_is", org_id=org, edge_row=edge_row, memory_row=memory_row))
+
+    def edge_rows(self, org: str, keys: Iterable[EdgeKey]) -> dict[EdgeKey, int]:
+        wanted = sorted(keys)
+        if not wanted:
+            return {}
+        found = self._session.all("edge_rows", org_id=org, keys=json.dumps(wanted))
+        return {key: row for row, *rest in found if (key := tuple(rest))}
+
+    def witnessed_by(self, org: str, memory_row: int) -> list[Witnessed]:
+        rows = self._session.all("evidence_of_memory", org_id=org, memory_row=memory_row)
+        return [Witnessed(*row) for row in rows]
+
+    def mentions_of(self, org: str, node_row: int) -> list[tuple[int, int]]:
+        """(edge row, memory row): who names the memory that has this node."""
+        found: list[tuple[int, int]] = self._session.all("mentions_of", org_id=org, node_row=node_row)
+        return found
+
+    def reword(self, org: str, edge_row: int, memory_row: int, sentence: str) -> None:
+        self._session.run(
+            "evidence_reword", org_id=org, edge_row=edge_row, memory_row=memory_row, sentence=sentence
+        )
+
+    def retract(self, org: str, memory_row: int, edge_rows: Iterable[int]) -> None:
+        """A memory no longer states these edges; one without a witness goes, unless a person made it."""
+        for row in edge_rows:
+            self._session.run("evidence_delete", org_id=org, edge_row=row, memory_row=memory_row)
+            if not self._session.run("edge_delete_unwitnessed", row=row, org_id=org):
+                self._session.run("edge_weaken", row=row, org_id=org, step=REINFORCEMENT)
+
+    def renew_expiry(self, org: str, edge_rows: Iterable[int]) -> None:
+        for row in edge_rows:
+            self._session.run("edge_expiry", row=row, org_id=org)
+
+    def drop_node(self, org: str, node_row: int) -> set[int]:
+        """Delete every edge that touches a node; returns the nodes at their other ends."""
+        others: set[int] = set()
+        for row, source, target in self._session.all("edges_of_node", org_id=org, node_row=node_row):
+            self._session.run("evidence_delete_edge", org_id=org, edge_row=row)
+            self._session.run("edge_delete", row=row, org_id=org)
+            others |= {source, target}
+        return others - {node_row}
+
+    def state_by_user(self, org: str, statement: Statement, now: datetime) -> int:
+        """A person's edge: there for good, witnessed by the memory it touches; row 0 stands for none."""
+        key = statement.key
+        rows = self.edge_rows(org, [key])
+        if key not in rows:
+            self.state(org, [statement], now)
+            rows = self.edge_rows(org, [key])
+        elif statement.memory_row:
+            self.state(org, [statement], now)
+        self._session.run("evidence_by_user", org_id=org, edge_row=rows[key], memory_row=statement.memory_row)
+        self._session.run("edge_by_user", row=rows[key], org_id=org, at=to_micros(now))
+        return rows[key]
+
+    def unstate_by_user(self, org: str, edge_row: int) -> None:
+        """A person takes an edge back. What memories state beside it stays."""
+        self._session.run("evidence_not_by_user", org_id=org, edge_row=edge_row)
+        self._session.run("edge_not_by_user", row=edge_row, org_id=org, step=REINFORCEMENT)
+        if not self._session.run("edge_delete_unwitnessed", row=edge_row, org_id=org):
+            self._session.run("edge_expiry", row=edge_row, org_id=org)
+
+    # -- what is still to be made ------------------------------------------------------------------
+
+    def put_pending(self, org: str, memory_row: int, reason: str, now: datetime, *, attempts: int = 0) -> None:
+        self._session.run(
+            "pending_put", org_id=org, memory_row=memory_row, reason=reason, attempts=attempts, at=to_micros(now)
+        )
+
+    def drop_pending(self, org: str, memory_row: int) -> None:
+        self._session.run("pending_delete", org_id=org, memory_row=memory_row)
+
+    def pending(self, *, max_attempts: int, patient: datetime, limit: int) -> list[tuple[str, int]]:
+        """(org, memory row) of all orgs. One that failed more than twice is left out until `patient` has passed
+        its last failure."""
+        found: list[tuple[str, int]] = self._session.all(
+            "pending_next", max_attempts=max_attempts, patient=to_micros(patient), limit=limit
+        )
+        return found
+
+    def memory_at(self, org: str, memory_row: int) -> Memory | None:
+        row = self._session.one("memory_at_row", org_id=org, row=memory_row)
+        return from_row(row) if row else None

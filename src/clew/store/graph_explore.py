@@ -1,0 +1,135 @@
+"""The graph's tables as they are shown to people. Every call takes a reach, and nothing leaves that this reach may
+not see: an edge comes through a memory that states it, a node through a memory that hangs on it or states its edge,
+a label through one that spells it so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from clew.model.explored import Connected, Counted, LinkedMemory, SeenEdge, SeenNode, Witness, preview
+from clew.model.graph import edge_id, uuid_text
+from clew.model.scope import Reach
+from clew.model.times import from_micros, to_micros
+from clew.store.memories import reach_values
+from clew.store.sqlite import Row, Session
+
+
+class GraphExplore:
+    """Mixed into what is bound to one transaction."""
+
+    __slots__ = ()
+
+    _session: Session
+
+    def shown(self, reach: Reach, rows: Iterable[int], *, now: datetime) -> dict[int, SeenNode]:
+        """Those of these nodes that may be seen, as they may be shown."""
+        asked = seen_by(reach, now) | {"rows": _listed(rows)}
+        return {row: _node(*rest) for row, *rest in self._session.all("nodes_shown", **asked)}
+
+    def edges_seen(
+        self,
+        reach: Reach,
+        rows: Iterable[int],
+        *,
+        now: datetime,
+        limit: int,
+        edge_type: str = "",
+        only: str = "",
+        newest: bool = False,
+    ) -> list[SeenEdge]:
+        """Edges that start or end at these nodes, the strongest or the newest first. `only`: facts or stated."""
+        asked = seen_by(reach, now) | {"rows": _listed(rows), "limit": limit}
+        options = {"edge_type": edge_type, "only": only, "newest": newest}
+        return [_edge(reach.org, row) for row in self._session.all("edges_seen", **asked, **options)]
+
+    def facts_seen(self, reach: Reach, *, now: datetime, limit: int) -> list[SeenEdge]:
+        rows = self._session.all("facts_seen", **seen_by(reach, now), limit=limit)
+        return [_edge(reach.org, row) for row in rows]
+
+    def witnesses_seen(self, reach: Reach, edge_row: int, *, now: datetime, limit: int) -> tuple[Witness, ...]:
+        asked = seen_by(reach, now) | {"edge_row": edge_row, "limit": limit}
+        return tuple(Witness(id, sentence) for id, sentence in self._session.all("witnesses_seen", **asked))
+
+    def memories_linked(
+        self, reach: Reach, rows: Iterable[int], *, now: datetime, limit: int
+    ) -> tuple[LinkedMemory, ...]:
+        asked = seen_by(reach, now) | {"rows": _listed(rows), "limit": limit}
+        found = self._session.all("memories_linked", **asked)
+        return tuple(
+            LinkedMemory(id, role, type_, title, content, from_micros(updated_at))
+            for id, role, type_, title, content, updated_at in found
+        )
+
+    def named_by(self, reach: Reach, ids: Sequence[str], *, now: datetime) -> list[tuple[str, int, str]]:
+        """(memory, node, role) of what these memories hang on, their own nodes included."""
+        asked = seen_by(reach, now) | {"ids": json.dumps(ids)}
+        found: list[tuple[str, int, str]] = self._session.all("nodes_named_by", **asked)
+        return found
+
+    def beside(self, reach: Reach, rows: Iterable[int], *, now: datetime, limit: int) -> list[tuple[int, int]]:
+        """From these nodes to the memories that hang on them, and from memories to what they hang on."""
+        asked = seen_by(reach, now) | {"rows": _listed(rows), "limit": limit}
+        found: list[tuple[int, int]] = self._session.all("nodes_beside", **asked)
+        return found
+
+    def projects_seen(self, reach: Reach) -> tuple[str, ...]:
+        if reach.projects is not None:
+            return reach.projects
+        values = {name: value for name, value in reach_values(reach).items() if name != "projects"}
+        return tuple(sorted(project for (project,) in self._session.all("projects_seen", **values)))
+
+    def keys_seen(self, reach: Reach, *, now: datetime, limit: int) -> dict[int, str]:
+        """Of the newest nodes, for guessing which one was meant."""
+        return dict(self._session.all("keys_seen", **seen_by(reach, now), limit=limit))
+
+    def connected(self, reach: Reach, *, now: datetime, limit: int) -> list[Connected]:
+        """The nodes on which most hangs."""
+        found = self._session.all("nodes_connected", **seen_by(reach, now), limit=limit)
+        nodes = self.shown(reach, [row for row, *_counts in found], now=now)
+        return [Connected(nodes[row], *counts) for row, *counts in found if row in nodes]
+
+    def counted(self, reach: Reach, *, now: datetime) -> Counted:
+        """Everything within the reach, also what has expired; for the owner also what hangs on nothing."""
+        places = reach_values(reach)
+        asked = seen_by(reach, now) | {"everything": reach == Reach.everything(reach.org)}
+        edges = self._session.all("count_edges", **asked)
+        nodes = self._session.all("count_nodes", **asked)
+        pending = self._session.all("count_pending", **places)
+        return Counted(
+            nodes={type_: number for type_, number, _orphans in nodes},
+            edges={type_: number for type_, number, _expired in edges},
+            memory_links=int(self._session.value("count_links", **places)),
+            expired_edges=sum(expired for _type, _number, expired in edges),
+            orphan_nodes=sum(orphans for _type, _number, orphans in nodes),
+            pending={reason: (number, from_micros(at)) for reason, number, at in pending},
+        )
+
+
+def seen_by(reach: Reach, now: datetime, moment: datetime | None = None) -> dict[str, Any]:
+    return reach_values(reach) | {"now": to_micros(now), "moment": to_micros(moment or now)}
+
+
+def _listed(rows: Iterable[int]) -> str:
+    return json.dumps(sorted(set(rows)))
+
+
+def _node(id: bytes, type_: str, key: str, label: str, project: str, importance: float) -> SeenNode:
+    return SeenNode(uuid_text(id), type_, key, preview(label) if type_ == "memory" else label, project, importance)
+
+
+def _edge(org: str, found: Row) -> SeenEdge:
+    row, project, source_id, target_id, source, target, type_, weight, confidence, feedback, expires_at = found
+    return SeenEdge(
+        row=row,
+        id=uuid_text(edge_id(org, project, source_id, target_id, type_)),
+        source=source,
+        target=target,
+        type=type_,
+        weight=weight,
+        confidence=confidence,
+        feedback_weight=feedback,
+        expires_at=None if expires_at is None else from_micros(expires_at),
+    )

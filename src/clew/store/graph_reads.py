@@ -1,0 +1,106 @@
+"""The graph's tables, read side. Nothing is returned that the asking reach may not see: an edge is seen through
+a memory that states it, a node through a memory that hangs on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from clew.model.graph import Node
+from clew.model.scope import Reach
+from clew.model.times import to_micros
+from clew.store.graph_explore import GraphExplore
+from clew.store.memories import reach_values
+from clew.store.sqlite import Row, Session
+
+
+class GraphReads(GraphExplore):
+    """Bound to one transaction."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    # -- walking, node by node ---------------------------------------------------------------------
+
+    def edges_at(
+        self, reach: Reach, node: int, *, now: datetime, moment: datetime, limit: int, structural: bool = False
+    ) -> tuple[list[Row], list[Row]]:
+        """(other node, type, weight, confidence, edge row) of the edges that start and that end at a node, the
+        strongest first. `structural`: also those that say no more than where memories are filed."""
+        place = _seen_by(reach, now, moment) | {"node_row": node}
+        if self._session.one("node_is_hidden", **place):
+            return [], []
+        asked = place | {"limit": limit, "structural": structural}
+        return self._session.all("walk_out", **asked), self._session.all("walk_in", **asked)
+
+    def linked_at(self, reach: Reach, node: int, *, now: datetime, moment: datetime, limit: int) -> list[int]:
+        """From a memory's node to what it hangs on; from such a node to the newest memories that hang on it."""
+        asked = _seen_by(reach, now, moment) | {"node_row": node, "limit": limit}
+        rows = self._session.all("walk_nodes", **asked) or self._session.all("walk_memories", **asked)
+        return [row for (row,) in rows]
+
+    def ends(
+        self, reach: Reach, nodes: Iterable[int], edges: Iterable[int], *, now: datetime
+    ) -> tuple[dict[int, int], dict[int, int]]:
+        """Until when nodes of memories and edges count, in microseconds. Other nodes do not end by themselves."""
+        rows = json.dumps(sorted(set(nodes)))
+        stated = json.dumps(sorted(set(edges)))
+        return (
+            dict(self._session.all("nodes_end", org_id=reach.org, rows=rows)),
+            dict(self._session.all("edges_end", **_seen_by(reach, now, now), rows=stated)),
+        )
+
+    def nodes_by_memory(self, org: str, ids: Sequence[str]) -> list[tuple[str, int]]:
+        """(memory id, node): what each hangs on, in the order given, its own node first."""
+        found: list[tuple[str, int]] = self._session.all("nodes_by_memory", org_id=org, ids=json.dumps(ids))
+        return found
+
+    def memories_at(self, reach: Reach, node: int, *, now: datetime, moment: datetime, limit: int) -> list[str]:
+        """The newest memories that hang on a node, rules excepted."""
+        asked = _seen_by(reach, now, moment) | {"node_row": node, "limit": limit}
+        return [id for (id,) in self._session.all("memories_at", **asked)]
+
+    def contradictions(self, org: str, ids: Sequence[str], now: datetime) -> list[tuple[str, str, float]]:
+        """(one, other, how sure) among these memories; a pair may come twice."""
+        found: list[tuple[str, str, float]] = self._session.all(
+            "contradictions", org_id=org, ids=json.dumps(ids), now=to_micros(now)
+        )
+        return found
+
+    def own_nodes(self, org: str, ids: Sequence[str]) -> dict[str, int]:
+        return dict(self._session.all("own_nodes", org_id=org, ids=json.dumps(ids)))
+
+    def described(self, org: str, rows: Iterable[int]) -> dict[int, Node]:
+        found = self._session.all("nodes_described", org_id=org, rows=json.dumps(sorted(set(rows))))
+        return {row: Node(row, *rest) for row, *rest in found}
+
+    def touched_by(self, org: str, ids: Sequence[str]) -> list[int]:
+        """The nodes that these memories hang on, state something about, or are joined to by what others state."""
+        touched = [row for (row,) in self._session.all("nodes_touched", org_id=org, ids=json.dumps(ids))]
+        own = json.dumps(sorted(self.own_nodes(org, ids).values()))
+        return touched + [row for (row,) in self._session.all("nodes_joined", org_id=org, rows=own)]
+
+    # -- everything a reach sees, for the read model -----------------------------------------------
+
+    def scope(self, reach: Reach, now: datetime) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
+        """Memories (id, node, until, row), links (memory row, node), statements (memory row, edge row, from, to,
+        type, weight, confidence), and edges that people made (edge row, from, to, type, weight, confidence)."""
+        seen = _seen_by(reach, now, now)
+        found: list[list[Row]] = [[], [], []]
+        for project, user in self._places(reach):
+            for rows, query in zip(found, ("scope_nodes", "scope_links", "scope_edges"), strict=True):
+                rows += self._session.all(query, **seen, project_id=project, user_id=user)
+        by_users = self._session.all("scope_user_edges", org_id=reach.org, projects=seen["projects"])
+        return found[0], found[1], found[2], by_users
+
+    def _places(self, reach: Reach) -> Sequence[Row]:
+        places = reach.places()
+        return self._session.all("scope_places", **reach_values(reach)) if places is None else list(places)
+
+
+def _seen_by(reach: Reach, now: datetime, moment: datetime) -> dict[str, Any]:
+    return reach_values(reach) | {"now": to_micros(now), "moment": to_micros(moment)}

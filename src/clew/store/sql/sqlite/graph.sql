@@ -1,0 +1,343 @@
+-- visible_memory: whether a memory m may be seen from a reach and holds at a moment (a fragment)
+m.org_id = :org_id AND m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)
+  AND m.valid_at <= :moment
+  AND (m.invalid_at IS NULL OR m.invalid_at > :moment)
+  AND (:in_projects IS NULL OR instr(:in_projects, char(31) || m.project_id || char(31)))
+  AND (:in_users IS NULL OR instr(:in_users, char(31) || m.user_id || char(31)))
+
+-- node_rows: rows of the nodes with these ids, a JSON list of hexadecimal texts
+SELECT lower(hex(n.id)), n.row FROM json_each(:ids) j
+CROSS JOIN graph_nodes n ON n.org_id = :org_id AND n.id = unhex(j.value)
+
+-- node_last_row: the highest row ever given to a node
+SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'graph_nodes'
+
+-- node_insert: keep a node
+INSERT INTO graph_nodes (row, org_id, id, project_id, node_type, node_key, label, memory_row, created_at)
+VALUES (:row, :org_id, :id, :project_id, :node_type, :node_key, :label, :memory_row, :created_at)
+
+-- nodes_prune: drop those of these nodes that nothing refers to any more
+DELETE FROM graph_nodes WHERE row IN (SELECT value FROM json_each(:rows))
+  AND NOT EXISTS (SELECT 1 FROM memory_node_links l WHERE l.org_id = :org_id AND l.node_row = graph_nodes.row)
+  AND NOT EXISTS (SELECT 1 FROM graph_edges e WHERE e.org_id = :org_id AND e.from_row = graph_nodes.row)
+  AND NOT EXISTS (SELECT 1 FROM graph_edges e WHERE e.org_id = :org_id AND e.to_row = graph_nodes.row)
+
+-- link_insert: hang a memory on a node
+INSERT OR IGNORE INTO memory_node_links (org_id, memory_row, node_row, role)
+VALUES (:org_id, :memory_row, :node_row, :role)
+
+-- links_of_memory: what a memory hangs on
+SELECT node_row, role FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_row
+
+-- links_delete: take a memory off all its nodes
+DELETE FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_row
+
+-- links_delete_except_self: the same, but its own node stays
+DELETE FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_row AND role <> 'self'
+
+-- self_nodes: the own nodes of these memories
+SELECT j.value, l.node_row FROM json_each(:memory_rows) j
+CROSS JOIN memory_node_links l ON l.org_id = :org_id AND l.memory_row = j.value AND l.role = 'self'
+
+-- nodes_of_memories: the own nodes of memories by id, a JSON list
+SELECT l.node_row FROM json_each(:ids) j
+CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
+WHERE m.deleted_at IS NULL
+
+-- name_insert: note what a memory names or is about
+INSERT OR IGNORE INTO memory_names (org_id, name, is_subject, memory_row)
+VALUES (:org_id, :name, :is_subject, :memory_row)
+
+-- names_delete: forget what a memory named
+DELETE FROM memory_names WHERE org_id = :org_id AND memory_row = :memory_row
+
+-- names_held: the newest memories that name these, or are about them; a JSON list of numbers
+SELECT j.value, (
+  SELECT group_concat(memory_row) FROM (
+    SELECT memory_row FROM memory_names n
+    WHERE n.org_id = :org_id AND n.name = j.value AND n.is_subject = :is_subject
+    ORDER BY n.memory_row DESC LIMIT :limit)
+) FROM json_each(:names) j
+
+-- siblings: the newest earlier memories whose text names a thing, as far as one user may know of both
+SELECT l.memory_row FROM memory_node_links l
+JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
+WHERE l.org_id = :org_id AND l.node_row = :node_row AND l.role = 'mention' AND l.memory_row < :memory_row
+  AND m.deleted_at IS NULL AND (m.user_id IN ('', :user_id) OR :user_id = '')
+ORDER BY l.memory_row DESC LIMIT :limit
+
+-- thread_predecessor: the memory that came last before another in its thread
+SELECT row FROM memories
+WHERE org_id = :org_id AND project_id = :project_id AND thread = :thread AND thread <> '' AND deleted_at IS NULL
+  AND (at < :at OR (at = :at AND row < :row)) AND user_id IN ('', :user_id)
+ORDER BY at DESC, row DESC LIMIT 1
+
+-- session_predecessor: the memory that came last before another in its session
+SELECT row FROM memories
+WHERE org_id = :org_id AND project_id = :project_id AND session_id = :session_id AND session_id <> ''
+  AND deleted_at IS NULL AND (at < :at OR (at = :at AND row < :row)) AND user_id IN ('', :user_id)
+ORDER BY at DESC, row DESC LIMIT 1
+
+-- places_of: project, user and expiry of these memories, if they live
+SELECT m.row, m.project_id, m.user_id, m.expires_at FROM json_each(:memory_rows) j
+CROSS JOIN memories m INDEXED BY memories_seen ON m.row = j.value WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+
+-- edge_rows: rows of edges by their ends; a JSON list of [from, to, type, project]
+SELECT e.row, e.from_row, e.to_row, e.edge_type, e.project_id FROM json_each(:keys) j
+CROSS JOIN graph_edges e ON e.org_id = :org_id AND e.from_row = j.value ->> 0 AND e.to_row = j.value ->> 1
+  AND e.edge_type = j.value ->> 2 AND e.project_id = j.value ->> 3
+
+-- edge_last_row: the highest row ever given to an edge
+SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'graph_edges'
+
+-- edge_insert: keep an edge
+INSERT INTO graph_edges (
+  row, org_id, project_id, from_row, to_row, edge_type, label, weight, confidence, base_confidence, is_users,
+  last_reinforced_at, expires_at, created_at
+) VALUES (
+  :row, :org_id, :project_id, :from_row, :to_row, :edge_type, :label, :weight, :confidence, :base_confidence,
+  :is_users, :at, :expires_at, :created_at
+)
+
+-- edge_reinforce: `count` more memories state an edge
+UPDATE graph_edges SET
+  confidence = min(1.0, confidence + :step * :count), last_reinforced_at = max(last_reinforced_at, :at),
+  expires_at = CASE WHEN expires_at IS NULL OR :expires_at IS NULL THEN NULL ELSE max(expires_at, :expires_at) END
+WHERE row = :row AND org_id = :org_id
+
+-- edge_weaken: a memory no longer states an edge: its share goes, never below what the edge began with
+UPDATE graph_edges SET
+  confidence = max(min(base_confidence, confidence), confidence - :step),
+  expires_at = (
+    SELECT CASE WHEN count(*) > count(m.expires_at) THEN NULL ELSE max(m.expires_at) END
+    FROM graph_evidence v JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
+    WHERE v.org_id = :org_id AND v.edge_row = :row)
+WHERE row = :row AND org_id = :org_id AND is_users = 0
+
+-- edge_expiry: an edge ends when the last of its witnesses does; not one that a person made
+UPDATE graph_edges SET
+  expires_at = (
+    SELECT CASE WHEN count(*) > count(m.expires_at) THEN NULL ELSE max(m.expires_at) END
+    FROM graph_evidence v JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
+    WHERE v.org_id = :org_id AND v.edge_row = :row)
+WHERE row = :row AND org_id = :org_id AND is_users = 0
+
+-- edge_by_user: a person states an edge
+UPDATE graph_edges SET is_users = 1, confidence = 1.0, last_reinforced_at = :at, expires_at = NULL
+WHERE row = :row AND org_id = :org_id
+
+-- edge_not_by_user: a person takes an edge back: it is as sure as its witnesses make it, and ends with them
+UPDATE graph_edges SET is_users = 0,
+  confidence = min(1.0, base_confidence + :step * max(0, (
+    SELECT count(*) FROM graph_evidence v WHERE v.org_id = :org_id AND v.edge_row = :row) - 1))
+WHERE row = :row AND org_id = :org_id
+
+-- evidence_by_user: a person says what a memory said: its sentence may go, the edge stays
+UPDATE graph_evidence SET origin = 'user', sentence = ''
+WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
+
+-- evidence_not_by_user: what a person said is taken back
+DELETE FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND origin = 'user'
+
+-- edge_delete: drop an edge
+DELETE FROM graph_edges WHERE row = :row AND org_id = :org_id
+
+-- edge_delete_unwitnessed: drop an edge that no memory states and no person made
+DELETE FROM graph_edges WHERE row = :row AND org_id = :org_id AND is_users = 0
+  AND NOT EXISTS (SELECT 1 FROM graph_evidence v WHERE v.org_id = :org_id AND v.edge_row = graph_edges.row)
+
+-- edges_of_node: every edge that touches a node
+SELECT row, from_row, to_row FROM graph_edges WHERE org_id = :org_id AND from_row = :node_row
+UNION
+SELECT row, from_row, to_row FROM graph_edges WHERE org_id = :org_id AND to_row = :node_row
+
+-- evidence_insert: note that a memory states an edge; the same memory twice does not count twice
+INSERT OR IGNORE INTO graph_evidence (org_id, edge_row, memory_row, sentence, explanation, origin, at)
+VALUES (:org_id, :edge_row, :memory_row, :sentence, :explanation, :origin, :at)
+
+-- evidence_is: whether a memory states an edge
+SELECT 1 FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
+
+-- mentions_of: the edges by which other memories name the one with this node, and who they are
+SELECT e.row, v.memory_row FROM graph_edges e
+JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
+WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type = 'mention' AND v.origin = 'mention'
+
+-- evidence_of_memory: the edges that a memory states
+SELECT v.edge_row, v.origin, v.sentence, e.from_row, e.to_row, e.edge_type, e.project_id
+FROM graph_evidence v JOIN graph_edges e ON e.row = v.edge_row
+WHERE v.org_id = :org_id AND v.memory_row = :memory_row
+
+-- evidence_delete: a memory no longer states an edge
+DELETE FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
+
+-- evidence_delete_edge: no memory states an edge any more
+DELETE FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row
+
+-- evidence_reword: the same memory states the same edge in other words
+UPDATE graph_evidence SET sentence = :sentence
+WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
+
+-- pending_put: a memory's part of the graph is still to be made
+INSERT INTO graph_pending (org_id, memory_row, reason, attempts, at)
+VALUES (:org_id, :memory_row, :reason, :attempts, :at)
+ON CONFLICT (org_id, memory_row) DO UPDATE SET
+  reason = excluded.reason, attempts = graph_pending.attempts + excluded.attempts, at = excluded.at
+
+-- pending_delete: it was made, or is no longer needed
+DELETE FROM graph_pending WHERE org_id = :org_id AND memory_row = :memory_row
+
+-- pending_next: memories whose part of the graph is still to be made, those that never failed first; after the
+-- second failure one waits
+SELECT p.org_id, p.memory_row FROM graph_pending p
+WHERE p.attempts < :max_attempts AND (p.attempts <= 2 OR p.at <= :patient)
+ORDER BY p.attempts, p.memory_row LIMIT :limit
+
+-- pending_any: whether there is any
+SELECT 1 FROM graph_pending WHERE attempts < :max_attempts AND (attempts <= 2 OR at <= :patient) LIMIT 1
+
+-- memory_at_row: a live memory by its row
+SELECT $memory_columns FROM memories WHERE row = :row AND org_id = :org_id AND deleted_at IS NULL
+
+-- is_witnessed: whether a memory that may be seen states the edge e (a fragment)
+EXISTS (
+  SELECT 1 FROM graph_evidence v JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
+  WHERE v.org_id = :org_id AND v.edge_row = e.row AND (:structural OR v.origin <> 'metadata' OR e.edge_type = 'related_to')
+    AND $visible_memory)
+
+-- is_linked: whether a memory that may be seen hangs on the node n (a fragment)
+EXISTS (
+  SELECT 1 FROM memory_node_links l JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
+  WHERE l.org_id = :org_id AND l.node_row = n.row AND $visible_memory)
+
+-- is_reachable: whether the edge e and the node n at its other end may be seen: through a witness, or, when a
+-- person made the edge, through what hangs on the node (a fragment)
+e.org_id = :org_id AND (e.expires_at IS NULL OR e.expires_at > :now)
+  AND (n.node_type <> 'memory' OR EXISTS (
+    SELECT 1 FROM memories m INDEXED BY memories_seen WHERE m.row = n.memory_row AND $visible_memory))
+  AND ($is_witnessed OR (e.is_users AND $is_linked
+    AND (:projects IS NULL OR e.project_id IN (SELECT value FROM json_each(:projects)))))
+
+-- node_is_hidden: whether a node is a memory that may not be seen
+SELECT 1 FROM graph_nodes n WHERE n.row = :node_row AND n.org_id = :org_id AND n.node_type = 'memory'
+  AND NOT EXISTS (SELECT 1 FROM memories m INDEXED BY memories_seen WHERE m.row = n.memory_row AND $visible_memory)
+
+-- walk_out: edges that start at a node
+SELECT e.to_row, e.edge_type, e.weight, e.confidence, e.row
+FROM graph_edges e JOIN graph_nodes n ON n.row = e.to_row
+WHERE e.from_row = :node_row AND $is_reachable
+ORDER BY e.weight * e.confidence DESC, e.row DESC LIMIT :limit
+
+-- walk_in: edges that end at a node
+SELECT e.from_row, e.edge_type, e.weight, e.confidence, e.row
+FROM graph_edges e JOIN graph_nodes n ON n.row = e.from_row
+WHERE e.to_row = :node_row AND $is_reachable
+ORDER BY e.weight * e.confidence DESC, e.row DESC LIMIT :limit
+
+-- walk_memories: own nodes of the newest memories that hang on a node
+SELECT own.node_row FROM memory_node_links l
+JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
+JOIN memory_node_links own ON own.org_id = l.org_id AND own.memory_row = l.memory_row AND own.role = 'self'
+WHERE l.org_id = :org_id AND l.node_row = :node_row AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
+ORDER BY l.memory_row DESC LIMIT :limit
+
+-- walk_nodes: what a memory hangs on, from its own node
+SELECT l.node_row FROM graph_nodes n
+JOIN memories m INDEXED BY memories_seen ON m.row = n.memory_row
+JOIN memory_node_links l ON l.org_id = :org_id AND l.memory_row = m.row AND l.role IN ('tag', 'category', 'mention')
+WHERE n.row = :node_row AND n.node_type = 'memory' AND $visible_memory
+ORDER BY l.node_row DESC LIMIT :limit
+
+-- scope_nodes: memories of one place that have a node: their id, its row, until when they count
+SELECT m.id, l.node_row, $end_of_memory, m.row
+FROM memories m JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
+WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id AND $visible_memory
+
+-- scope_links: what the memories of one place hang on
+SELECT l.memory_row, l.node_row
+FROM memories m JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row
+WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id
+  AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
+
+-- scope_edges: what the memories of one place state
+SELECT v.memory_row, e.row, e.from_row, e.to_row, e.edge_type, e.weight, e.confidence
+FROM memories m JOIN graph_evidence v ON v.org_id = m.org_id AND v.memory_row = m.row
+JOIN graph_edges e ON e.row = v.edge_row
+WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id
+  AND (v.origin <> 'metadata' OR e.edge_type = 'related_to') AND $visible_memory
+
+-- scope_places: every place of the org that a reach without fixed places sees
+SELECT DISTINCT project_id, user_id FROM memories WHERE org_id = :org_id AND deleted_at IS NULL
+  AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
+  AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
+
+-- scope_user_edges: edges that people made
+SELECT e.row, e.from_row, e.to_row, e.edge_type, e.weight, e.confidence FROM graph_edges e
+WHERE e.org_id = :org_id AND e.is_users
+  AND (:projects IS NULL OR e.project_id IN (SELECT value FROM json_each(:projects)))
+
+-- nodes_touched: nodes that these memories hang on or state something about; a JSON list of ids
+SELECT l.node_row FROM json_each(:ids) j
+CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row
+WHERE l.role NOT IN ('type', 'scope', 'subject')
+UNION
+SELECT e.from_row FROM json_each(:ids) j
+CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+JOIN graph_evidence v ON v.org_id = m.org_id AND v.memory_row = m.row
+JOIN graph_edges e ON e.row = v.edge_row
+UNION
+SELECT e.to_row FROM json_each(:ids) j
+CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+JOIN graph_evidence v ON v.org_id = m.org_id AND v.memory_row = m.row
+JOIN graph_edges e ON e.row = v.edge_row
+
+-- nodes_joined: nodes at the other ends of the edges that touch these; a JSON list of rows
+SELECT e.to_row FROM json_each(:rows) j CROSS JOIN graph_edges e ON e.org_id = :org_id AND e.from_row = j.value
+UNION
+SELECT e.from_row FROM json_each(:rows) j CROSS JOIN graph_edges e ON e.org_id = :org_id AND e.to_row = j.value
+
+-- end_of_memory: until when a memory m counts, as far as is known (a fragment)
+min(coalesce(m.expires_at, 9223372036854775807), coalesce(m.invalid_at, 9223372036854775807))
+
+-- nodes_end: until when the memories count that have these nodes; a JSON list of rows
+SELECT n.row, $end_of_memory FROM json_each(:rows) j
+CROSS JOIN graph_nodes n ON n.row = j.value AND n.org_id = :org_id AND n.node_type = 'memory'
+JOIN memories m INDEXED BY memories_seen ON m.row = n.memory_row
+
+-- edges_end: until when a memory that may be seen states these edges; a JSON list of rows
+SELECT v.edge_row, max($end_of_memory) FROM json_each(:rows) j
+CROSS JOIN graph_evidence v ON v.org_id = :org_id AND v.edge_row = j.value
+JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
+WHERE $visible_memory GROUP BY v.edge_row
+
+-- own_nodes: the own nodes of memories by id, a JSON list
+SELECT m.id, l.node_row FROM json_each(:ids) j
+CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
+
+-- nodes_described: what these nodes are; a JSON list of rows
+SELECT n.row, n.id, n.project_id, n.node_type, n.node_key, n.label, n.importance_weight, n.feedback_weight
+FROM json_each(:rows) j CROSS JOIN graph_nodes n ON n.row = j.value WHERE n.org_id = :org_id
+
+-- nodes_by_memory: what memories hang on, their own nodes included, but not what all of a place share
+SELECT m.id, l.node_row FROM json_each(:ids) j
+CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role NOT IN ('type', 'scope', 'subject')
+ORDER BY j.key, l.role <> 'self', l.node_row
+
+-- memories_at: the newest memories that hang on a node and may be answered
+SELECT m.id FROM memory_node_links l JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
+WHERE l.org_id = :org_id AND l.node_row = :node_row AND l.role NOT IN ('type', 'scope', 'subject')
+  AND m.layer <> 'rule' AND m.type <> 'rule' AND $visible_memory
+ORDER BY l.memory_row DESC LIMIT :limit
+
+-- contradictions: which of these memories contradict each other; a JSON list of ids
+SELECT a.node_key, b.node_key, e.confidence FROM json_each(:ids) j
+CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
+JOIN graph_edges e ON e.org_id = :org_id AND e.from_row = l.node_row AND e.edge_type = 'contradicts'
+JOIN graph_nodes a ON a.row = e.from_row
+JOIN graph_nodes b ON b.row = e.to_row AND b.node_type = 'memory' AND b.node_key IN (SELECT value FROM json_each(:ids))
+WHERE e.expires_at IS NULL OR e.expires_at > :now

@@ -1,0 +1,173 @@
+"""Two ways through the graph, by queries and by arrays, see the same; and neither sees what it may not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clew.clew import Clew
+from clew.model.memory import Draft
+from clew.model.scope import Identity, Reach, Scope
+from clew.recall.walk import ArrayWalk, Graphs, QueryWalk, Walk
+from toys import ToldClock, open_toy
+
+SHOP = Scope(project="shop")
+REACHES = [Reach.of(SHOP), Reach.of(Scope(project="shop", user="ann")), Reach.everything("local")]
+WORDS = ("AuthService", "PostgresDB", "src/auth/mw.py", "PROJ-7", "BillingWorker", "Redis", "psycopg")
+VERBS = ("depends on", "calls", "replaces", "uses")
+
+
+@pytest.fixture
+def clock() -> ToldClock:
+    return ToldClock()
+
+
+@pytest.fixture
+def clew(tmp_path: Path, clock: ToldClock) -> Iterator[Clew]:
+    with open_toy(tmp_path / "clew.db", clock=clock) as clew:
+        yield clew
+
+
+def draft(rng: random.Random) -> Draft:
+    one, other = rng.sample(WORDS, 2)
+    return Draft(
+        content=f"{one} {rng.choice(VERBS)} {other}, said {rng.random()}",
+        title=rng.choice((None, "Auth Design", "Rollout Plan")),
+        tags=tuple(rng.sample(("auth", "db", "ops"), rng.randint(0, 2))),
+        category=rng.choice((None, "Architecture")),
+        thread=rng.choice((None, "t1", "t2")),
+        layer=rng.choice(("long_term", "long_term", "working")),
+    )
+
+
+def fill(clew: Clew, rng: random.Random, count: int) -> list[str]:
+    ids = []
+    for _ in range(count):
+        scope = Scope(
+            project=rng.choice(("shop", "shop", "blog", None)), user=rng.choice((None, None, "ann", "bob"))
+        )
+        ids.append(clew.remember(draft(rng), scope=scope).id)
+    return ids
+
+
+def change(clew: Clew, rng: random.Random, ids: list[str], clock: ToldClock) -> None:
+    """Something of everything that can happen to a memory."""
+    id = rng.choice(ids)
+    match rng.randrange(6):
+        case 0:
+            ids += fill(clew, rng, 2)
+        case 1:
+            clew.edit(id, content=draft(rng).content)
+        case 2:
+            clew.edit(id, tags=("auth", "new"))
+        case 3:
+            clew.forget(id, hard=rng.random() < 0.3)
+            ids.remove(id)
+        case 4:
+            old = clew.show(id)
+            scope = Scope(project=old.project, user=old.user)
+            ids.append(clew.remember(draft(rng), scope=scope, type=old.type, supersedes=id).id)
+            ids.remove(id)
+        case 5:
+            clock.pass_by(hours=rng.choice((1, 30)))
+            ids[:] = [memory.id for memory in clew.list(limit=1000, all_projects=True)] or fill(clew, rng, 3)
+
+
+def seen(walk: Walk, nodes: list[int], fan_out: int | None) -> dict[int, list[tuple[int, float, float, str]]]:
+    """Every entry of every node, in order."""
+    found: dict[int, list[tuple[int, float, float, str]]] = {}
+    for node in nodes:
+        near = walk.out(np.array([node], np.int64), fan_out=fan_out)
+        columns = (near.target.tolist(), near.weight.tolist(), near.confidence.tolist(), near.kind.tolist())
+        found[node] = [
+            (to, weight, sure, walk.types[kind]) for to, weight, sure, kind in zip(*columns, strict=True)
+        ]
+    return found
+
+
+def assert_the_same(clew: Clew, arrays: ArrayWalk, reach: Reach) -> None:
+    now = clew.now()
+    arrays.now = int(now.timestamp() * 1_000_000)
+    with clew.store.read() as tx:
+        nodes = list(range(1, tx.graph.last_node() + 2))
+        queries = QueryWalk(tx, reach, now=now, moment=now)
+        for fan_out in (None, 2):
+            assert seen(arrays, nodes, fan_out) == seen(queries, nodes, fan_out)
+        reached = [to for entries in seen(queries, nodes, None).values() for to, *_rest in entries]
+        assert arrays.memories_of(reached) == queries.memories_of(reached)
+
+
+@pytest.mark.parametrize("reach", REACHES, ids=["shared", "user", "org"])
+@pytest.mark.parametrize("seed", range(4))
+def test_arrays_and_queries_give_the_same_entries(clew: Clew, reach: Reach, seed: int) -> None:
+    fill(clew, random.Random(seed), 30)
+    arrays = Graphs(clew.store, max_bytes=1 << 30, in_background=False).load(reach, clew.now())
+    assert_the_same(clew, arrays, reach)
+
+
+@pytest.mark.parametrize("reach", REACHES, ids=["shared", "user", "org"])
+@pytest.mark.parametrize("seed", range(6))
+def test_arrays_follow_every_change_without_being_made_anew(
+    clew: Clew, clock: ToldClock, reach: Reach, seed: int
+) -> None:
+    rng = random.Random(seed)
+    ids = fill(clew, rng, 20)
+    graphs = Graphs(clew.store, max_bytes=1 << 30, in_background=False)
+    base = graphs.load(reach, clew.now()).base
+    for _ in range(12):
+        change(clew, rng, ids, clock)
+        with graphs.walk(reach, now=clew.now()) as walk:
+            assert isinstance(walk, ArrayWalk)
+            assert walk.base is base
+            assert_the_same(clew, walk, reach)
+
+
+def test_a_walk_never_enters_another_users_memory(clew: Clew) -> None:
+    clew.remember("AuthService depends on SecretVault", scope=Scope(project="shop", user="bob"), title="Bobs plan")
+    clew.remember("AuthService calls Redis and knows Bobs Plan", scope=SHOP)
+    now = clew.now()
+    with clew.store.read() as tx:
+        walk = QueryWalk(tx, Reach.of(Scope(project="shop", user="ann")), now=now, moment=now)
+        nodes = list(range(1, tx.graph.last_node() + 1))
+        reached = {to for entries in seen(walk, nodes, None).values() for to, *_rest in entries}
+        names = {node.key for node in tx.graph.described("local", reached).values()}
+    bobs = [memory.id for memory in clew.list(scope=Scope(project="shop", user="bob"), identity=Identity())]
+    assert "secretvault" not in names
+    assert not names & {id for id in bobs if clew.show(id).user == "bob"}
+
+
+def test_an_edge_ends_with_the_working_memory_that_states_it(clew: Clew, clock: ToldClock) -> None:
+    clew.remember("AuthService depends on Redis", scope=SHOP, layer="working")
+    graphs = Graphs(clew.store, max_bytes=1 << 30, in_background=False)
+    graphs.load(Reach.of(SHOP), clew.now())
+    with graphs.walk(Reach.of(SHOP), now=clew.now()) as walk:
+        before = seen(walk, list(range(1, 10)), None)
+    clock.pass_by(hours=25)
+    with graphs.walk(Reach.of(SHOP), now=clew.now()) as walk:
+        after = seen(walk, list(range(1, 10)), None)
+    assert any(before.values())
+    assert not any(after.values())
+
+
+def test_the_graph_of_the_past_is_walked_by_queries(clew: Clew, clock: ToldClock) -> None:
+    old = clew.remember("AuthService depends on MySQL", scope=SHOP)
+    then = clew.now()
+    clock.pass_by(days=1)
+    clew.remember("AuthService depends on Redis", scope=SHOP, supersedes=old.id)
+    graphs = Graphs(clew.store, max_bytes=1 << 30, in_background=False)
+
+    def targets(as_of: datetime | None) -> set[str]:
+        with clew.store.read() as tx:
+            nodes = list(range(1, tx.graph.last_node() + 1))
+            names = {row: node.key for row, node in tx.graph.described("local", nodes).items()}
+        with graphs.walk(Reach.of(SHOP), now=clew.now(), as_of=as_of) as walk:
+            entries = [entry for found in seen(walk, nodes, None).values() for entry in found]
+        return {names[to] for to, _weight, _sure, type_ in entries if type_ == "depends_on"}
+
+    assert "mysql" in targets(then)
+    assert "mysql" not in targets(None)

@@ -1,0 +1,369 @@
+"""What a write leaves in the graph, what an edit replaces, and what a forget takes away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from clew.clew import Clew
+from clew.model.memory import Draft, Filter
+from clew.model.scope import Scope
+from toys import ToldClock, open_toy
+from traces import traces
+
+SHOP = Scope(project="shop")
+
+
+@pytest.fixture
+def clock() -> ToldClock:
+    return ToldClock()
+
+
+@pytest.fixture
+def clew(tmp_path: Path, clock: ToldClock) -> Iterator[Clew]:
+    with open_toy(tmp_path / "clew.db", clock=clock) as clew:
+        yield clew
+
+
+def query(clew: Clew, sql: str) -> list[tuple[Any, ...]]:
+    """Straight from the file, past everything that filters."""
+    connection = apsw.Connection(str(clew.store.path))  # type: ignore[attr-defined]
+    try:
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+def run(clew: Clew, sql: str) -> None:
+    query(clew, sql)
+
+
+def counts(clew: Clew) -> dict[str, int]:
+    tables = ("graph_nodes", "graph_edges", "graph_evidence", "memory_node_links", "memory_names", "graph_pending")
+    return {table: query(clew, f"SELECT count(*) FROM {table}")[0][0] for table in tables}
+
+
+def everything(clew: Clew) -> list[list[tuple[Any, ...]]]:
+    """The whole graph by names, without rows and times."""
+    return [
+        query(clew, "SELECT node_type, node_key, label, project_id FROM graph_nodes ORDER BY 1, 2"),
+        query(clew, f"{EDGES} ORDER BY 1, 2, 3"),
+        query(clew, "SELECT l.role, n.node_type, n.node_key, m.id FROM memory_node_links l JOIN graph_nodes n"
+                    " ON n.row = l.node_row JOIN memories m ON m.row = l.memory_row ORDER BY 1, 2, 3, 4"),
+        query(clew, "SELECT name, is_subject, memory_row FROM memory_names ORDER BY 1, 2, 3"),
+        query(clew, "SELECT edge_row, memory_row, sentence, origin FROM graph_evidence ORDER BY 1, 2"),
+    ]  # fmt: skip
+
+
+EDGES = (
+    "SELECT f.node_type || ':' || f.node_key, e.edge_type, t.node_type || ':' || t.node_key, e.weight,"
+    " e.confidence, e.label, e.expires_at FROM graph_edges e JOIN graph_nodes f ON f.row = e.from_row"
+    " JOIN graph_nodes t ON t.row = e.to_row"
+)
+
+
+def edges(clew: Clew, type_: str) -> list[tuple[str, str]]:
+    rows = query(clew, f"{EDGES} WHERE e.edge_type = '{type_}' ORDER BY e.row")
+    return [(row[0], row[2]) for row in rows]
+
+
+def confidence(clew: Clew, type_: str) -> float:
+    [(value,)] = query(clew, f"SELECT confidence FROM graph_edges WHERE edge_type = '{type_}'")
+    return float(value)
+
+
+def tags_of(clew: Clew, id: str) -> set[str]:
+    rows = query(clew, "SELECT n.node_key FROM memory_node_links l JOIN graph_nodes n ON n.row = l.node_row"
+                       " JOIN memories m ON m.row = l.memory_row"
+                       f" WHERE l.role = 'tag' AND m.id = '{id}'")  # fmt: skip
+    return {key for (key,) in rows}
+
+
+# -- writing -------------------------------------------------------------------------------------------
+
+
+def test_t1_nodes_roles_and_edges_of_a_memory(clew: Clew) -> None:
+    scope = Scope(project="github.com/webrenew/memories", user="user-123")
+    id = clew.remember(
+        "We chose tokens", type="decision", tags=("Auth", "auth", "MCP"), category="Architecture", scope=scope
+    ).id
+    nodes = {f"{type_}:{key}" for type_, key in query(clew, "SELECT node_type, node_key FROM graph_nodes")}
+    roles = sorted(role for (role,) in query(clew, "SELECT role FROM memory_node_links"))
+    types = {type_ for (type_,) in query(clew, "SELECT edge_type FROM graph_edges")}
+    assert nodes == {"category:architecture", f"memory:{id}", "memory_type:decision",
+                     "repo:github.com/webrenew/memories", "topic:auth", "topic:mcp", "user:user-123"}  # fmt: skip
+    assert roles == ["category", "scope", "self", "subject", "tag", "tag", "type"]
+    assert types >= {"authored_by", "about", "mentions", "contains_type", "related_to"}
+
+
+def test_t2_every_edge_of_a_working_memory_ends_with_it(clew: Clew) -> None:
+    memory = clew.remember("a note", layer="working", tags=("auth",), scope=Scope(project="p", user="ann")).memory
+    ends = {end for (end,) in query(clew, "SELECT expires_at FROM graph_edges")}
+    assert memory.expires_at is not None
+    assert ends == {int(memory.expires_at.timestamp() * 1_000_000)}
+
+
+def test_t4_mapping_the_same_memory_twice_changes_nothing(clew: Clew) -> None:
+    id = clew.remember("AuthService depends on Redis", tags=("auth",), title="Auth", thread="t", scope=SHOP).id
+    before = everything(clew)
+    clew.edit(id, confidence=0.9)
+    clew.edit(id, confidence=1.0)
+    assert everything(clew) == before
+
+
+def test_t5_an_edit_of_tags_replaces_exactly_these_and_a_forget_leaves_nothing(clew: Clew) -> None:
+    id = clew.remember("limits", tags=("billing", "limits"), scope=SHOP).id
+    clew.edit(id, tags=("migrations",))
+    assert tags_of(clew, id) == {"migrations"}
+    assert not query(clew, "SELECT 1 FROM graph_nodes WHERE node_key = 'billing'")
+    clew.forget(id)
+    assert set(counts(clew).values()) == {0}
+
+
+def test_t6_a_working_memory_that_stays_keeps_its_edges_for_good(clew: Clew) -> None:
+    id = clew.remember("a note", layer="working", tags=("auth",), scope=SHOP).id
+    clew.edit(id, layer="long_term")
+    assert {end for (end,) in query(clew, "SELECT expires_at FROM graph_edges")} == {None}
+
+
+def test_t7_a_failing_sync_leaves_the_graph_as_it_was_and_the_edit_done(clew: Clew) -> None:
+    id = clew.remember("limits", tags=("billing",), scope=SHOP).id
+    run(clew, "CREATE TRIGGER broken BEFORE INSERT ON graph_edges BEGIN SELECT raise(ABORT, 'no'); END")
+    assert clew.edit(id, tags=("migrations",)).tags == ("migrations",)
+    assert tags_of(clew, id) == {"billing"}
+    assert query(clew, "SELECT reason, attempts FROM graph_pending") == [("GRAPH_MAPPING_SYNC_FAILED", 1)]
+
+
+def test_t8_a_failing_replacement_leaves_the_old_relation(clew: Clew) -> None:
+    id = clew.remember("AuthService depends on Redis", scope=SHOP).id
+    run(clew, "CREATE TRIGGER broken BEFORE INSERT ON graph_edges BEGIN SELECT raise(ABORT, 'no'); END")
+    clew.edit(id, content="AuthService calls UserController")
+    assert edges(clew, "depends_on") == [("service:authservice", "service:redis")]
+    assert edges(clew, "calls") == []
+
+
+def test_t9_a_shared_topic_stays_while_another_memory_has_it(clew: Clew) -> None:
+    one = clew.remember("first", tags=("auth",), scope=SHOP).id
+    other = clew.remember("second", tags=("auth",), scope=SHOP).id
+    clew.forget(one)
+    assert tags_of(clew, other) == {"auth"}
+    assert len(query(clew, "SELECT 1 FROM graph_nodes WHERE node_type = 'memory'")) == 1
+
+
+def test_t27_with_writing_off_there_are_no_graph_rows_and_later_nothing_is_lost(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "clew.db", graph={"write": False}) as clew:
+        clew.remember("AuthService depends on Redis", scope=SHOP)
+        assert {name for name, count in counts(clew).items() if count} == {"graph_pending"}
+    with open_toy(tmp_path / "clew.db") as clew:
+        clew.remember("something else", scope=SHOP)
+        assert edges(clew, "depends_on") == [("service:authservice", "service:redis")]
+        assert counts(clew)["graph_pending"] == 0
+
+
+def test_an_edit_while_writing_is_off_leaves_nothing_stale(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "clew.db") as clew:
+        id = clew.remember("AuthService depends on Redis", scope=SHOP).id
+    with open_toy(tmp_path / "clew.db", graph={"write": False}) as clew:
+        clew.edit(id, content="nothing of the kind")
+        assert counts(clew)["graph_edges"] == 0
+
+
+def test_t28_a_memory_is_kept_edited_and_forgotten_although_the_graph_fails(clew: Clew) -> None:
+    for table in ("graph_nodes", "graph_edges", "memory_node_links"):
+        run(clew, f"CREATE TRIGGER no_{table} BEFORE INSERT ON {table} BEGIN SELECT raise(ABORT, 'no'); END")
+    id = clew.remember("AuthService depends on Redis", scope=SHOP).id
+    clew.edit(id, tags=("auth",))
+    assert clew.recall("Redis", scope=SHOP).results[0].memory.id == id
+    assert clew.forget(id).ids == (id,)
+    assert set(counts(clew).values()) == {0}
+
+
+def test_one_bad_memory_does_not_take_the_rest_of_a_batch_along(clew: Clew) -> None:
+    run(clew, "CREATE TRIGGER picky BEFORE INSERT ON graph_nodes WHEN new.node_key = 'bad'"
+              " BEGIN SELECT raise(ABORT, 'no'); END")  # fmt: skip
+    drafts = [Draft(content=f"memory {n}", tags=("bad",) if n == 2 else ("good",)) for n in range(5)]
+    list(clew.remember_many(drafts, scope=SHOP))
+    assert len(query(clew, "SELECT 1 FROM memory_node_links WHERE role = 'tag'")) == 4
+    assert counts(clew)["graph_pending"] == 1
+
+
+def test_t31_forgetting_the_working_layer_leaves_the_rest_and_its_graph(clew: Clew) -> None:
+    clew.remember("passing", layer="working", tags=("auth",), scope=SHOP)
+    kept = clew.remember("lasting", tags=("auth",), scope=SHOP).id
+    clew.forget_many(Filter(layer="working"), hard=True, scope=SHOP)
+    assert [id for (id,) in query(clew, "SELECT node_key FROM graph_nodes WHERE node_type = 'memory'")] == [kept]
+    assert tags_of(clew, kept) == {"auth"}
+
+
+def test_aliases_are_one_node_in_a_project_and_another_elsewhere(clew: Clew) -> None:
+    for text in ("AuthService is slow", "auth_service was restarted", "the auth-service again"):
+        clew.remember(text, scope=SHOP)
+    clew.remember("AuthService here", scope=Scope(project="blog"))
+    rows = query(clew, "SELECT project_id, count(*) FROM graph_nodes WHERE node_key = 'authservice' GROUP BY 1")
+    assert rows == [("blog", 1), ("shop", 1)]
+
+
+# -- witnesses -----------------------------------------------------------------------------------------
+
+
+def test_every_witness_keeps_its_sentence(clew: Clew) -> None:
+    clew.remember("A long story. AuthService depends on Redis. The end.", scope=SHOP)
+    clew.remember("As we know, AuthService depends on Redis for sessions.", scope=SHOP)
+    rows = query(clew, "SELECT v.sentence FROM graph_evidence v JOIN graph_edges e ON e.row = v.edge_row"
+                       " WHERE e.edge_type = 'depends_on' ORDER BY v.memory_row")  # fmt: skip
+    assert [sentence.rstrip(".") for (sentence,) in rows] == [
+        "AuthService depends on Redis",
+        "As we know, AuthService depends on Redis for sessions",
+    ]
+
+
+def test_another_witness_reinforces_and_the_same_one_twice_does_not(clew: Clew) -> None:
+    id = clew.remember("AuthService depends on Redis.", scope=SHOP).id
+    base = confidence(clew, "depends_on")
+    clew.edit(id, content="AuthService depends on Redis. Yes, AuthService depends on Redis.")
+    assert confidence(clew, "depends_on") == base
+    clew.remember("Again: AuthService depends on Redis.", scope=SHOP)
+    assert confidence(clew, "depends_on") == pytest.approx(min(1.0, base + 0.05))
+
+
+def test_a_lost_witness_takes_its_share_back_and_the_last_one_the_edge(clew: Clew) -> None:
+    one = clew.remember("AuthService depends on Redis.", scope=SHOP).id
+    base = confidence(clew, "depends_on")
+    two = clew.remember("Again: AuthService depends on Redis.", scope=SHOP).id
+    clew.forget(one)
+    assert confidence(clew, "depends_on") == pytest.approx(base)
+    clew.edit(two, content="Nothing about that.")
+    assert edges(clew, "depends_on") == []
+
+
+def test_an_edit_keeps_what_others_state_and_replaces_its_own(clew: Clew) -> None:
+    one = clew.remember("AuthService depends on Redis.", scope=SHOP).id
+    clew.remember("Still, AuthService depends on Redis.", scope=SHOP)
+    clew.edit(one, content="AuthService calls UserController.")
+    assert edges(clew, "depends_on") == [("service:authservice", "service:redis")]
+    assert len(edges(clew, "calls")) == 1
+
+
+# -- how memories relate -------------------------------------------------------------------------------
+
+
+def test_engram_2_a_thing_a_thread_and_a_cause_make_one_edge_each(clew: Clew) -> None:
+    first = clew.remember("AuthService is slow", thread="t1", scope=SHOP).id
+    second = clew.remember("We pivoted because AuthService was slow", thread="t1", scope=SHOP).id
+    assert edges(clew, "entity") == [(f"memory:{second}", f"memory:{first}")]
+    assert edges(clew, "time") == edges(clew, "causal") == [(f"memory:{first}", f"memory:{second}")]
+    labels = dict(query(clew, "SELECT edge_type, label FROM graph_edges WHERE label <> ''"))
+    assert labels == {"entity": "service:authservice", "time": "t1", "causal": "because"}
+
+
+def test_engram_5_a_session_gives_a_cause_its_predecessor_and_a_setting_takes_it(tmp_path: Path) -> None:
+    for number, adjacency in enumerate((True, False)):
+        scope = Scope(project="shop", session="s1")
+        with open_toy(tmp_path / f"{number}.db", graph={"session_adjacency": adjacency}) as clew:
+            clew.remember("The disk was full", scope=scope)
+            clew.remember("The build failed because of that", scope=scope)
+            assert len(edges(clew, "causal")) == adjacency
+            assert edges(clew, "time") == []
+
+
+def test_a_thread_is_followed_in_the_order_of_time(clew: Clew, clock: ToldClock) -> None:
+    first = clew.remember("first", thread="t", scope=SHOP)
+    clock.pass_by(hours=2)
+    third = clew.remember("third", thread="t", scope=SHOP).id
+    late = clew.remember("second, written late", thread="t", at=first.memory.at.replace(minute=59), scope=SHOP).id
+    names = [(f"memory:{first.id}", f"memory:{third}"), (f"memory:{first.id}", f"memory:{late}")]
+    assert edges(clew, "time") == names
+
+
+def test_at_most_so_many_entity_edges_and_those_of_rare_things_first(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "clew.db", graph={"max_entity_edges": 3}) as clew:
+        rare = clew.remember("PaymentGateway is new", scope=SHOP).id
+        for n in range(8):
+            clew.remember(f"AuthService note {n}", scope=SHOP)
+        last = clew.remember("AuthService talks of PaymentGateway", scope=SHOP).id
+        found = [to for source, to in edges(clew, "entity") if source == f"memory:{last}"]
+    assert len(found) == 3
+    assert f"memory:{rare}" in found
+
+
+@pytest.mark.parametrize("titled_first", [True, False])
+def test_a_memory_that_names_anothers_title_mentions_it_whichever_came_first(
+    clew: Clew, titled_first: bool
+) -> None:
+    drafts = [Draft(content="How we log in.", title="Login Design"),
+              Draft(content="As the Login Design says, tokens last an hour.")]  # fmt: skip
+    for draft in drafts if titled_first else drafts[::-1]:
+        clew.remember(draft, scope=SHOP)
+    titled, naming = (next(m.id for m in clew.list(scope=SHOP) if m.content == d.content) for d in drafts)
+    assert edges(clew, "mention") == [(f"memory:{naming}", f"memory:{titled}")]
+
+
+def test_a_file_in_the_paths_of_a_memory_is_named_by_another(clew: Clew) -> None:
+    about = clew.remember("the middleware checks tokens", paths=("src/auth/mw.py",), scope=SHOP).id
+    naming = clew.remember("see src/auth/mw.py:42 for the bug", scope=SHOP).id
+    assert (f"memory:{naming}", f"memory:{about}") in edges(clew, "mention")
+
+
+def test_a_new_title_ends_what_named_the_old_one(clew: Clew) -> None:
+    titled = clew.remember("How we log in.", title="Login Design", scope=SHOP).id
+    clew.remember("As the Login Design says.", scope=SHOP)
+    clew.edit(titled, title="Something Else")
+    assert edges(clew, "mention") == []
+
+
+def test_two_users_private_memories_never_meet(clew: Clew) -> None:
+    clew.remember("private", title="Login Design", scope=Scope(project="shop", user="ann"))
+    clew.remember("the Login Design of AuthService", scope=Scope(project="shop", user="bob"))
+    clew.remember("AuthService is mine", scope=Scope(project="shop", user="ann"))
+    assert edges(clew, "mention") == edges(clew, "entity") == []
+
+
+def test_a_replacement_and_a_derivation_are_edges(clew: Clew) -> None:
+    old = clew.remember("we use MySQL", scope=SHOP).id
+    new = clew.remember("we use PostgreSQL", supersedes=old, scope=SHOP).id
+    child = clew.remember("so backups are pg_dump", parents=(new,), scope=SHOP).id
+    assert edges(clew, "supersedes") == [(f"memory:{new}", f"memory:{old}")]
+    assert edges(clew, "derived_from") == [(f"memory:{child}", f"memory:{new}")]
+
+
+def test_a_batch_and_single_writes_give_the_same_graph(tmp_path: Path) -> None:
+    texts = ["AuthService depends on Redis.", "Redis is slow because of AuthService.", "See AuthService in PROJ-7."]
+    drafts = [Draft(content=text, title=f"Note Number {n}", thread="t", id=f"m{n}") for n, text in enumerate(texts)]
+    found = []
+    for name in ("batch", "single"):
+        with open_toy(tmp_path / f"{name}.db") as clew:
+            if name == "batch":
+                list(clew.remember_many(drafts, scope=SHOP))
+            else:
+                for draft in drafts:
+                    clew.remember(draft, scope=SHOP)
+            found.append([sorted(rows) for rows in everything(clew)[:3]])
+    assert found[0] == found[1]
+
+
+def test_an_older_store_gets_its_graph_by_and_by(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "clew.db") as clew:
+        clew.remember("AuthService depends on Redis", scope=SHOP)
+        for table in ("graph_nodes", "graph_edges", "graph_evidence", "memory_node_links", "memory_names"):
+            run(clew, f"DELETE FROM {table}")
+        run(clew, "INSERT INTO graph_pending SELECT org_id, row, 'NOT_YET_MAPPED', 0, updated_at FROM memories")
+    with open_toy(tmp_path / "clew.db") as clew:
+        clew.remember("anything", scope=SHOP)
+        assert edges(clew, "depends_on") == [("service:authservice", "service:redis")]
+
+
+def test_a_hard_forget_leaves_no_trace_of_names_sentences_or_labels(clew: Clew, tmp_path: Path) -> None:
+    kept = clew.remember("AuthService is slow", tags=("auth",), scope=SHOP).id
+    id = clew.remember(
+        "AuthService depends on QuokkaVault. See src/wombat/okapi.py for PLATYPUS-7.",
+        title="Wallaby Plan", tags=("auth", "numbat"), category="Dingo", scope=SHOP,
+    ).id  # fmt: skip
+    clew.remember("the Wallaby Plan is old", scope=SHOP)
+    clew.forget(id, hard=True)
+    assert traces(tmp_path, ["quokkavault", "wombat", "okapi", "platypus", "numbat", "dingo"]) == []
+    assert tags_of(clew, kept) == {"auth"}
+    assert edges(clew, "depends_on") == edges(clew, "mention") == []
