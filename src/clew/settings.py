@@ -92,11 +92,11 @@ class GraphSettings:
 
     write: bool = _setting(True, "keep the graph up to date on every write", project=True)
     recall: bool = _setting(True, "let recall walk the graph", project=True)
-    assist: bool = _setting(True, "let the graph add to an ordinary recall, too", project=True)
+    assist: bool = _setting(True, "let the graph assist plan full, too", project=True)
     planner: bool = _setting(True, "plan how much to recall, in mode auto")
     broad_intent: bool = _setting(True, "questions such as 'what led to' make the planner choose the graph")
     assist_min_seeds: int = _setting(
-        3, "results an ordinary recall needs before the graph adds to it", project=True, least=1
+        3, "seeds that plan full needs before the graph assists it", project=True, least=1
     )
     max_steps: int = _setting(3, "edges walked from a seed at most", project=True, least=0, most=8)
     max_seeds: int = _setting(10, "results a walk starts from at most", project=True, least=1, most=64)

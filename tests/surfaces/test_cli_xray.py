@@ -92,7 +92,9 @@ def test_explain_tells_the_graphs_stage_and_the_plan(cli: Cli, chain: tuple[str,
     assert re.search(r"\n  graph +1 -> 1 ", planned) and "\n  plan: graph_mode\n" in planned
     assert "\n  graph: completed from 1 to 1 memory: graph expansion merged into recall ranking\n" in planned
     plain = cli("recall", "checkout", "--explain").out
-    assert "\n  graph: skipped: 1 seeds" in plain and "plan:" not in plain
+    assert "\n  graph: completed" in plain and "plan:" not in plain
+    assisted = cli("recall", "checkout", "--plan", "full", "--explain").out
+    assert "\n  graph: skipped: too few seeds: 1 of 3" in assisted
 
 
 def test_explain_tells_a_plan_that_could_not_be_followed(cli: Cli, chain: tuple[str, str]) -> None:

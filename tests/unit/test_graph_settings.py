@@ -74,13 +74,13 @@ def test_graph_recall_is_live(tmp_path: Path) -> None:
 
 
 def test_graph_assist_is_live(tmp_path: Path) -> None:
-    ordinary = {"plan": None}
+    ordinary = {"plan": "full"}
     assert ways(tmp_path, options=ordinary)
     assert not ways(tmp_path, options=ordinary, assist=False)
 
 
 def test_graph_assist_min_seeds_is_live(tmp_path: Path) -> None:
-    ordinary = {"plan": None}
+    ordinary = {"plan": "full"}
     assert ways(tmp_path, options=ordinary, assist_min_seeds=3)
     assert not ways(tmp_path, options=ordinary, assist_min_seeds=4)
 

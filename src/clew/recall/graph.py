@@ -122,7 +122,7 @@ def _why_too_few(seeds: int, plan: Plan, options: GraphOptions) -> str:
     if not seeds:
         return NO_SEEDS
     if plan.effective == "full" and seeds < options.assist_min_seeds:
-        return f"{seeds} seeds, and an ordinary recall needs {options.assist_min_seeds}"
+        return f"too few seeds: {seeds} of {options.assist_min_seeds} that assisting needs"
     return ""
 
 

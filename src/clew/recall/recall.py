@@ -84,7 +84,8 @@ def recall_and_run(
 
 
 def plan_recall(query: str, options: RecallOptions, reader: Reader) -> Plan:
-    """An explicit recall is never planned away: the planner is for those who ask with mode auto."""
+    """An explicit recall is never planned away, and walks the graph from a single seed: the planner, and what an
+    assisted recall needs, are for those who ask by a plan."""
     return plan(
         query,
         planner=reader.planner,
@@ -93,7 +94,7 @@ def plan_recall(query: str, options: RecallOptions, reader: Reader) -> Plan:
         graph_write=reader.graph.write,
         limit=options.limit,
         minimal_limit=reader.minimal_limit,
-        mode=options.plan or "full",
+        mode=options.plan or "graph_mode",
     )
 
 

@@ -103,7 +103,9 @@ def test_a_walk_that_breaks_off_is_told_with_its_seeds(open_with: Any, home: Pat
     assert told["reason"].startswith("graph expansion failed: ")
 
 
-@pytest.mark.parametrize("options", [{}, {"plan": "minimal"}, {"plan": "no_recall"}, {"graph": False}])
+@pytest.mark.parametrize(
+    "options", [{"plan": "full"}, {"plan": "minimal"}, {"plan": "no_recall"}, {"graph": False}]
+)
 def test_a_recall_without_the_graph_leaves_no_file(open_with: Any, home: Path, options: dict[str, Any]) -> None:
     open_with().recall("checkout", **options)
     assert not (home / "state").exists()

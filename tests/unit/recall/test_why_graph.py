@@ -43,7 +43,7 @@ def test_found_by_its_words_and_the_graph(opened: Any) -> None:
 def test_nothing_leads_to_it_and_neither_does_the_graph(opened: Any, read_model_mb: int) -> None:
     memory = opened(recall={"read_model_mb": read_model_mb})
     *_chain, far = remember_chain(memory)
-    with_graph, without = (memory.why("checkout", far, plan=plan) for plan in ("graph_mode", None))
+    with_graph, without = (memory.why("checkout", far, plan=plan) for plan in ("graph_mode", "full"))
     assert with_graph.reason.endswith("leads to it, and the graph does not reach it either")
     assert without.reason == "no word and no meaning of the query leads to it"
 
