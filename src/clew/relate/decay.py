@@ -3,7 +3,7 @@
 In: a store and the settings of decay. Out: a report, kept in the store for whoever asks later. Edges of all orgs
 are looked through page by page in the order of their rows. A page is read without the write lock and then written
 in one transaction, each edge only if it is still as it was read, so nothing that happens meanwhile is lost. How far
-a look has come is part of that transaction: interrupted, or stopped by a limit, the next call goes on from there.
+a look has come is part of that transaction: stopped by its limit, or interrupted, the next portion goes on there.
 Run twice, the second run changes nothing: the anchors have moved by whole windows. One process at a time does it,
 under a lease.
 """
@@ -208,13 +208,13 @@ def forget_labels(tx: Tx) -> None:
 
 
 def decay(store: Store, policy: DecayPolicy, now: datetime) -> DecayReport:
-    """The whole store, or what an unfinished pass has left of it."""
+    """The whole store as of now, also what an unfinished pass has been through already."""
     token = store.write(_claim, durable=False)
     if token is None:
         raise Unavailable(
             "another process is looking through the edges", code="EDGE_DECAY_RUNNING", next="try again in a minute"
         )
-    report = _run(store, policy, now, token, limit=None)
+    report = _run(store, policy, now, token, SoFar(to_micros(now)), limit=None)
     assert report is not None  # only a limit ends it early
     return report
 
@@ -222,7 +222,11 @@ def decay(store: Store, policy: DecayPolicy, now: datetime) -> DecayReport:
 def decay_some(store: Store, policy: DecayPolicy, now: datetime, *, limit: int = EDGES_PER_PASS) -> bool:
     """Some edges more; whether any are left for the next call. Not if another process is at it."""
     token = store.write(_claim, durable=False)
-    return token is not None and _run(store, policy, now, token, limit=limit) is None
+    if token is None:
+        return False
+    with store.read() as tx:
+        so_far = _unfinished(tx) or SoFar(to_micros(now))
+    return _run(store, policy, now, token, so_far, limit=limit) is None
 
 
 def preview(store: Store, policy: DecayPolicy, now: datetime) -> DecayReport:
@@ -234,10 +238,10 @@ def preview(store: Store, policy: DecayPolicy, now: datetime) -> DecayReport:
     return replace(so_far, spent_ms=_ms_since(started)).report(policy, dry_run=True)
 
 
-def _run(store: Store, policy: DecayPolicy, now: datetime, token: int, *, limit: int | None) -> DecayReport | None:
+def _run(
+    store: Store, policy: DecayPolicy, now: datetime, token: int, so_far: SoFar, *, limit: int | None
+) -> DecayReport | None:
     """None when the limit came first. After a failure the lease is left to run out: a pause before the next try."""
-    with store.read() as tx:
-        so_far = _unfinished(tx) or SoFar(to_micros(now))
     seen = 0
     while limit is None or seen < limit:
         started = perf_counter()

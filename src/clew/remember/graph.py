@@ -161,10 +161,7 @@ def repair(tx: Tx, policy: GraphPolicy, now: datetime, *, limit: int = REPAIRED_
 
 
 def is_mapped(tx: Tx, row: int, memory: Memory, policy: GraphPolicy) -> bool:
-    """Whether the graph holds what this memory gives to it now. Reads only.
-
-    It may hold more of one kind: who names the memory's title is also found from the other side, beyond the cap.
-    """
+    """Whether the graph holds what this memory gives to it now. Reads only."""
     draft = draft_of(memory, policy)
     if draft is None:
         return False
@@ -183,6 +180,8 @@ def is_mapped(tx: Tx, row: int, memory: Memory, policy: GraphPolicy) -> bool:
 
 
 def _states_exactly(tx: Tx, entry: Entry, said: Sequence[Statement]) -> bool:
+    """Which of many mentions are kept depends on who came first, and they are found from both sides: there may be
+    others than now, if there are as many as there may be, and more."""
     held = tx.graph.witnessed_by(entry.memory.org, entry.row)
     by_others = {edge.key for edge in held if edge.origin not in OWN}  # what a person said stays as they said it
     own = {(edge.key, edge.sentence) for edge in held if edge.origin in OWN}
@@ -191,7 +190,10 @@ def _states_exactly(tx: Tx, entry: Entry, said: Sequence[Statement]) -> bool:
         for statement in said
         if statement.memory_row == entry.row and statement.key not in by_others
     }
-    return wanted <= own and all(key[2] == "mention" for key, _sentence in own - wanted)
+    missing, others = wanted - own, own - wanted
+    is_full = sum(key[2] == "mention" for key, _sentence in own) >= MAX_MENTIONS
+    is_open = all(key[2] == "mention" for key, _sentence in others)
+    return is_open and (not missing or (is_full and all(key[2] == "mention" for key, _sentence in missing)))
 
 
 def _add(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -> None:
@@ -227,10 +229,24 @@ def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
 def _retract_mentions(tx: Tx, entry: Entry, naming: set[int], rows: dict[tuple[str, NodeRef], int]) -> set[int]:
     """Who named this memory by a title it no longer has does so no more; returns their nodes."""
     org, own = entry.memory.org, rows[_place(entry.memory, _self_ref(entry.memory))]
-    stale = [(edge, by) for edge, by in tx.graph.mentions_of(org, own) if by not in naming and by != entry.row]
+    others = [(edge, by) for edge, by in tx.graph.mentions_of(org, own) if by not in naming and by != entry.row]
+    naming = _naming(tx, entry, [by for _edge, by in others]) if others else naming
+    stale = [(edge, by) for edge, by in others if by not in naming]
     for edge, by in stale:
         tx.graph.retract(org, by, [edge])
     return set(tx.graph.self_nodes(org, [by for _edge, by in stale]).values())
+
+
+def _naming(tx: Tx, entry: Entry, rows: Sequence[int]) -> set[int]:
+    """Those of these memories that name what this one is about. Beyond the cap nobody looked for them, but they do."""
+    org, subjects = entry.memory.org, entry.draft.subjects if entry.draft else ()
+    by_project: dict[str, list[int]] = {}
+    for row, (project, _user, _expires_at) in tx.graph.places_of(org, rows).items():
+        by_project.setdefault(project, []).append(row)
+    return _union({
+        at: tx.edges.naming(org, [_hash(project, name) for name in subjects], among)
+        for at, (project, among) in enumerate(by_project.items())
+    })  # fmt: skip
 
 
 def _put_nodes(

@@ -76,6 +76,11 @@ class EdgeTable:
         rows = self._session.all("names_of_memory", org_id=org, memory_row=memory_row)
         return {(name, bool(is_subject)) for name, is_subject in rows}
 
+    def naming(self, org: str, names: Iterable[int], rows: Iterable[int]) -> set[int]:
+        """Those of these memories that name one of these."""
+        asked = {"names": json.dumps(sorted(set(names))), "rows": json.dumps(sorted(set(rows)))}
+        return {row for (row,) in self._session.all("names_by", org_id=org, **asked)}
+
     # -- all that a reach sees ---------------------------------------------------------------------
 
     def within(self, reach: Reach, *, page: int) -> Iterator[Row]:

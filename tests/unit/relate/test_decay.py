@@ -223,12 +223,14 @@ def test_a_pass_with_a_limit_goes_on_where_it_stopped(clew: Clew, monkeypatch: p
     assert report and (report["edges_total"], report["edges_decayed"]) == (7, 7)
 
 
-def test_a_whole_run_takes_up_what_a_limit_left(clew: Clew, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_whole_run_starts_over_and_brings_everything_to_now(clew: Clew, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAGE", 2)
     for number in range(5):
         state(clew, f"e{number}", 0.9, timedelta(days=100))
     decay_some(clew.store, POLICY, NOW, limit=2)
-    assert decay(clew.store, POLICY, NOW).total == (5, 5, 0)
+    assert decay(clew.store, POLICY, NOW + timedelta(days=90)).total == (5, 5, 0)
+    assert {round(sure, 9) for _label, sure, _at in edges(clew)} == {0.7}
+    assert decay(clew.store, POLICY, NOW + timedelta(days=90)).total == (5, 0, 0)
 
 
 def test_it_is_due_at_first_then_after_the_cadence_and_while_a_pass_is_under_way(clew: Clew) -> None:

@@ -69,3 +69,13 @@ def test_a_short_list_is_looked_up_and_the_org_is_not_walked(connection: apsw.Co
     plan = [step[3] for step in connection.execute("EXPLAIN QUERY PLAN " + NAMED[name], used)]
     assert plan[0].startswith("SCAN j"), plan
     assert not any(step.startswith("SCAN m") for step in plan), plan
+
+
+@pytest.mark.parametrize("name", [name for name in STATEMENTS if "memories_seen" in NAMED[name]])
+def test_who_may_see_a_memory_is_looked_up_by_its_row(connection: apsw.Connection, name: str) -> None:
+    """A hint that SQLite can only follow by reading the whole index would cost more than the row."""
+    values = dict.fromkeys(re.findall(r":([a-z_]+)", NAMED[name]))
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {NAMED[name]}", values)]
+    uses = [step for step in plan if "memories_seen" in step]
+    assert uses
+    assert all("(row=?" in step for step in uses), uses

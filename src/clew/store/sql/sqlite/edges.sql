@@ -52,12 +52,12 @@ SELECT j.value FROM json_each(:rows) j WHERE EXISTS (
   SELECT 1 FROM memory_node_links l JOIN memories m ON m.row = l.memory_row
   WHERE l.org_id = :org_id AND l.node_row = j.value AND $reached_memory)
 OR EXISTS (
-  SELECT 1 FROM graph_edges e JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
-  JOIN memories m ON m.row = v.memory_row
+  SELECT 1 FROM graph_edges e CROSS JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
+  CROSS JOIN memories m ON m.row = v.memory_row
   WHERE e.org_id = :org_id AND e.from_row = j.value AND $reached_memory)
 OR EXISTS (
-  SELECT 1 FROM graph_edges e JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
-  JOIN memories m ON m.row = v.memory_row
+  SELECT 1 FROM graph_edges e CROSS JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
+  CROSS JOIN memories m ON m.row = v.memory_row
   WHERE e.org_id = :org_id AND e.to_row = j.value AND $reached_memory)
 
 -- projects_of: every project of an org
@@ -65,6 +65,10 @@ SELECT DISTINCT project_id FROM memories WHERE org_id = :org_id AND deleted_at I
 
 -- names_of_memory: what a memory names and is about
 SELECT name, is_subject FROM memory_names WHERE org_id = :org_id AND memory_row = :memory_row
+
+-- names_by: those of these memories that name one of these; JSON lists of numbers
+SELECT DISTINCT n.memory_row FROM json_each(:names) j CROSS JOIN json_each(:rows) r
+CROSS JOIN memory_names n ON n.org_id = :org_id AND n.name = j.value AND n.is_subject = 0 AND n.memory_row = r.value
 
 -- pending_failures: how many memories could not be mapped, and how many of those are given up, all orgs
 SELECT count(*), coalesce(sum(attempts >= :max_attempts), 0) FROM graph_pending WHERE attempts > 0

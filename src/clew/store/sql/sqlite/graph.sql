@@ -161,12 +161,12 @@ SELECT 1 FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND
 
 -- mentions_of: the edges by which other memories name the one with this node, and who they are
 SELECT e.row, v.memory_row FROM graph_edges e
-JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
+CROSS JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
 WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type = 'mention' AND v.origin = 'mention'
 
 -- evidence_of_memory: the edges that a memory states
 SELECT v.edge_row, v.origin, v.sentence, e.from_row, e.to_row, e.edge_type, e.project_id
-FROM graph_evidence v JOIN graph_edges e ON e.row = v.edge_row
+FROM graph_evidence v INDEXED BY graph_evidence_memory JOIN graph_edges e ON e.row = v.edge_row
 WHERE v.org_id = :org_id AND v.memory_row = :memory_row
 
 -- evidence_delete: a memory no longer states an edge

@@ -150,7 +150,7 @@ CREATE UNIQUE INDEX memories_live_upsert ON memories (org_id, project_id, user_i
 
 CREATE INDEX memories_scope ON memories (org_id, project_id, user_id, created_at);
 
-CREATE INDEX memories_seen ON memories (org_id, row, project_id, user_id, deleted_at, expires_at, valid_at, invalid_at,
+CREATE INDEX memories_seen ON memories (row, org_id, project_id, user_id, deleted_at, expires_at, valid_at, invalid_at,
   layer, type, id);
 
 CREATE INDEX memories_session ON memories (org_id, project_id, session_id, at)

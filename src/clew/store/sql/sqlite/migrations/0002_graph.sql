@@ -88,5 +88,6 @@ CREATE INDEX memories_session ON memories (org_id, project_id, session_id, at)
   WHERE session_id <> '' AND deleted_at IS NULL;
 -- Who may see a memory, without its row: where a text is long, what stands behind it lies on other pages, and a walk
 -- asks about hundreds of memories. Measured on messages of some kB: 850 against 60 microseconds for twelve edges.
-CREATE INDEX memories_seen ON memories (org_id, row, project_id, user_id, deleted_at, expires_at, valid_at, invalid_at,
+-- The row stands first: SQLite uses it in no other place of an index.
+CREATE INDEX memories_seen ON memories (row, org_id, project_id, user_id, deleted_at, expires_at, valid_at, invalid_at,
   layer, type, id);
