@@ -67,8 +67,10 @@ def run(sizes: list[int], *, quick: bool = False, progress: Progress = no_progre
 def _steps(sizes: list[int], rounds: Rounds) -> list[tuple[str, Callable[[], dict[str, Any]]]]:
     """(part of the report, what measures some of it)."""
     return [
-        ("ingest", lambda: {"250": ingest(rounds.ingest, 250)}),
-        ("ingest", lambda: {"2000": ingest(rounds.ingest // 5, 2_000)}),
+        ("ingest", lambda: {"250": ingest(rounds.ingest, 250, graph=False)}),
+        ("ingest", lambda: {"250 with graph": ingest(rounds.ingest, 250, graph=True)}),
+        ("ingest", lambda: {"2000": ingest(rounds.ingest // 5, 2_000, graph=False)}),
+        ("ingest", lambda: {"2000 with graph": ingest(rounds.ingest // 5, 2_000, graph=True)}),
         ("single_writes", lambda: single_writes(rounds.writes)),
         *(("recall", partial(_recall_row, size, rounds.asks)) for size in sizes),
     ]
@@ -111,12 +113,12 @@ def peak_memory_mb() -> int | None:
     return kilobytes // (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-def ingest(count: int, chars: int) -> dict[str, Any]:
+def ingest(count: int, chars: int, *, graph: bool) -> dict[str, Any]:
     """Bulk import with rows, full text and vectors, beside the same text in a bare FTS5 table."""
     contents = list(texts(count, chars=chars))
     with _folder() as folder:
         bare = _timed(lambda: _bare_fts(folder / "bare.db", contents))
-        with clew.open(folder / "clew.db", home=folder) as memory:
+        with clew.open(folder / "clew.db", home=folder, graph={"write": graph}) as memory:
             memory.remember("warm up", scope=PROJECT)
             drafts = [clew.Draft(content=content) for content in contents]
             wall = _timed(lambda: sum(1 for _ in memory.remember_many(drafts, scope=PROJECT)))

@@ -25,7 +25,7 @@ def neighbors(view: View, text: str, *, limit: int = 20, edge_type: str = "", de
     met = _around(view, start, edge_type=edge_type, depth=depth, limit=limit)
     links = _links(view, start.values())
     nodes = start | view.nodes({row for edge in met for row in (edge.here, edge.there)} | {row for _, row in links})
-    memories = view.tx.graph.memories_linked(view.reach, start, now=view.now, limit=limit)
+    memories = view.tx.explore.memories_linked(view.reach, start, now=view.now, limit=limit)
     return Neighborhood(
         nodes=tuple(start.values()),
         neighbors=tuple(_neighbor(view, edge, nodes) for edge in met if {edge.here, edge.there} <= nodes.keys()),
@@ -38,14 +38,14 @@ def explore(view: View, text: str | None = None, *, limit: int = 20) -> Explored
     """What the explorer shows: the nodes on which most hangs, or the edges and memories of one of them."""
     check("limit", limit, MAX_LIMIT)
     if text is None:
-        return Explored(nodes=tuple(view.tx.graph.connected(view.reach, now=view.now, limit=limit)))
+        return Explored(nodes=tuple(view.tx.explore.connected(view.reach, now=view.now, limit=limit)))
     start = nodes_named(view, text)
-    edges = view.tx.graph.edges_seen(view.reach, start, now=view.now, limit=limit, newest=True)
+    edges = view.tx.explore.edges_seen(view.reach, start, now=view.now, limit=limit, newest=True)
     nodes = start | view.nodes({row for edge in edges for row in (edge.source, edge.target)})
     return Explored(
         node=next(iter(start.values())),
         edges=tuple(_explored(view, edge, start, nodes) for edge in edges),
-        memories=view.tx.graph.memories_linked(view.reach, start, now=view.now, limit=limit),
+        memories=view.tx.explore.memories_linked(view.reach, start, now=view.now, limit=limit),
     )
 
 
@@ -69,7 +69,7 @@ def _around(view: View, start: Iterable[int], *, edge_type: str, depth: int, lim
     known, frontier = set(start), set(start)
     met: dict[int, _Met] = {}
     for hop in range(1, depth + 1):
-        edges = view.tx.graph.edges_seen(
+        edges = view.tx.explore.edges_seen(
             view.reach, frontier, now=view.now, limit=limit + len(met), edge_type=edge_type
         )
         for edge in edges:
@@ -99,7 +99,7 @@ def _neighbor(view: View, met: _Met, nodes: dict[int, SeenNode]) -> Neighbor:
 def _links(view: View, start: Iterable[SeenNode]) -> Sequence[tuple[str, int]]:
     """(role, row) of what a memory hangs on; nothing for other nodes."""
     ids = [node.key for node in start if node.type == "memory"]
-    found = view.tx.graph.named_by(view.reach, ids, now=view.now) if ids else []
+    found = view.tx.explore.named_by(view.reach, ids, now=view.now) if ids else []
     return [(role, row) for _id, row, role in found if role != "self"]
 
 

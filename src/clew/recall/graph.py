@@ -79,7 +79,6 @@ class Reached(NamedTuple):
 
 def reach_through(run: Run, plan: Plan, graphs: Graphs, options: GraphOptions) -> list[Reached]:
     """The memories that activation reaches from the best results; empty with a reason in the notes otherwise."""
-    started = time.perf_counter()
     why_not = _why_off(run, plan, options)
     seeds = [] if why_not else seeds_of(run, options)
     why_not = why_not or _why_too_few(len(seeds), plan, options)
@@ -87,6 +86,7 @@ def reach_through(run: Run, plan: Plan, graphs: Graphs, options: GraphOptions) -
         run.notes["graph"] = {"status": "skipped" if plan.effective in ("graph_mode", "full") else "not_requested",
                               "reason": why_not}  # fmt: skip
         return []
+    started = time.perf_counter()
     run.seeds = [(run.corpus.ids[at], float(run.rank_score[at])) for at in seeds]
     try:
         found, walked = _activated(run, seeds, graphs, options)
@@ -128,8 +128,8 @@ def _why_too_few(seeds: int, plan: Plan, options: GraphOptions) -> str:
 
 def seeds_of(run: Run, options: GraphOptions) -> list[int]:
     """The best results that may be answered and are relevant enough, best first. Rules are nobody's seeds."""
-    may_seed = run.allowed & (run.relevance >= options.min_seed_score) & (run.corpus.layer != RULE)
-    found = np.flatnonzero(may_seed)
+    found = np.flatnonzero(run.relevance >= options.min_seed_score)  # few: one look at all, the rest at these
+    found = found[run.allowed[found] & (run.corpus.layer[found] != RULE)]
     if len(found) > options.max_seeds:
         found = found[np.argpartition(-run.rank_score[found], options.max_seeds)[: options.max_seeds]]
     best = sorted(found, key=lambda at: (-run.rank_score[at], run.corpus.ids[at]))
@@ -204,8 +204,7 @@ def _blended(run: Run, found: dict[int, Reached], options: GraphOptions) -> NDAr
 
 
 def _best_score(run: Run) -> float:
-    scores = run.rank_score[run.allowed]
-    return float(scores.max()) if scores.size else 0.0
+    return float(run.rank_score.max(where=run.allowed, initial=0.0))
 
 
 def _shadow(run: Run, blended: NDArray[np.float32]) -> dict[str, object]:

@@ -18,12 +18,12 @@ MAX_TOP = 50
 
 def graph_status(view: View, flags: Mapping[str, bool], *, top: int = 10) -> GraphStatus:
     check("top", top, MAX_TOP)
-    counted = view.tx.graph.counted(view.reach, now=view.now)
+    counted = view.tx.explore.counted(view.reach, now=view.now)
     return GraphStatus(
         health="degraded" if FAILED in counted.pending else "ok",
         flags=flags,
         counted=counted,
-        top=tuple(view.tx.graph.connected(view.reach, now=view.now, limit=top)),
+        top=tuple(view.tx.explore.connected(view.reach, now=view.now, limit=top)),
         errors=tuple(_troubles(view, counted)),
         sampled_at=view.now,
     )

@@ -34,10 +34,10 @@ class View:
     now: datetime
 
     def nodes(self, rows: Iterable[int]) -> dict[int, SeenNode]:
-        return self.tx.graph.shown(self.reach, rows, now=self.now)
+        return self.tx.explore.shown(self.reach, rows, now=self.now)
 
     def witnesses(self, edge_row: int) -> tuple[Witness, ...]:
-        return self.tx.graph.witnesses_seen(self.reach, edge_row, now=self.now, limit=MAX_WITNESSES)
+        return self.tx.explore.witnesses_seen(self.reach, edge_row, now=self.now, limit=MAX_WITNESSES)
 
 
 def nodes_named(view: View, text: str) -> dict[int, SeenNode]:
@@ -53,7 +53,7 @@ def nodes_named(view: View, text: str) -> dict[int, SeenNode]:
 
 def nodes_of(view: View, refs: Iterable[NodeRef]) -> dict[int, SeenNode]:
     """The nodes of these refs in every project of the reach, as far as they may be seen."""
-    projects = dict.fromkeys(("", *view.tx.graph.projects_seen(view.reach)))
+    projects = dict.fromkeys(("", *view.tx.explore.projects_seen(view.reach)))
     ids = {node_id(view.reach.org, project, ref): None for ref in refs for project in projects}
     rows = view.tx.graph.node_rows(view.reach.org, ids)
     found = view.nodes(rows.values())
@@ -112,7 +112,7 @@ def _unknown(text: str, next_move: str) -> NotFound:
 
 def _nearest(view: View, text: str) -> list[str]:
     """Names like the one asked for, of nodes that may be seen."""
-    known = view.tx.graph.keys_seen(view.reach, now=view.now, limit=MAX_GUESSED)
+    known = view.tx.explore.keys_seen(view.reach, now=view.now, limit=MAX_GUESSED)
     asked = fold_name(parse_ref(text).key if parse_ref(text) else text)  # type: ignore[union-attr]
     folded: dict[str, int] = {}
     for row, key in known.items():

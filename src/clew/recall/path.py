@@ -80,14 +80,14 @@ class Ways:
         """What is stated, strongest first, then links. Not where memories are filed: that connects everything."""
         view = self._view
         fresh: dict[int, list[Entry]] = {row: [] for row in rows}
-        stated = view.tx.graph.edges_seen(view.reach, rows, now=view.now, limit=MAX_EDGES, only="stated")
+        stated = view.tx.explore.edges_seen(view.reach, rows, now=view.now, limit=MAX_EDGES, only="stated")
         for edge in stated:
             for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
                 if here in fresh:
                     fresh[here].append((there, edge.weight, edge.confidence, edge.type))
                     self.edges.setdefault((here, there, edge.type), edge)
         if self._shared:
-            for here, there in view.tx.graph.beside(view.reach, rows, now=view.now, limit=MAX_EDGES):
+            for here, there in view.tx.explore.beside(view.reach, rows, now=view.now, limit=MAX_EDGES):
                 fresh[here].append((there, 1.0, 1.0, SHARED))
         self._known |= fresh
 

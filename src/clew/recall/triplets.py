@@ -44,7 +44,7 @@ def triplets(
     """`recalled` are ids with relevances, best first."""
     check("limit", limit, MAX_LIMIT)
     if query is None:
-        edges = view.tx.graph.facts_seen(view.reach, now=view.now, limit=limit)
+        edges = view.tx.explore.facts_seen(view.reach, now=view.now, limit=limit)
         ends = dict.fromkeys((row for edge in edges for row in (edge.source, edge.target)), 0.0)
         ranked = _ranked(view, edges, ends)
     else:
@@ -58,7 +58,7 @@ def _seeds(view: View, query: str, recalled: Sequence[tuple[str, float]]) -> Dis
     whole = thing_named(query)
     distances = dict.fromkeys(nodes_of(view, [*named, *([whole] if whole else [])]), 0.0)
     relevance = dict(recalled)
-    for id, node, role in view.tx.graph.named_by(view.reach, list(relevance), now=view.now):
+    for id, node, role in view.tx.explore.named_by(view.reach, list(relevance), now=view.now):
         if role in _SEEDING:
             distances[node] = min(distances.get(node, 1.0), 1 - relevance[id])
     return distances
@@ -69,7 +69,7 @@ def _walked(view: View, seeds: Distances) -> tuple[Distances, list[SeenEdge]]:
     distances, nearest_seed, frontier = dict(seeds), dict(seeds), list(seeds)
     edges: dict[int, SeenEdge] = {}
     for hop in range(1, DEPTH + 1):
-        found = view.tx.graph.edges_seen(view.reach, frontier, now=view.now, limit=MAX_EDGES, only="facts")
+        found = view.tx.explore.edges_seen(view.reach, frontier, now=view.now, limit=MAX_EDGES, only="facts")
         edges |= {edge.row: edge for edge in found}
         fresh: Distances = {}
         for edge in found:

@@ -238,7 +238,7 @@ def _retract_mentions(tx: Tx, entry: Entry, naming: set[int], rows: dict[tuple[s
 
 
 def _naming(tx: Tx, entry: Entry, rows: Sequence[int]) -> set[int]:
-    """Those of these memories that name what this one is about. Beyond the cap nobody looked for them, but they do."""
+    """Those of these memories that name what this one is about, also beyond what the cap looked for."""
     org, subjects = entry.memory.org, entry.draft.subjects if entry.draft else ()
     by_project: dict[str, list[int]] = {}
     for row, (project, _user, _expires_at) in tx.graph.places_of(org, rows).items():

@@ -18,11 +18,12 @@ from clew.store.sqlite import Row, Session
 
 
 class GraphExplore:
-    """Mixed into what is bound to one transaction."""
+    """Bound to one transaction."""
 
-    __slots__ = ()
+    __slots__ = ("_session",)
 
-    _session: Session
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def shown(self, reach: Reach, rows: Iterable[int], *, now: datetime) -> dict[int, SeenNode]:
         """Those of these nodes that may be seen, as they may be shown."""

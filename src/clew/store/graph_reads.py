@@ -11,12 +11,11 @@ from typing import Any
 from clew.model.graph import Node
 from clew.model.scope import Reach
 from clew.model.times import to_micros
-from clew.store.graph_explore import GraphExplore
 from clew.store.memories import reach_values
 from clew.store.sqlite import Row, Session
 
 
-class GraphReads(GraphExplore):
+class GraphReads:
     """Bound to one transaction."""
 
     __slots__ = ("_session",)

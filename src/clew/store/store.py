@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clew.model.upkeep import BackupReport, Check, Stats
-    from clew.store import backup, edges, upkeep
+    from clew.store import backup, edges, graph_explore, upkeep
 else:
-    backup, edges, upkeep = (LazyModule(f"clew.store.{name}") for name in ("backup", "edges", "upkeep"))
+    backup, edges, graph_explore, upkeep = (
+        LazyModule(f"clew.store.{name}") for name in ("backup", "edges", "graph_explore", "upkeep")
+    )
 
 T = TypeVar("T")
 
@@ -43,6 +45,10 @@ class Tx:
     @cached_property
     def edges(self) -> edges.EdgeTable:
         return edges.EdgeTable(self.session)
+
+    @cached_property
+    def explore(self) -> graph_explore.GraphExplore:
+        return graph_explore.GraphExplore(self.session)
 
     @property
     def is_open(self) -> bool:

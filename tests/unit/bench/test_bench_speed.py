@@ -35,7 +35,7 @@ def test_recall_is_also_measured_right_after_a_write() -> None:
 def test_every_step_is_told_and_every_number_has_its_line() -> None:
     seen: list[tuple[int, int]] = []
     report = speed.run([40, 60], progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 5) for done in range(6)]
+    assert seen == [(done, 7) for done in range(8)]
     text = speed.table(report)
     assert "8 threads" in text and "after a write" in text and "recall growth 40 -> 60" in text
 

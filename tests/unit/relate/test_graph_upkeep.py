@@ -306,3 +306,26 @@ def test_the_doctor_tells_when_edges_were_looked_through(clew: Clew, clock: Told
     clock.pass_by(days=100)
     clew.graph.decay()
     assert check(clew, "decay").detail.endswith("1 of 1 edges lost confidence")
+
+
+def test_reindex_comes_to_rest_also_where_more_name_a_title_than_are_kept(clew: Clew) -> None:
+    """Which mentions are kept beyond the cap depends on who came first; that must not go back and forth."""
+    for number in range(25):
+        clew.remember(f"Report {number}: see Session Runbook about it")
+        clew.remember(f"Chapter {number}", title="Session Runbook")
+    clew.forget(clew.list()[5].id)
+    clew.reindex()
+    before = everything(clew)
+    assert (clew.reindex().graph, everything(clew)) == (0, before)
+
+
+def test_an_edit_keeps_who_names_the_title_also_beyond_the_cap(clew: Clew) -> None:
+    first = clew.remember("See Session Runbook about it").id
+    runbook = clew.remember("how to", title="Session Runbook").id
+    list(clew.remember_many([Draft(content=f"Report {number}: see Session Runbook") for number in range(20)]))
+    clew.edit(runbook, content="how to do it")
+    named = "SELECT v.memory_row FROM graph_evidence v JOIN graph_edges e ON e.row = v.edge_row"
+    named += " WHERE e.edge_type = 'mention' AND v.memory_row = 1"
+    assert run(clew, named) == [(1,)]
+    clew.edit(runbook, title="Something Else")
+    assert run(clew, named) == [] and clew.show(first)

@@ -160,7 +160,7 @@ VALUES (:org_id, :edge_row, :memory_row, :sentence, :explanation, :origin, :at)
 SELECT 1 FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
 
 -- mentions_of: the edges by which other memories name the one with this node, and who they are
-SELECT e.row, v.memory_row FROM graph_edges e
+SELECT e.row, v.memory_row FROM graph_edges e INDEXED BY graph_edges_to
 CROSS JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
 WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type = 'mention' AND v.origin = 'mention'
 
