@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from clew.recall import context as contexts
     from clew.recall import corpus, why, xray
     from clew.recall import graph as through
+    from clew.recall import graphs as walking
     from clew.recall import recall as recalling
     from clew.recall import snapshot as snapshots
-    from clew.recall import walk as walking
     from clew.recall.context import Context
     from clew.recall.snapshot import Snapshot
     from clew.recall.why import Explanation
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 else:
     # A recall in a fresh process needs a third of this: docs/performance.md.
     contexts, corpus, recalling, through, walking, why = (
-        LazyModule(f"clew.recall.{name}") for name in ("context", "corpus", "recall", "graph", "walk", "why")
+        LazyModule(f"clew.recall.{name}") for name in ("context", "corpus", "recall", "graph", "graphs", "why")
     )
     snapshots, xray = LazyModule("clew.recall.snapshot"), LazyModule("clew.recall.xray")
     background, checkup, embed, reindex = (

@@ -138,9 +138,9 @@ class GraphVerbs:
         progress: Progress = no_progress,
     ) -> edges_file.EdgesExported:
         """Write every edge as JSON Lines: for the owner the whole org, unless a scope narrows it."""
-        reach = self._clew._reach_of_id(scope, identity)
+        reach, now = self._clew._reach_of_id(scope, identity), self._clew.now()
         with self._clew.store.read() as tx:
-            return edges_file.export_edges(tx, reach, file, progress=progress)
+            return edges_file.export_edges(tx, reach, file, now=now, progress=progress)
 
     def import_file(
         self,

@@ -37,6 +37,11 @@ def test_neighbors_as_document_and_as_text(shop: Cli) -> None:
     assert "depends_on →" in text and "← depends_on" in text and "“AuthService depends on PostgresDB.”" in text
 
 
+def test_a_type_without_edges_is_not_a_node_without_edges(shop: Cli) -> None:
+    text = shop("graph", "neighbors", "AuthService", "--project", "shop", "--type", "nosuch").out
+    assert "no edges of type 'nosuch' here" in text and "clew remember" not in text
+
+
 def test_path_as_document_and_as_text(shop: Cli) -> None:
     document = shop("graph", "path", "BillingService", "ReplicaStore", "--json").json
     assert (document["hops"], [node["label"] for node in document["nodes"]][1]) == (3, "AuthService")

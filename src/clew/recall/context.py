@@ -107,7 +107,7 @@ def context(
     found = [result for result in baseline.results if result.memory.layer != "rule"]
     added, candidates, reason = _expanded(found, reach, options, asked, reader, now)
     ids = [result.memory.id for result in found] + [entry.memory.id for entry in added]
-    conflicts = [] if reason == "graph_expansion_error" else _conflicts(ids, reach, reader, now)
+    conflicts = _conflicts(ids, reach, reader, now)
     return Context(
         rules=[result for result in baseline.results if result.memory.layer == "rule"],
         working=[result for result in found if result.memory.layer == "working"],
@@ -209,8 +209,11 @@ def _conflicts(ids: Sequence[str], reach: Reach, reader: Reader, now: datetime) 
     """One per unordered pair, the surest first; looked for also when the graph adds nothing."""
     if len(ids) < 2:
         return []
-    with reader.store.read() as tx:
-        found = tx.graph.contradictions(reach.org, ids, now)
+    try:
+        with reader.store.read() as tx:
+            found = tx.graph.contradictions(reach, ids, now)
+    except Exception:  # an extra like the rest of the graph
+        return []
     pairs: dict[tuple[str, str], float] = {}
     for one, other, confidence in found:
         pair = (min(one, other), max(one, other))

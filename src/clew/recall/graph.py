@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from clew.graph.activation import Activated, Activation, spread
 from clew.graph.blend import Scored, blend, compare_shadow
 from clew.model.recalled import Removed, Stage
+from clew.recall.graphs import Graphs
 from clew.recall.plan import Plan
 from clew.recall.run import RULE, Run
-from clew.recall.walk import Graphs, Walk
+from clew.recall.walk import Walk
 
 NO_SEEDS = "baseline retrieval produced no seed results"
 COMPLETED = "graph expansion merged into recall ranking"

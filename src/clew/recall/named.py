@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 
 from clew.errors import InvalidInput, NotFound
 from clew.model.explored import SeenNode, Witness
@@ -17,12 +16,11 @@ from clew.model.graph import NODE_TYPES, NodeRef, node_id, parse_ref
 from clew.model.scope import Reach, is_encodable
 from clew.ports import Tx
 from clew.remember.edit import must_get
+from clew.remember.near import did_you_mean
 from clew.remember.things import fold_name, thing_named
 
 MAX_WITNESSES = 3  # shown of one edge
 MAX_NAME = 300
-MAX_GUESSED = 2_000  # nodes that are looked at for names like the one asked for
-MAX_OFFERED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,25 +98,9 @@ def _spellings(type_: str, key: str) -> list[NodeRef]:
 
 
 def _not_found(view: View, text: str) -> NotFound:
-    near = _nearest(view, text)
-    if near:
-        return _unknown(text, f"did you mean {' or '.join(near)}?")
-    return _unknown(text, "see what there is: clew graph explore")
+    offered = did_you_mean(view.tx, view.reach, text, now=view.now)
+    return _unknown(text, offered or "see what there is: clew graph explore")
 
 
 def _unknown(text: str, next_move: str) -> NotFound:
     return NotFound(f"nothing in the graph is called '{text[:60]}'", code="GRAPH_NODE_NOT_FOUND", next=next_move)
-
-
-def _nearest(view: View, text: str) -> list[str]:
-    """Names like the one asked for, of nodes that may be seen."""
-    known = view.tx.explore.keys_seen(view.reach, now=view.now, limit=MAX_GUESSED)
-    asked = fold_name(parse_ref(text).key if parse_ref(text) else text)  # type: ignore[union-attr]
-    folded: dict[str, int] = {}
-    for row, key in known.items():
-        folded.setdefault(fold_name(key), row)
-    close = get_close_matches(asked, folded, n=MAX_OFFERED)
-    close += [key for key in folded if len(asked) > 2 and asked in key]
-    rows = list(dict.fromkeys(folded[key] for key in close))[:MAX_OFFERED]
-    nodes = view.nodes(rows)
-    return [f"'{nodes[row].label}'" for row in rows if row in nodes]

@@ -36,10 +36,10 @@ from clew.recall.disk import corpus_of_candidates, with_memories
 from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, semantic_relevance
 from clew.recall.graph import GraphOptions, apply_activation, reach_through
+from clew.recall.graphs import Graphs
 from clew.recall.lexical import asked_terms, score_terms
 from clew.recall.plan import Plan, plan
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
-from clew.recall.walk import Graphs
 
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
 MAX_LIMIT = 1_000

@@ -143,7 +143,7 @@ def snapshot_of(recalled: Recalled, run: Run, query: str) -> Snapshot:
     shadow = {name: value for name, value in notes.get("graph_shadow", {}).items() if name != "line"}
     return Snapshot(
         recorded_at=to_rfc3339(run.now),
-        mode=plan.get("effective", DEFAULT_MODE),
+        mode=graph.get("mode") or plan.get("effective", DEFAULT_MODE),
         query_hash=sha256(query.encode("utf-8", "replace")).hexdigest(),
         query_length=len(query),
         project=(run.reach.projects or ("",))[-1],

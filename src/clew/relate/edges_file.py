@@ -32,14 +32,13 @@ from clew.model.times import from_micros, to_micros, to_rfc3339
 from clew.ports import Row, Store, Tx
 from clew.relate.edge_line import EdgeLine, edge_of
 from clew.remember.line import parse_object
-from clew.remember.link import End, label_of, make_node, memory_end, seen_things
+from clew.remember.link import SHARE, End, label_of, make_node, memory_end, seen_things, state_by_user
 from clew.remember.things import thing_named
 
 FORMAT = "clew-edges"
 VERSION = 1
 BATCH = 500
 MAX_LINE = 1_000_000  # bytes
-SHARE = 0.05  # what each further witness adds to an edge's confidence: store/graph.py
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -74,23 +73,23 @@ class EdgesImported:
 # -- export ----------------------------------------------------------------------------------------
 
 
-def export_edges(tx: Tx, reach: Reach, file: TextIO, *, progress: Progress) -> EdgesExported:
+def export_edges(tx: Tx, reach: Reach, file: TextIO, *, now: datetime, progress: Progress) -> EdgesExported:
     """Twice through the snapshot, since the header comes first; never more than a page in memory."""
     count, digest = 0, sha256()
-    for line in _lines(tx, reach):
+    for line in _lines(tx, reach, now):
         count += 1
         digest.update(line.encode())
     report = EdgesExported(count, f"sha256:{digest.hexdigest()}")
     file.write(json.dumps({"format": FORMAT, "version": VERSION, **report.as_json()}) + "\n")
-    for done, line in enumerate(_lines(tx, reach), 1):
+    for done, line in enumerate(_lines(tx, reach, now), 1):
         file.write(line)
         if done % BATCH == 0 or done == count:
             progress(done, count)
     return report
 
 
-def _lines(tx: Tx, reach: Reach) -> Iterator[str]:
-    for row in tx.edges.within(reach, page=BATCH):
+def _lines(tx: Tx, reach: Reach, now: datetime) -> Iterator[str]:
+    for row in tx.edges.within(reach, now=now, page=BATCH):
         yield json.dumps(_document(row), ensure_ascii=False) + "\n"
 
 
@@ -103,14 +102,17 @@ def _document(row: Row) -> dict[str, Any]:
         "to": f"{target_type}:{target_key}", "to_project": target_project,
         "project": project, "type": type_, "label": label,
     }  # fmt: skip
-    return {name: value for name, value in document.items() if value} | {
-        "weight": weight,
-        "confidence": sure,
-        "user": bool(is_users),
-        "witnesses": json.loads(witnesses),
-        "created_at": to_rfc3339(from_micros(created_at)),
-        "last_reinforced_at": to_rfc3339(from_micros(reinforced_at)),
-    }
+    times = {"created_at": created_at, "last_reinforced_at": reinforced_at}
+    return (
+        {name: value for name, value in document.items() if value}
+        | {
+            "weight": weight,
+            "confidence": sure,
+            "user": bool(is_users),
+            "witnesses": json.loads(witnesses),
+        }
+        | {name: to_rfc3339(from_micros(at)) for name, at in times.items() if at is not None}
+    )
 
 
 # -- import ----------------------------------------------------------------------------------------
@@ -216,44 +218,68 @@ def _put(tx: Tx, reach: Reach, edge: EdgeLine, now: datetime) -> str:
     ends = [
         memory_end(tx, memory)
         if memory
-        else _thing(tx, reach, name, _project(edge, place, witnesses), has_witness=bool(witnesses))
+        else _thing(tx, reach, name, _project(edge, place, witnesses), has_witness=bool(witnesses), now=now)
         for (name, place), memory in zip(named, memories, strict=True)
     ]
     if edge.is_users and not any(memories):
-        _check_seen(tx, reach, ends)
+        _check_seen(tx, reach, ends, now)
     project = _project(edge, edge.project, witnesses)
     if reach.projects is not None and project not in reach.projects:
         raise NotFound("the edge is of a project out of reach", code="PROJECT_NOT_FOUND")
     if (ends[0].ref, ends[0].project) == (ends[1].ref, ends[1].project):
         raise InvalidInput("the edge leads to where it starts", code="LINK_TO_ITSELF")
     source, target = (make_node(tx, reach.org, end, now) for end in ends)  # from here on nothing is refused
-    said = Statement(project, source, target, edge.type, 0, "import", edge.confidence, edge.weight, edge.label)
-    known = tx.edges.find(reach.org, said.key)
-    if known and (known[1] or not edge.is_users):
+    label = edge.label if witnesses else ""  # words are a memory's: what a person links has none
+    said = Statement(project, source, target, edge.type, 0, "import", edge.confidence, edge.weight, label)
+    statements = _statements(tx, said, witnesses)
+    if _is_known(tx, reach, said, statements, is_users=edge.is_users, now=now):
         return "known"
-    _state(tx, reach.org, said, edge, witnesses, is_new=known is None, now=now)
+    _state(tx, reach, said, edge, statements, is_private=not any(memories), now=now)
     for node in (source, target):
         tx.changes.note(reach.org, project, "node", str(node), "put")
     return "added"
 
 
-def _state(
-    tx: Tx, org: str, said: Statement, edge: EdgeLine, witnesses: Sequence[Memory], *, is_new: bool, now: datetime
-) -> None:
-    statements = [
+def _statements(tx: Tx, said: Statement, witnesses: Sequence[Memory]) -> list[Statement]:
+    return [
         said._replace(
             memory_row=tx.memories.row_of(memory),
             expires_at=to_micros(memory.expires_at) if memory.expires_at else None,
         )
         for memory in witnesses
     ]
-    if is_new and statements:
+
+
+def _is_known(
+    tx: Tx, reach: Reach, said: Statement, statements: Sequence[Statement], *, is_users: bool, now: datetime
+) -> bool:
+    """Whether the reach sees the edge already. One that only others see is brought in as if it were not there:
+    else a file could ask what they keep for themselves."""
+    seen = tx.edges.seen(reach, said.key, now=now)
+    if seen is None or (is_users and not seen[1]):
+        return False
+    rows = [statement.memory_row for statement in statements]
+    return seen[2] or (bool(rows) and tx.edges.is_stated_by(reach.org, seen[0], rows))
+
+
+def _state(
+    tx: Tx,
+    reach: Reach,
+    said: Statement,
+    edge: EdgeLine,
+    statements: Sequence[Statement],
+    *,
+    is_private: bool,
+    now: datetime,
+) -> None:
+    org, is_new = reach.org, tx.edges.find(reach.org, said.key) is None
+    if statements:
         tx.graph.state(org, statements, now)
     if edge.is_users:
-        tx.graph.state_by_user(org, statements[0] if statements else said, now)
+        state_by_user(tx, reach, statements[0] if statements else said, is_private=is_private, now=now)
     if is_new and (found := tx.edges.find(org, said.key)):
         sure = 1.0 if edge.is_users else edge.confidence
-        base = max(0.0, sure - SHARE * max(0, len(witnesses) - 1))
+        base = max(0.0, sure - SHARE * max(0, len(statements) - 1))
         anchor, created = min(edge.reinforced_at, now), min(edge.created_at, now)
         tx.edges.restore(org, found[0], confidence=sure, base=base, anchor=anchor, created_at=created)
 
@@ -282,23 +308,23 @@ def _project(edge: EdgeLine, stated: str, witnesses: Sequence[Memory]) -> str:
     return (witnesses[0].project or "") if edge.is_plain and witnesses else stated
 
 
-def _thing(tx: Tx, reach: Reach, name: str, project: str, *, has_witness: bool) -> End:
+def _thing(tx: Tx, reach: Reach, name: str, project: str, *, has_witness: bool, now: datetime) -> End:
     ref = thing_named(name)
     if ref is None:
         raise NotFound("the name means nothing", code="NODE_NOT_FOUND")
     if reach.projects is not None and project not in reach.projects:
         raise NotFound("the thing is of a project out of reach", code="PROJECT_NOT_FOUND")
     home = "" if ref.type in ORG_WIDE else project
-    seen = seen_things(tx, reach, ref, [home])
+    seen = seen_things(tx, reach, ref, [home], now=now)
     if not seen and not has_witness:
         raise NotFound("the thing is not known here", code="NODE_NOT_FOUND")
     return seen[0] if seen else End(ref, 0, home, label=label_of(name, ref))
 
 
-def _check_seen(tx: Tx, reach: Reach, ends: Sequence[End]) -> None:
+def _check_seen(tx: Tx, reach: Reach, ends: Sequence[End], now: datetime) -> None:
     """What a person may link between two things, they may bring in: both must be visible."""
     rows = {end.row for end in ends}
-    if 0 in rows or tx.edges.seen_nodes(reach, rows) != rows:
+    if 0 in rows or tx.edges.seen_nodes(reach, rows, now=now) != rows:
         raise NotFound("an end is not known here", code="NODE_NOT_FOUND")
 
 

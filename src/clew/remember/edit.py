@@ -16,7 +16,7 @@ from clew.model.memory import Draft, Indexed, Memory, Version
 from clew.model.scope import Reach
 from clew.ports import Tx
 from clew.remember.classify import highest
-from clew.remember.graph import GraphPolicy, remap
+from clew.remember.graph import GraphPolicy, remap, remap_id
 from clew.remember.lifecycle import check_place, is_expired, not_found, put_state, reindex
 from clew.remember.prepare import WritePolicy, draft_memory, expiry
 from clew.remember.trust import trust_of
@@ -75,6 +75,9 @@ def apply_edit(
     if indexed is not None:
         reindex(tx, stored, indexed)
     remap(tx, tx.memories.row_of(stored), stored, graph, stored.updated_at)
+    if old.superseded_by != stored.superseded_by:  # a revert: who replaced it does so no more, or again
+        for id in (old.superseded_by, stored.superseded_by):
+            remap_id(tx, stored.org, id, graph, stored.updated_at)
     return stored
 
 

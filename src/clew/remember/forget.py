@@ -171,9 +171,9 @@ def _hide(tx: Tx, memory: Memory, now: datetime) -> None:
     soft_delete(tx, memory, now)
 
 
-def _erase(tx: Tx, memory: Memory, _now: datetime) -> None:
+def _erase(tx: Tx, memory: Memory, now: datetime) -> None:
     row = tx.memories.row_of(memory)
     tx.index.drop(row)
-    unmap(tx, row, memory)
+    unmap(tx, row, memory.org, memory.project, now, erase=True)
     tx.memories.delete(memory)
     tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")

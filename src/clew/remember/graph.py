@@ -16,15 +16,17 @@ from typing import NamedTuple
 from clew.errors import Misconfigured
 from clew.model.graph import GraphDraft, NodeDraft, NodeRef, Statement, node_id
 from clew.model.memory import Memory
+from clew.model.scope import Reach
 from clew.model.times import to_micros
 from clew.ports import Tx
 from clew.remember.extract import graph_draft
 from clew.remember.relations import causal_cue
 
 # Found by this step, and replaced when the memory changes; what a person or a model stated is left alone.
-OWN = frozenset(("metadata", "stated", "entity", "time", "causal", "mention", "derived"))
+OWN = frozenset(("metadata", "stated", "entity", "time", "causal", "mention", "derived", "lifecycle"))
 MAX_MENTIONS = 16  # edges by which one memory names others, and by which others name it
 FAILED, SWITCHED_OFF = "GRAPH_MAPPING_SYNC_FAILED", "GRAPH_WRITE_OFF"
+CLEANUP_FAILED, UNSETTLED = "GRAPH_MAPPING_CLEANUP_FAILED", "GRAPH_UNSETTLED"  # what it relates to has changed
 MAX_ATTEMPTS = 5  # after that only `clew reindex` tries again
 REPAIRED_AT_ONCE = 64
 PATIENCE = timedelta(minutes=10)  # between two attempts, from the third on: a full disk or a lock takes its time
@@ -101,7 +103,7 @@ def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) 
     draft = draft_of(memory, policy)
     if draft is None:
         with tx.savepoint():
-            unmap(tx, row, memory)
+            _clear(tx, row, memory)
         reason = FAILED if policy.write else SWITCHED_OFF
         tx.graph.put_pending(memory.org, row, reason, now, attempts=int(policy.write))
         return False
@@ -117,32 +119,57 @@ def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) 
     return True
 
 
-def link_replaced(tx: Tx, new: Memory, old: Memory, now: datetime) -> None:
-    """The new memory supersedes the old one, in the graph too, if both are in it."""
-    rows = {memory.id: tx.memories.row_of(memory) for memory in (new, old)}
-    nodes = tx.graph.self_nodes(new.org, rows.values())
-    if len(nodes) == 2:
-        source, target = (nodes[rows[memory.id]] for memory in (new, old))
-        said = _statement(Entry(rows[new.id], new), source, target, "supersedes", "lifecycle")
-        tx.graph.state(new.org, [said], now)
+def remap_id(tx: Tx, org: str, id: str | None, policy: GraphPolicy, now: datetime) -> None:
+    """The same by id, if there is such a memory."""
+    memory = tx.memories.get(Reach.everything(org), id) if id else None
+    if memory:
+        remap(tx, tx.memories.row_of(memory), memory, policy, now)
 
 
-def unmap(tx: Tx, row: int, memory: Memory) -> None:
-    """Leave no edge, link or node of this memory; nodes that others share stay."""
+def _clear(tx: Tx, row: int, memory: Memory) -> None:
+    """Take back what this memory gave; its node and what others say of it stay, and so does what people linked."""
     org, graph = memory.org, tx.graph
+    own = [edge for edge in graph.witnessed_by(org, row) if edge.origin in OWN]
+    touched = {node for edge in own for node in (edge.source, edge.target)}
+    touched |= {node for node, _role in graph.links_of(org, row)}
+    graph.retract(org, row, [edge.edge_row for edge in own])
+    graph.unlink(org, row, keep_self=True)
+    graph.drop_names(org, row)
+    _prune(tx, memory.org, memory.project, touched)
+
+
+def unmap_quietly(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
+    """A forgotten memory leaves the graph; if that fails, the next pass does it. Erasing may not fail so."""
+    try:
+        with tx.savepoint():
+            unmap(tx, row, memory.org, memory.project, now)
+    except Exception:
+        if not tx.is_open:
+            raise
+        tx.graph.put_pending(memory.org, row, CLEANUP_FAILED, now, attempts=1)
+
+
+def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, erase: bool = False) -> None:
+    """Leave no edge, link or node of this memory; nodes that others share stay. Who followed it in a thread looks
+    for another predecessor. `erase`: shared nodes and edges also lose the spelling it may have given them."""
+    graph = tx.graph
     links = graph.links_of(org, row)
-    own = [node for node, role in links if role == "self"]
     touched = {node for node, _role in links}
     witnessed = graph.witnessed_by(org, row)
     touched |= {node for edge in witnessed for node in (edge.source, edge.target)}
     graph.retract(org, row, [edge.edge_row for edge in witnessed])
-    for node in own:
+    for node in [node for node, role in links if role == "self"]:
+        for follower in graph.followers(org, node):
+            if follower != row:
+                graph.put_pending(org, follower, UNSETTLED, now)
         touched |= graph.drop_node(org, node)
     graph.unlink(org, row)
     graph.drop_names(org, row)
     graph.drop_pending(org, row)
-    graph.prune(org, touched)
-    _note(tx, memory, touched)
+    _prune(tx, org, project, touched)
+    if erase:
+        for spelling in graph.respell(org, touched, [edge.edge_row for edge in witnessed]):
+            graph.put_pending(org, spelling, UNSETTLED, now)
 
 
 def repair(tx: Tx, policy: GraphPolicy, now: datetime, *, limit: int = REPAIRED_AT_ONCE) -> int:
@@ -153,7 +180,7 @@ def repair(tx: Tx, policy: GraphPolicy, now: datetime, *, limit: int = REPAIRED_
     for org, row in tx.graph.pending(max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE, limit=limit):
         memory = tx.graph.memory_at(org, row)
         if memory is None:
-            tx.graph.drop_pending(org, row)
+            unmap(tx, row, org, None, now)
         else:
             mended += remap(tx, row, memory, policy, now)
             tx.changes.note(org, memory.project, "memory", memory.id, "put")
@@ -221,9 +248,8 @@ def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
     for key, edge in before.items():
         if key in mine and mine[key].sentence != edge.sentence:
             graph.reword(org, edge.edge_row, row, mine[key].sentence)
-    graph.renew_expiry(org, [edge.edge_row for edge in graph.witnessed_by(org, row)])
-    graph.prune(org, touched)
-    _note(tx, entry.memory, touched)
+    graph.renew_expiry(org, row, _expiry(entry.memory))
+    _prune(tx, entry.memory.org, entry.memory.project, touched)
 
 
 def _retract_mentions(tx: Tx, entry: Entry, naming: set[int], rows: dict[tuple[str, NodeRef], int]) -> set[int]:
@@ -298,6 +324,7 @@ def _all_statements(
             yield from _entities(tx, entry, own, rows, policy.max_entity_edges)
         if entry.memory.parents:
             yield from _derived(tx, entry, own)
+    yield from _replacements(tx, entries, rows)
     if policy.mention_edges:
         yield from _mentions(tx, entries)
 
@@ -353,20 +380,29 @@ def _derived(tx: Tx, entry: Entry, own: int) -> Iterable[Statement]:
         yield _statement(entry, own, parent, "derived_from", "derived")
 
 
+def _replacements(tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int]) -> Iterable[Statement]:
+    """What a memory was told to replace."""
+    by_id = {entry.memory.id: entry for entry in entries}
+    for id, node in tx.graph.replaced_by(entries[0].memory.org, list(by_id)):
+        memory = by_id[id].memory
+        yield _statement(by_id[id], rows[_place(memory, _self_ref(memory))], node, "supersedes", "lifecycle")
+
+
 def _mentions(tx: Tx, entries: Sequence[Entry]) -> Iterable[Statement]:
     """A memory names what another is about: its title, file, symbol or ticket. Whichever came first."""
     org, by_row = entries[0].memory.org, {entry.row: entry for entry in entries}
     named = {row: _hashes(entry, subject=False) for row, entry in by_row.items()}
     about = {row: _hashes(entry, subject=True) for row, entry in by_row.items()}
-    subjects = tx.graph.holders(org, _union(named), subject=True, limit=MAX_MENTIONS)
-    namers = tx.graph.holders(org, _union(about), subject=False, limit=MAX_MENTIONS)
+    user = entries[0].memory.user or ""  # of all of them: a batch is one place
+    subjects = tx.graph.holders(org, _union(named), user, subject=True, limit=MAX_MENTIONS)
+    namers = tx.graph.holders(org, _union(about), user, subject=False, limit=MAX_MENTIONS)
     pairs = _pairs(named, subjects) | {(by, of) for of, by in _pairs(about, namers)}
     if not pairs:
         return
     places = tx.graph.places_of(org, {row for pair in pairs for row in pair})
     nodes = tx.graph.self_nodes(org, places)
     for by, of in sorted(pairs):
-        if by in nodes and of in nodes and _may_meet(places[by][1], places[of][1]):
+        if by in nodes and of in nodes:
             yield Statement(
                 project=places[by][0], source=nodes[by], target=nodes[of], type="mention", memory_row=by,
                 origin="mention", expires_at=places[by][2],
@@ -380,11 +416,6 @@ def _pairs(wanted: dict[int, set[int]], holders: dict[int, list[int]]) -> set[tu
         held = dict.fromkeys(holder for name in names for holder in holders.get(name, ()) if holder != row)
         found |= {(row, holder) for holder in list(held)[:MAX_MENTIONS]}
     return found
-
-
-def _may_meet(one_user: str, other_user: str) -> bool:
-    """Two users' private memories have nothing to say to each other."""
-    return one_user == other_user or not one_user or not other_user
 
 
 def _hashes(entry: Entry, *, subject: bool) -> set[int]:
@@ -426,7 +457,10 @@ def _place(memory: Memory, ref: NodeRef) -> tuple[str, NodeRef]:
     return memory.project or "", ref
 
 
-def _note(tx: Tx, memory: Memory, nodes: Iterable[int]) -> None:
-    """Read models that know these nodes look at them again."""
-    for node in nodes:
-        tx.changes.note(memory.org, memory.project, "node", str(node), "put")
+def _prune(tx: Tx, org: str, project: str | None, touched: set[int]) -> None:
+    """Drop what nothing holds any more, also what a person linked between things that no memory names; read models
+    that know the nodes look at them again."""
+    touched = touched | tx.edges.drop_stranded(org, touched)
+    tx.graph.prune(org, touched)
+    for node in touched:
+        tx.changes.note(org, project, "node", str(node), "put")

@@ -8,7 +8,7 @@ from datetime import datetime
 from clew.errors import Conflict, NotFound
 from clew.model.memory import Indexed, Memory
 from clew.ports import Tx
-from clew.remember.graph import GraphPolicy, remap, unmap
+from clew.remember.graph import GraphPolicy, remap, unmap_quietly
 from clew.remember.prepare import index_terms
 
 
@@ -37,7 +37,7 @@ def soft_delete(tx: Tx, memory: Memory, now: datetime) -> Memory:
     gone = put_state(tx, memory, replace(memory, deleted_at=now, updated_at=now), "forgotten")
     row = tx.memories.row_of(memory)
     tx.index.drop(row)
-    unmap(tx, row, memory)
+    unmap_quietly(tx, row, memory, now)
     tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")
     return gone
 

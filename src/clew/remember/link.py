@@ -21,10 +21,12 @@ from clew.model.scope import Reach, is_encodable
 from clew.ports import Tx
 from clew.remember.edit import must_get
 from clew.remember.extract import cut_label
-from clew.remember.graph import GraphPolicy, remap
+from clew.remember.graph import GraphPolicy, draft_of, remap
 from clew.remember.lifecycle import is_expired, not_found
+from clew.remember.near import did_you_mean
 from clew.remember.things import MAX_KEY, thing_named
 
+SHARE = 0.05  # what each further witness adds to an edge's confidence: store/graph.py
 SYMMETRIC = frozenset(("contradicts", "similar_to"))  # what holds one way holds the other way, too
 MEMORY = "memory:"
 _RELATION = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -79,11 +81,9 @@ def link(tx: Tx, reach: Reach, source: str, relation: str, target: str, *, now: 
     project = project_of(ends)
     changed = False
     for one, other in _directions(rows, type_):
-        known = tx.edges.find(reach.org, (one, other, type_, project))
         witness = witness_of(tx, ends)
-        statement = Statement(project, one, other, type_, memory_row=witness, origin="user")
-        tx.graph.state_by_user(reach.org, statement, now)
-        changed |= known is None or not known[1]
+        said = Statement(project, one, other, type_, memory_row=witness, origin="user")
+        changed |= state_by_user(tx, reach, said, is_private=not witness, now=now)
     _note(tx, reach.org, project, rows if changed else ())
     return _linked(ends, type_, project, changed)
 
@@ -95,7 +95,8 @@ def unlink(
     ends = _ends(tx, reach, (source, target), now)
     project = project_of(ends)
     rows = [end.row for end in ends]
-    found = [tx.edges.find(reach.org, (one, other, type_, project)) for one, other in _directions(rows, type_)]
+    keys = [(one, other, type_, project) for one, other in _directions(rows, type_)]
+    found = [tx.edges.seen(reach, key, now=now) for key in keys]
     by_user = [edge[0] for edge in found if edge and edge[1]]
     if not by_user:
         raise NotFound(
@@ -105,11 +106,45 @@ def unlink(
         )
     for row in by_user:
         tx.graph.unstate_by_user(reach.org, row)
-    tx.graph.prune(reach.org, rows)
+        tx.edges.claim(reach.org, row, "")
+        _rebase(tx, reach.org, row, policy)
+    tx.graph.prune(reach.org, {*rows, *tx.edges.drop_stranded(reach.org, rows)})
     _note(tx, reach.org, project, rows)
     for memory in (end.memory for end in ends if end.memory):  # its text may state it all the same
         remap(tx, tx.memories.row_of(memory), memory, policy, now)
     return _linked(ends, type_, project, True)
+
+
+def state_by_user(tx: Tx, reach: Reach, said: Statement, *, is_private: bool, now: datetime) -> bool:
+    """A person's edge; False when it was theirs before. What others keep for themselves counts as not there.
+    Private is what no memory at an end speaks for: within a user's scope it is that user's alone. It can be one
+    user's alone only: if two say the same for themselves, it is with the last of them."""
+    seen = tx.edges.seen(reach, said.key, now=now)
+    row = tx.graph.state_by_user(reach.org, said, now)
+    if seen and seen[1]:
+        return False
+    tx.edges.claim(reach.org, row, _user_of(reach) if is_private else "")
+    return True
+
+
+def _user_of(reach: Reach) -> str:
+    return next((user for user in reach.users or () if user), "")
+
+
+def _rebase(tx: Tx, org: str, row: int, policy: GraphPolicy) -> None:
+    """A person's edge begins with 1.0, and keeps no note of how sure a memory was that came later. So the first of
+    those that still state it is read once more: the edge is then as sure as if the person had said nothing."""
+    found = tx.edges.first_witness(org, row)
+    memory = tx.graph.memory_at(org, found[0]) if found else None
+    draft = draft_of(memory, policy) if memory else None
+    if found is None or draft is None:
+        return
+    nodes = tx.graph.described(org, found[1:3])
+    refs = [(nodes[end].type, nodes[end].key) for end in found[1:3]]
+    for edge in draft.edges:
+        if edge.type == found[3] and [tuple(edge.source), tuple(edge.target)] == refs:
+            tx.edges.rebase(org, row, edge.confidence, step=SHARE)
+            return
 
 
 def _directions(rows: Sequence[int], type_: str) -> list[tuple[int, int]]:
@@ -135,7 +170,9 @@ def _ends(tx: Tx, reach: Reach, names: tuple[str, str], now: datetime) -> list[E
     known = next((memory for memory in memories if memory), None)
     places = _places(tx, reach, known)
     one, other = (
-        [memory_end(tx, memory)] if memory else _things(tx, reach, name, places, may_be_new=known is not None)
+        [memory_end(tx, memory)]
+        if memory
+        else _things(tx, reach, name, places, may_be_new=known is not None, now=now)
         for name, memory in zip(names, memories, strict=True)
     )
     ends = _chosen(one, other, is_clear=known is not None or reach.projects is not None)
@@ -172,18 +209,20 @@ def _places(tx: Tx, reach: Reach, memory: Memory | None) -> list[str]:
     return sorted(tx.edges.projects(reach.org) if reach.projects is None else reach.projects, reverse=True)
 
 
-def _things(tx: Tx, reach: Reach, name: str, places: Sequence[str], *, may_be_new: bool) -> list[End]:
+def _things(
+    tx: Tx, reach: Reach, name: str, places: Sequence[str], *, may_be_new: bool, now: datetime
+) -> list[End]:
     """The nodes a name may mean, as far as they are visible; one that is yet to be made if there is none."""
     ref = thing_named(name)
     if ref is None or len(ref.key) > MAX_KEY or not ref.key.isprintable():
         raise _no_node(name)
-    found = seen_things(tx, reach, ref, places)
+    found = seen_things(tx, reach, ref, places, now=now)
     if not found and may_be_new and ref.type in THINGS:
         # Whether others know it is not told: it is the same node, and they see no more of it than before.
         row = tx.graph.node_rows(reach.org, [node_id(reach.org, places[0], ref)])
         found = [End(ref, next(iter(row.values()), 0), places[0], label=label_of(name, ref))]
     if not found:
-        raise _no_node(name)
+        raise _no_node(name, did_you_mean(tx, reach, name.strip(), now=now))
     return found
 
 
@@ -192,11 +231,11 @@ def label_of(name: str, ref: NodeRef) -> str:
     return ref.key if parse_ref(name.strip()) else name.strip()
 
 
-def seen_things(tx: Tx, reach: Reach, ref: NodeRef, places: Sequence[str]) -> list[End]:
+def seen_things(tx: Tx, reach: Reach, ref: NodeRef, places: Sequence[str], *, now: datetime) -> list[End]:
     homes = [""] if ref.type in ORG_WIDE else places
     ids = {node_id(reach.org, home, ref): home for home in homes}
     rows = tx.graph.node_rows(reach.org, ids)
-    seen = tx.edges.seen_nodes(reach, rows.values())
+    seen = tx.edges.seen_nodes(reach, rows.values(), now=now)
     return [End(ref, rows[id], home) for id, home in ids.items() if id in rows and rows[id] in seen]
 
 
@@ -240,10 +279,10 @@ def make_node(tx: Tx, org: str, end: End, now: datetime) -> int:
     return row
 
 
-def _no_node(name: str) -> NotFound:
+def _no_node(name: str, offered: str = "") -> NotFound:
     shown = name.encode("utf-8", "replace").decode()[:60]
     return NotFound(
         f"nothing called '{shown}' was found",
         code="NODE_NOT_FOUND",
-        next="give the id of a memory, or a thing such as service:redis",
+        next=offered or "give the id of a memory, or a thing such as service:redis",
     )

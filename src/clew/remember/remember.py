@@ -19,7 +19,7 @@ from clew.model.memory import Draft, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
 from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
-from clew.remember.graph import Entry, GraphPolicy, draft_of, link_replaced, map_memories, remap
+from clew.remember.graph import Entry, GraphPolicy, draft_of, map_memories, remap, remap_id
 from clew.remember.lifecycle import is_expired, not_found, put_state, revive, soft_delete, supersede
 from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
 from clew.remember.trust import TRUSTS
@@ -135,10 +135,11 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime) -> Reme
         supersede(tx, old, replace(memory, id=known.id) if known else memory, now)
     superseded = replaced[0].id if replaced else None
     if known:
-        return Remembered(_confirm(tx, known, item, graph, now), True, superseded, item.masked)
+        confirmed = _confirm(tx, known, item, graph, now)
+        if replaced:
+            remap_id(tx, confirmed.org, confirmed.id, graph, now)
+        return Remembered(confirmed, True, superseded, item.masked)
     _insert(tx, [item], graph, now)
-    for old in replaced:
-        link_replaced(tx, memory, old, now)
     return Remembered(memory, superseded=superseded, masked=item.masked)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 from clew.model.graph import EdgeKey
 from clew.model.scope import Reach
@@ -56,6 +57,39 @@ class EdgeTable:
         )
         return (int(row[0]), bool(row[1])) if row else None
 
+    def seen(self, reach: Reach, key: EdgeKey, *, now: datetime) -> tuple[int, bool, bool] | None:
+        """(row, whether a person made it for this reach, whether the reach sees it). The row of one that is not
+        seen is for writing: whoever asks must not learn that it is there."""
+        source, target, kind, project = key
+        asked = _seen_by(reach, now) | {"from_row": source, "to_row": target, "edge_type": kind}
+        row = self._session.one("edge_seen", **asked, project_id=project)
+        return (int(row[0]), bool(row[1]), bool(row[2])) if row else None
+
+    def claim(self, org: str, row: int, user: str) -> None:
+        """Whose alone an edge is that a person made; '' for all who see its ends."""
+        self._session.run("edge_claim", row=row, org_id=org, user_id=user)
+
+    def is_stated_by(self, org: str, row: int, memory_rows: Iterable[int]) -> bool:
+        """Whether all of these memories state an edge."""
+        wanted = set(memory_rows)
+        listed = json.dumps(sorted(wanted))
+        return len(self._session.all("edge_witnesses", org_id=org, edge_row=row, memory_rows=listed)) == len(wanted)
+
+    def first_witness(self, org: str, row: int) -> tuple[int, int, int, str] | None:
+        """(memory row, from, to, type): who was the first to state an edge in its text, and what it says."""
+        found = self._session.one("edge_first_witness", org_id=org, row=row)
+        return (int(found[0]), int(found[1]), int(found[2]), str(found[3])) if found else None
+
+    def rebase(self, org: str, row: int, base: float, *, step: float) -> None:
+        """As if the edge had begun with this confidence; `step` is what each further witness adds."""
+        self._session.run("edge_rebase", org_id=org, row=row, base=base, step=step)
+
+    def drop_stranded(self, org: str, node_rows: Iterable[int]) -> set[int]:
+        """Delete the edges of these nodes that only a person states and nobody can see any more, because no memory
+        is left at one end; returns the nodes at both ends, which may be pruned now."""
+        dropped = self._session.all("drop_stranded", org_id=org, rows=json.dumps(sorted(set(node_rows))))
+        return {row for ends in dropped for row in ends}
+
     def restore(
         self, org: str, row: int, *, confidence: float, base: float, anchor: datetime, created_at: datetime
     ) -> None:
@@ -64,9 +98,9 @@ class EdgeTable:
             created_at=to_micros(created_at),
         )  # fmt: skip
 
-    def seen_nodes(self, reach: Reach, rows: Iterable[int]) -> set[int]:
+    def seen_nodes(self, reach: Reach, rows: Iterable[int], *, now: datetime) -> set[int]:
         """Those that a memory within the reach hangs on or states something about."""
-        asked = reach_values(reach) | {"rows": json.dumps(sorted(set(rows)))}
+        asked = _seen_by(reach, now) | {"rows": json.dumps(sorted(set(rows)))}
         return {row for (row,) in self._session.all("nodes_seen", **asked)}
 
     def projects(self, org: str) -> list[str]:
@@ -83,10 +117,10 @@ class EdgeTable:
 
     # -- all that a reach sees ---------------------------------------------------------------------
 
-    def within(self, reach: Reach, *, page: int) -> Iterator[Row]:
+    def within(self, reach: Reach, *, now: datetime, page: int) -> Iterator[Row]:
         """Each edge with its ends and witnesses, as `edges_within` selects them, without its row."""
-        row = 0
-        while found := self._session.all("edges_within", **reach_values(reach), after=row, limit=page):
+        row, seen = 0, _seen_by(reach, now)
+        while found := self._session.all("edges_within", **seen, after=row, limit=page):
             row = found[-1][0]
             yield from (edge[1:] for edge in found)
 
@@ -121,4 +155,12 @@ class EdgeTable:
         self._session.run("sweep_evidence")
         dropped = self._session.all("sweep_edges")
         self._session.run("sweep_evidence")  # of the edges that just went
-        return {(org, project, row) for org, project, *ends in dropped for row in ends}
+        touched = {(org, project, row) for org, project, *ends in dropped for row in ends}
+        for org in {org for org, _project, _row in touched}:
+            rows = sorted({row for of, _project, row in touched if of == org})
+            self._session.run("nodes_prune", org_id=org, rows=json.dumps(rows))
+        return touched
+
+
+def _seen_by(reach: Reach, now: datetime) -> dict[str, Any]:
+    return reach_values(reach) | {"now": to_micros(now), "moment": to_micros(now)}

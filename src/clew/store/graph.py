@@ -40,7 +40,10 @@ class GraphTable(GraphReads):
         """The row of each, made if it is not there yet. `memory_rows` gives rows of memories by id; with `fresh`
         these are new, and nobody needs to look for their nodes."""
         ids = {place: node_id(org, *place) for place in wanted}
-        rows = self.node_rows(org, [id for (_, ref), id in ids.items() if not (fresh and ref.type == "memory")])
+        asked = [id for (_, ref), id in ids.items() if not (fresh and ref.type == "memory")]
+        found = self._nodes_known(org, asked)
+        rows = {id: row for id, (row, _plain) in found.items()}
+        self._spell(org, {ids[place]: draft for place, draft in wanted.items()}, found)
         missing = [place for place in wanted if ids[place] not in rows]
         first = self.last_node() + 1
         created = to_micros(now)
@@ -59,8 +62,36 @@ class GraphTable(GraphReads):
         return int(self._session.value("node_last_row"))
 
     def node_rows(self, org: str, ids: Iterable[bytes]) -> dict[bytes, int]:
+        return {id: row for id, (row, _plain) in self._nodes_known(org, ids).items()}
+
+    def _nodes_known(self, org: str, ids: Iterable[bytes]) -> dict[bytes, tuple[int, bool]]:
+        """The row of each, and whether its label is no more than its key."""
         found = self._session.all("node_rows", org_id=org, ids=json.dumps([id.hex() for id in ids]))
-        return {bytes.fromhex(id): row for id, row in found}
+        return {bytes.fromhex(id): (row, bool(plain)) for id, row, plain in found}
+
+    def _spell(self, org: str, drafts: Mapping[bytes, NodeDraft], known: Mapping[bytes, tuple[int, bool]]) -> None:
+        """Nodes that lost their spelling with a memory get that of another."""
+        for id, (row, plain) in known.items():
+            draft = drafts[id]
+            if plain and draft.ref.type != "memory" and draft.label != draft.ref.key:
+                self._session.run("node_relabel", row=row, org_id=org, label=draft.label)
+
+    def respell(self, org: str, nodes: Iterable[int], edges: Iterable[int]) -> list[int]:
+        """Drop the spelling of nodes and edges that stay; returns a memory for each node that can spell it."""
+        rows = json.dumps(sorted(set(nodes)))
+        self._session.run("edges_respell", org_id=org, rows=json.dumps(sorted(set(edges))))
+        if not self._session.run("nodes_respell", org_id=org, rows=rows):
+            return []
+        return sorted({row for (row,) in self._session.all("spellers", org_id=org, rows=rows) if row is not None})
+
+    def followers(self, org: str, node_row: int) -> list[int]:
+        """Memories that follow the one with this node in a thread, by what they state."""
+        return [row for (row,) in self._session.all("followers", org_id=org, node_row=node_row)]
+
+    def replaced_by(self, org: str, ids: Sequence[str]) -> list[tuple[str, int]]:
+        """(id, node of a memory that it replaced)"""
+        found: list[tuple[str, int]] = self._session.all("replaced_by", org_id=org, ids=json.dumps(ids))
+        return found
 
     def prune(self, org: str, rows: Iterable[int]) -> None:
         """Drop those that nothing refers to any more."""
@@ -95,10 +126,13 @@ class GraphTable(GraphReads):
     def drop_names(self, org: str, memory_row: int) -> None:
         self._session.run("names_delete", org_id=org, memory_row=memory_row)
 
-    def holders(self, org: str, names: Iterable[int], *, subject: bool, limit: int) -> dict[int, list[int]]:
-        """Memory rows by name, the newest first."""
+    def holders(
+        self, org: str, names: Iterable[int], user: str, *, subject: bool, limit: int
+    ) -> dict[int, list[int]]:
+        """Memory rows by name, the newest first: those that all may see, and the user's own."""
+        asked = json.dumps(sorted(set(names)))
         rows = self._session.all(
-            "names_held", org_id=org, names=json.dumps(sorted(set(names))), is_subject=subject, limit=limit
+            "names_held", org_id=org, names=asked, user_id=user, is_subject=subject, limit=limit
         )
         return {name: [int(row) for row in str(held).split(",")] for name, held in rows if held is not None}
 
@@ -152,8 +186,8 @@ class GraphTable(GraphReads):
         self._reinforce(org, again, at, known=set(known.values()))
         self._session.many(
             "evidence_insert",
-            [(org, rows[said.key], said.memory_row, said.sentence, said.explanation, said.origin, at)
-             for said in statements if said.memory_row],
+            [(org, rows[said.key], said.memory_row, said.sentence, said.explanation, said.origin, said.expires_at,
+              at) for said in statements if said.memory_row],
         )  # fmt: skip
 
     def _reinforce(self, org: str, again: Mapping[tuple[int, int], Statement], at: int, *, known: set[int]) -> None:
@@ -200,9 +234,11 @@ class GraphTable(GraphReads):
             if not self._session.run("edge_delete_unwitnessed", row=row, org_id=org):
                 self._session.run("edge_weaken", row=row, org_id=org, step=REINFORCEMENT)
 
-    def renew_expiry(self, org: str, edge_rows: Iterable[int]) -> None:
-        for row in edge_rows:
-            self._session.run("edge_expiry", row=row, org_id=org)
+    def renew_expiry(self, org: str, memory_row: int, expires_at: int | None) -> None:
+        """What a memory states ends when it does."""
+        if self._session.run("evidence_renew", org_id=org, memory_row=memory_row, expires_at=expires_at):
+            for edge in self.witnessed_by(org, memory_row):
+                self._session.run("edge_expiry", row=edge.edge_row, org_id=org)
 
     def drop_node(self, org: str, node_row: int) -> set[int]:
         """Delete every edge that touches a node; returns the nodes at their other ends."""

@@ -63,11 +63,22 @@ class GraphReads:
         asked = _seen_by(reach, now, moment) | {"node_row": node, "limit": limit}
         return [id for (id,) in self._session.all("memories_at", **asked)]
 
-    def contradictions(self, org: str, ids: Sequence[str], now: datetime) -> list[tuple[str, str, float]]:
-        """(one, other, how sure) among these memories; a pair may come twice."""
-        found: list[tuple[str, str, float]] = self._session.all(
-            "contradictions", org_id=org, ids=json.dumps(ids), now=to_micros(now)
-        )
+    def contradictions(self, reach: Reach, ids: Sequence[str], now: datetime) -> list[tuple[str, str, float]]:
+        """(one, other, how sure) among these memories, as far as may be seen; a pair may come twice."""
+        names = {node: id for id, node in self.own_nodes(reach.org, ids).items()}
+        asked = _seen_by(reach, now, now) | {"rows": json.dumps(sorted(names)), "structural": False}
+        rows = self._session.all("contradictions", **asked)
+        return [(names[one], names[other], sure) for one, other, sure in rows]
+
+    def linked_nodes(self, reach: Reach, nodes: Iterable[int], now: datetime) -> set[int]:
+        """Those on which a memory hangs that may be seen."""
+        asked = _seen_by(reach, now, now) | {"rows": json.dumps(sorted(set(nodes)))}
+        return {row for (row,) in self._session.all("nodes_linked", **asked)}
+
+    def not_yet_valid(self, reach: Reach, ids: Sequence[str] | None, now: datetime) -> list[tuple[str, int]]:
+        """(id, when it begins to hold) of memories in reach that do not hold yet."""
+        asked = _seen_by(reach, now, now) | {"ids": None if ids is None else json.dumps(ids)}
+        found: list[tuple[str, int]] = self._session.all("not_yet_valid", **asked)
         return found
 
     def own_nodes(self, org: str, ids: Sequence[str]) -> dict[str, int]:
@@ -93,7 +104,7 @@ class GraphReads:
         for project, user in self._places(reach):
             for rows, query in zip(found, ("scope_nodes", "scope_links", "scope_edges"), strict=True):
                 rows += self._session.all(query, **seen, project_id=project, user_id=user)
-        by_users = self._session.all("scope_user_edges", org_id=reach.org, projects=seen["projects"])
+        by_users = self._session.all("scope_user_edges", **seen)
         return found[0], found[1], found[2], by_users
 
     def _places(self, reach: Reach) -> Sequence[Row]:

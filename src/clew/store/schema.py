@@ -22,7 +22,7 @@ def schema_of(connection: apsw.Connection) -> str:
     rows = connection.execute(
         "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         " AND name NOT IN (SELECT name FROM pragma_table_list WHERE type = 'shadow')"
-        " ORDER BY tbl_name, type DESC, name"
+        " ORDER BY tbl_name, CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, name"
     )
     return _NOTE + "".join(f"\n{sql};\n" for (sql,) in rows)
 

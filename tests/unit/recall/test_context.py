@@ -118,6 +118,14 @@ def test_a_failing_expansion_answers_the_baseline_and_says_so(clew: Clew) -> Non
     assert found.trace["fallback_reason"] == "graph_expansion_error"
 
 
+def test_contradictions_are_told_once_per_pair_and_only_to_those_who_may_see_them(clew: Clew) -> None:
+    one, other = (clew.remember(f"login {text}", scope=SHOP).id for text in ("is fast", "is slow"))
+    clew.link(one, "contradicts", other, scope=SHOP)
+    [conflict] = clew.context("login", scope=SHOP).conflicts
+    assert {conflict.memory_a_id, conflict.memory_b_id} == {one, other}
+    assert conflict.as_json()["suggestion"]
+
+
 def test_an_unknown_strategy_is_refused(clew: Clew) -> None:
     with pytest.raises(InvalidInput, match="not a strategy"):
         clew.context("login", scope=SHOP, strategy="magic")

@@ -354,8 +354,8 @@ def test_a_label_is_not_spelled_as_only_a_private_memory_spells_it(memory: Clew)
 
 def test_a_shared_memory_does_not_lead_to_a_private_one_that_names_the_same_thing(memory: Clew) -> None:
     """The shared memory witnesses an edge to the private one, but that end is hidden."""
-    private = memory.remember("AuthService is slow, says Alice", scope=ALICE).memory.id
     shared = memory.remember("AuthService is fast", scope=SHOP).memory.id
+    private = memory.remember("AuthService is slow, says Alice", scope=ALICE).memory.id
     assert private not in str(memory.graph.neighbors(shared, scope=BOB, depth=3).as_json())
     assert private in str(memory.graph.neighbors(shared, scope=ALICE).as_json())
     assert memory.graph.explore(shared, scope=BOB).edges == ()
@@ -413,3 +413,22 @@ def test_what_no_longer_holds_is_not_shown(shop: Clew, clock: ToldClock) -> None
     clock.pass_by(hours=2)
     with pytest.raises(NotFound):
         shop.graph.neighbors("StripeGateway", scope=SHOP)
+
+
+def test_what_others_state_in_private_makes_no_edge_surer_in_any_view(memory: Clew) -> None:
+    memory.remember("UserController calls BillingApi", scope=BOB)
+
+    def shown() -> list[float]:
+        graph = memory.graph
+        return [
+            *(one.confidence for one in graph.neighbors("UserController", scope=BOB, edge_type="calls").neighbors),
+            *(one.edge.confidence for one in graph.explore("UserController", scope=BOB).edges),
+            *(step.confidence for step in graph.path("UserController", "BillingApi", scope=BOB).steps),
+            *(fact.confidence for fact in graph.triplets(scope=BOB).facts),
+        ]
+
+    before = shown()
+    memory.remember("We found that UserController calls BillingApi", scope=ALICE)
+    assert shown() == before and len(before) >= 4
+    memory.remember("They say UserController calls BillingApi", scope=SHOP)
+    assert max(shown()) > max(before)

@@ -58,7 +58,7 @@ def test_the_snapshot_has_the_comparison_and_the_baseline(clew_at: Any, tmp_path
     memory = opened(clew_at, tmp_path / "home", shadow=True, shadow_sample=1.0, snapshot=True)
     found = memory.recall("checkout", retrieval="lexical")
     told = memory.last_graph_recall().as_json()
-    assert (told["mode"], told["shadowMode"]) == ("full", True)
+    assert (told["mode"], told["shadowMode"]) == ("graph_mode", True)
     assert told["seedCount"] == 3 and told["expandedCount"] > 0
     assert [entry["id"] for entry in told["finalResults"]] == [result.memory.id for result in found.results]
     assert {label for entry in told["finalResults"] for label in entry["sourceLabels"]} == {"baseline"}

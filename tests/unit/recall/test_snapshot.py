@@ -80,6 +80,12 @@ def test_it_tells_counts_seeds_ways_and_results(open_with: Any, home: Path) -> N
     ]  # fmt: skip
 
 
+def test_an_ordinary_recall_that_ran_the_graph_is_told_so(open_with: Any, home: Path) -> None:
+    memory = open_with()
+    ran = memory.recall("checkout").trace.notes["graph"]
+    assert ran["status"] == "completed" and last(home)["mode"] == ran["mode"]
+
+
 def test_the_intent_of_the_query_is_inferred(open_with: Any, home: Path) -> None:
     open_with().recall("review the timeline of the outage", plan="auto")
     assert last(home)["queryIntent"]["goal"] == "stabilize"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,9 @@ import pytest
 from clew.clew import Clew
 from clew.model.memory import Draft
 from clew.model.scope import Identity, Reach, Scope
-from clew.recall.walk import ArrayWalk, Graphs, QueryWalk, Walk
+from clew.recall.arrays import ArrayWalk
+from clew.recall.graphs import Graphs
+from clew.recall.walk import QueryWalk, Walk
 from toys import ToldClock, open_toy
 
 SHOP = Scope(project="shop")
@@ -92,13 +94,15 @@ def seen(walk: Walk, nodes: list[int], fan_out: int | None) -> dict[int, list[tu
 
 def assert_the_same(clew: Clew, arrays: ArrayWalk, reach: Reach) -> None:
     now = clew.now()
-    arrays.now = int(now.timestamp() * 1_000_000)
+    arrays.now = now
     with clew.store.read() as tx:
         nodes = list(range(1, tx.graph.last_node() + 2))
+    by_arrays = {fan_out: seen(arrays, nodes, fan_out) for fan_out in (None, 2)}
+    with clew.store.read() as tx:
         queries = QueryWalk(tx, reach, now=now, moment=now)
         for fan_out in (None, 2):
-            assert seen(arrays, nodes, fan_out) == seen(queries, nodes, fan_out)
-        reached = [to for entries in seen(queries, nodes, None).values() for to, *_rest in entries]
+            assert by_arrays[fan_out] == seen(queries, nodes, fan_out)
+        reached = [to for entries in by_arrays[None].values() for to, *_rest in entries]
         assert arrays.memories_of(reached) == queries.memories_of(reached)
 
 
@@ -125,6 +129,59 @@ def test_arrays_follow_every_change_without_being_made_anew(
             assert isinstance(walk, ArrayWalk)
             assert walk.base is base
             assert_the_same(clew, walk, reach)
+
+
+def test_a_memory_written_after_the_question_was_asked_is_seen_by_the_next(clew: Clew, clock: ToldClock) -> None:
+    """The refresh may find a commit that is younger than the moment the question asks about."""
+    clew.remember("AuthService is slow", scope=SHOP)
+    reach, graphs = Reach.of(SHOP), Graphs(clew.store, max_bytes=1 << 30, in_background=False)
+    graphs.load(reach, clew.now())
+    asked_at = clew.now()
+    clew.remember("AuthService was replaced by Keycloak", scope=SHOP)
+    with graphs.walk(reach, now=asked_at) as walk:
+        seen(walk, list(range(1, 12)), None)
+    with graphs.walk(reach, now=clew.now()) as walk:
+        assert isinstance(walk, ArrayWalk)
+        assert_the_same(clew, walk, reach)
+
+
+def test_a_memory_joins_the_graph_when_it_begins_to_hold(clew: Clew, clock: ToldClock) -> None:
+    clew.remember("AuthService is slow", scope=SHOP)
+    later = clew.now() + timedelta(days=1)
+    clew.remember("AuthService calls Keycloak", valid_at=later, scope=SHOP)
+    reach, graphs = Reach.of(SHOP), Graphs(clew.store, max_bytes=1 << 30, in_background=False)
+    assert_the_same(clew, graphs.load(reach, clew.now()), reach)
+    clock.pass_by(days=2)
+    with graphs.walk(reach, now=clew.now()) as walk:
+        assert isinstance(walk, ArrayWalk)
+        assert_the_same(clew, walk, reach)
+
+
+def test_arrays_larger_than_the_limit_are_not_kept(clew: Clew) -> None:
+    clew.remember("AuthService is slow", scope=SHOP)
+    graphs = Graphs(clew.store, max_bytes=1, in_background=False)
+    graphs.load(Reach.of(SHOP), clew.now())
+    with graphs.walk(Reach.of(SHOP), now=clew.now()) as walk:
+        assert isinstance(walk, QueryWalk)
+
+
+def test_what_others_witness_does_not_show_in_how_sure_an_edge_is(clew: Clew) -> None:
+    clew.remember("UserController calls BillingApi.", scope=SHOP)
+    reach = Reach.of(SHOP)
+
+    def sure() -> set[float]:
+        now = clew.now()
+        with clew.store.read() as tx:
+            walk = QueryWalk(tx, reach, now=now, moment=now)
+            entries = [
+                e for found in seen(walk, list(range(1, tx.graph.last_node() + 1)), None).values() for e in found
+            ]
+        return {confidence for _to, _weight, confidence, type_ in entries if type_ == "calls"}
+
+    before = sure()
+    clew.remember("Yes: UserController calls BillingApi.", scope=Scope(project="shop", user="bob"))
+    assert sure() == before
+    assert_the_same(clew, Graphs(clew.store, max_bytes=1 << 30, in_background=False).load(reach, clew.now()), reach)
 
 
 def test_a_walk_never_enters_another_users_memory(clew: Clew) -> None:

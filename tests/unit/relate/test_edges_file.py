@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -294,3 +295,86 @@ def test_a_witness_from_a_file_opens_nothing(clew: Clew, tmp_path: Path) -> None
     path = written(tmp_path, {"from": secret, "to": shared, "type": "x", "witnesses": [shared]})
     assert clew.graph.import_file(path, identity=ADA).added == 1
     assert lines(clew, identity=BOB) == [] and len(lines(clew, identity=ADA)) == 1
+
+
+# -- what others keep private ----------------------------------------------------------------------
+
+ADAS, BOBS = Scope(project="shop", user="ada"), Scope(project="shop", user="bob")
+
+
+def depends(source: str, target: str, **more: Any) -> dict[str, Any]:
+    place = {"project": "shop", "from_project": "shop", "to_project": "shop"}
+    return {"from": source, "to": target, "type": "depends_on"} | place | more
+
+
+def seen_from(clew: Clew, node: str, scope: Scope, identity: Identity) -> list[tuple[str, str]]:
+    found = clew.graph.neighbors(node, scope=scope, identity=identity).neighbors
+    return [(one.edge_type, one.node.key) for one in found]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_edge_that_only_others_see_is_brought_in_like_a_new_one(
+    clew: Clew, tmp_path: Path, dry_run: bool
+) -> None:
+    clew.remember("AuthService depends on VaultServer", scope=ADAS)
+    mine = clew.remember("a note of Bob", scope=BOBS).id
+    hidden, new = (
+        clew.graph.import_file(
+            written(tmp_path, depends("service:authservice", to, witnesses=[mine])),
+            scope=BOBS, identity=BOB, dry_run=dry_run,
+        ).as_json()
+        for to in ("service:vaultserver", "service:redis")
+    )  # fmt: skip
+    assert hidden == new and hidden["added"] == 1
+
+
+def test_what_was_brought_in_over_a_hidden_edge_is_seen_and_then_known(clew: Clew, tmp_path: Path) -> None:
+    clew.remember("AuthService depends on VaultServer", scope=ADAS)
+    mine = clew.remember("a note of Bob", scope=BOBS).id
+    path = written(tmp_path, depends("service:authservice", "service:vaultserver", witnesses=[mine]))
+    clew.graph.import_file(path, scope=BOBS, identity=BOB)
+    assert ("depends_on", "vaultserver") in seen_from(clew, "service:authservice", BOBS, BOB)
+    again = clew.graph.import_file(path, scope=BOBS, identity=BOB)
+    assert (again.added, again.known) == (0, 1)
+
+
+def test_a_persons_edge_that_only_others_see_becomes_the_importers(clew: Clew, tmp_path: Path) -> None:
+    clew.remember("AuthService depends on VaultServer", scope=ADAS)
+    clew.remember("AuthService and VaultServer are old", scope=BOBS)
+    path = written(tmp_path, depends("service:authservice", "service:vaultserver", user=True))
+    done = clew.graph.import_file(path, scope=BOBS, identity=BOB)
+    assert (done.added, done.known) == (1, 0)
+    assert ("depends_on", "vaultserver") in seen_from(clew, "service:authservice", BOBS, BOB)
+    again = clew.graph.import_file(path, scope=BOBS, identity=BOB)
+    assert (again.added, again.known) == (0, 1)
+
+
+def test_a_persons_edge_from_a_file_is_the_importers_alone(clew: Clew, tmp_path: Path) -> None:
+    clew.remember("AuthService and VaultServer are old", scope=SHOP)
+    path = written(tmp_path, depends("service:authservice", "service:vaultserver", user=True))
+    clew.graph.import_file(path, scope=BOBS, identity=BOB)
+    assert not [line for line in lines(clew, scope=ADAS, identity=ADA) if line["type"] == "depends_on"]
+
+
+def test_an_export_tells_no_more_of_an_edge_than_its_visible_witnesses_say(clew: Clew, clock: ToldClock) -> None:
+    clew.remember("OrderApi is powered by the MailServer", scope=ADAS)
+    clock.pass_by(days=1)
+    clew.remember("OrderApi relies on MailServer", scope=BOBS)
+    stated = clew.now()
+    clock.pass_by(days=1)
+    clew.remember("Still: OrderApi relies on MailServer", scope=ADAS)
+    [line] = [line for line in lines(clew, scope=BOBS, identity=BOB) if line["type"] == "depends_on"]
+    [whole] = [line for line in lines(clew) if line["type"] == "depends_on"]
+    assert "label" not in line and whole["label"]
+    assert line["created_at"] == line["last_reinforced_at"] != whole["created_at"]
+    assert abs((parse_time(line["created_at"]) - stated).total_seconds()) < 1
+    assert line["confidence"] < whole["confidence"]
+
+
+def test_an_export_leaves_out_what_expired_or_was_superseded(clew: Clew, clock: ToldClock) -> None:
+    soon = clock.now() + timedelta(hours=1)
+    clew.remember("OrderApi calls MailServer", scope=SHOP, layer="working", expires_at=soon)
+    old = clew.remember("BlueApi calls RedApi", scope=SHOP).id
+    clew.remember("nothing at all", supersedes=old, scope=SHOP)
+    clock.pass_by(hours=2)
+    assert not [line for line in lines(clew, scope=SHOP) if line["type"] in ("calls", "supersedes")]

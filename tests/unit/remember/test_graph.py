@@ -12,8 +12,9 @@ import pytest
 from clew.clew import Clew
 from clew.model.memory import Draft, Filter
 from clew.model.scope import Scope
+from clew.remember.lifecycle import soft_delete
 from toys import ToldClock, open_toy
-from traces import traces
+from traces import raw_bytes, traces
 
 SHOP = Scope(project="shop")
 
@@ -367,3 +368,91 @@ def test_a_hard_forget_leaves_no_trace_of_names_sentences_or_labels(clew: Clew, 
     assert traces(tmp_path, ["quokkavault", "wombat", "okapi", "platypus", "numbat", "dingo"]) == []
     assert tags_of(clew, kept) == {"auth"}
     assert edges(clew, "depends_on") == edges(clew, "mention") == []
+
+
+# -- what was once wrong -------------------------------------------------------------------------------
+
+
+def test_an_edit_while_writing_is_off_keeps_what_a_person_linked(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "clew.db") as clew:
+        one, other = (clew.remember(text, scope=SHOP).id for text in ("Alpha note.", "Beta note."))
+        clew.link(one, "caused_by", other, scope=SHOP)
+    with open_toy(tmp_path / "clew.db", graph={"write": False}) as clew:
+        clew.edit(one, tags=("x",))
+        assert edges(clew, "caused_by") == [(f"memory:{one}", f"memory:{other}")]
+
+
+def test_a_hard_forget_takes_its_spelling_of_shared_names_along(clew: Clew, tmp_path: Path) -> None:
+    id = clew.remember("The Zx_Quux_Service is slow", scope=SHOP).id
+    kept = clew.remember("The ZxQuuxService is fine", scope=SHOP).id
+    clew.forget(id, hard=True)
+    assert b"Zx_Quux_Service" not in raw_bytes(tmp_path)
+    clew.remember("anything", scope=SHOP)
+    labels = query(clew, "SELECT label FROM graph_nodes WHERE node_key = 'zxquuxservice'")
+    assert labels == [("ZxQuuxService",)]
+    assert clew.show(kept)
+
+
+def test_a_thread_closes_over_a_memory_that_is_forgotten(clew: Clew) -> None:
+    first, middle, last = (clew.remember(text, thread="t", scope=SHOP).id for text in ("one", "two", "three"))
+    clew.forget(middle)
+    clew.remember("something else", scope=SHOP)  # the next pass
+    assert edges(clew, "time") == [(f"memory:{first}", f"memory:{last}")]
+
+
+def test_known_text_that_replaces_another_supersedes_it_in_the_graph_too(clew: Clew) -> None:
+    old = clew.remember("we use MySQL", scope=SHOP).id
+    known = clew.remember("we use PostgreSQL", scope=SHOP).id
+    clew.remember("we use PostgreSQL", supersedes=old, scope=SHOP)
+    assert edges(clew, "supersedes") == [(f"memory:{known}", f"memory:{old}")]
+    clew.revert(old, 1)
+    assert edges(clew, "supersedes") == []
+
+
+def test_private_memories_of_others_do_not_crowd_out_ones_own(clew: Clew) -> None:
+    ann, bob = (Scope(project="shop", user=user) for user in ("ann", "bob"))
+    mine = clew.remember("how we pay", title="Payment Plan", scope=bob).id
+    for number in range(20):
+        clew.remember(f"mine {number}", title="Payment Plan", scope=ann)
+    naming = clew.remember("The Payment Plan broke.", scope=bob).id
+    assert edges(clew, "mention") == [(f"memory:{naming}", f"memory:{mine}")]
+
+
+def test_counts_of_witnesses_are_those_of_the_rows(clew: Clew) -> None:
+    ids = [clew.remember(f"AuthService depends on Redis, {n}", layer=layer, scope=SHOP).id
+           for n, layer in enumerate(("working", "long_term", "long_term"))]  # fmt: skip
+    clew.edit(ids[1], layer="working")
+    clew.forget(ids[2])
+    rows = query(clew, "SELECT e.witnesses, count(v.edge_row), e.lasting, sum(v.expires_at IS NULL),"
+                       " e.expires_at IS NULL"
+                       " FROM graph_edges e JOIN graph_evidence v ON v.edge_row = e.row"
+                       " GROUP BY e.row")  # fmt: skip
+    assert rows
+    assert all(row[0] == row[1] and row[2] == row[3] and bool(row[2]) == bool(row[4]) for row in rows)
+
+
+def test_the_cost_of_a_forget_does_not_grow_with_what_shares_its_topic(clew: Clew) -> None:
+    """By steps of the database, not by time."""
+
+    def steps(count: int) -> int:
+        drafts = [Draft(content=f"note {count} {n}", tags=("shared",)) for n in range(count)]
+        ids = [item.id for item in clew.remember_many(drafts, scope=SHOP)]
+        clew.forget(ids[0])
+
+        def measure(tx: Any) -> int:
+            ops = 0
+
+            def tick() -> bool:
+                nonlocal ops
+                ops += 1
+                return False
+
+            tx.session.connection.set_progress_handler(tick, 100)
+            memory = clew.show(ids[1])
+            soft_delete(tx, memory, clew.now())
+            tx.session.connection.set_progress_handler(None)
+            return ops
+
+        return int(clew.store.write(measure))
+
+    assert steps(800) < 3 * steps(50)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pytest
 from clew.clew import Clew
 from clew.errors import InvalidInput, Misconfigured, NotFound
 from clew.model.scope import Identity, Reach, Scope
-from clew.recall.walk import Graphs, entries_of
+from clew.recall.graphs import Graphs
+from clew.recall.walk import entries_of
 from toys import ToldClock, open_toy
 
 SHOP, BLOG = Scope(project="shop"), Scope(project="blog")
@@ -287,3 +289,131 @@ def test_with_the_graph_switched_off_nothing_is_linked(tmp_path: Path) -> None:
             with pytest.raises(Misconfigured) as refused:
                 verb(one, "uses", other)
             assert refused.value.code == "GRAPH_WRITE_OFF"
+
+
+# -- for oneself, for all --------------------------------------------------------------------------
+
+ADAS, BOBS = Scope(project="shop", user="ada"), Scope(project="shop", user="bob")
+
+
+def neighbors(clew: Clew, node: str, **who: Any) -> set[tuple[str, str]]:
+    return {(one.edge_type, one.node.key) for one in clew.graph.neighbors(node, **who).neighbors}
+
+
+def test_what_someone_links_for_themselves_is_theirs_alone(clew: Clew) -> None:
+    clew.remember("OrderApi and MailServer are red", scope=SHOP)
+    assert clew.link("OrderApi", "replaces", "MailServer", scope=ADAS, identity=ADA).changed
+    assert ("replaces", "mailserver") in neighbors(clew, "OrderApi", scope=ADAS, identity=ADA)
+    for who in ({"scope": BOBS, "identity": BOB}, {"scope": SHOP, "identity": BOB}):
+        assert ("replaces", "mailserver") not in neighbors(clew, "OrderApi", **who)
+        assert not [line for line in exported(clew, **who) if line["type"] == "replaces"]
+        assert "replaces" not in clew.graph.status(**who).counted.edges
+        assert not [fact for fact in clew.graph.triplets(**who).facts if fact.relation == "replaces"]
+        with pytest.raises(NotFound) as refused:
+            clew.unlink("OrderApi", "replaces", "MailServer", **who)
+        assert refused.value.code == "LINK_NOT_FOUND"
+
+
+def test_what_someone_linked_for_themselves_is_linked_for_all_by_whoever_says_so(clew: Clew) -> None:
+    clew.remember("OrderApi and MailServer are red", scope=SHOP)
+    clew.link("OrderApi", "replaces", "MailServer", scope=ADAS, identity=ADA)
+    assert clew.link("OrderApi", "replaces", "MailServer", scope=SHOP, identity=BOB).changed
+    for who in ({"scope": BOBS, "identity": BOB}, {"scope": ADAS, "identity": ADA}):
+        assert ("replaces", "mailserver") in neighbors(clew, "OrderApi", **who)
+        assert not clew.link("OrderApi", "replaces", "MailServer", **who).changed
+
+
+def test_a_private_link_makes_nobody_elses_edge_surer(clew: Clew) -> None:
+    clew.remember("OrderApi relies on MailServer", scope=SHOP)
+    before = exported(clew, scope=BOBS, identity=BOB)
+    clew.link("OrderApi", "depends_on", "MailServer", scope=ADAS, identity=ADA)
+    found = clew.graph.neighbors("OrderApi", scope=BOBS, identity=BOB).neighbors
+    [line] = [line for line in before if line["type"] == "depends_on"]
+    assert [one.confidence for one in found if one.edge_type == "depends_on"] == [line["confidence"]]
+    assert line in exported(clew, scope=BOBS, identity=BOB)
+
+
+def test_things_that_only_expired_or_superseded_memories_name_cannot_be_linked(tmp_path: Path) -> None:
+    clock = ToldClock()
+    with open_toy(tmp_path / "clew.db", clock=clock) as clew:
+        soon = clock.now() + timedelta(hours=1)
+        clew.remember("OrderApi calls MailServer", scope=SHOP, layer="working", expires_at=soon)
+        old = clew.remember("BlueApi calls RedApi", scope=SHOP).id
+        clew.remember("nothing at all", supersedes=old, scope=SHOP)
+        clock.pass_by(hours=2)
+        for pair in (("OrderApi", "MailServer"), ("BlueApi", "RedApi")):
+            with pytest.raises(NotFound) as refused:
+                clew.link(pair[0], "uses", pair[1], scope=SHOP)
+            assert refused.value.code == "NODE_NOT_FOUND"
+
+
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(clew: Clew) -> None:
+    clew.remember("AuthService and MailServer are red", scope=SHOP)
+    with pytest.raises(NotFound) as refused:
+        clew.link("AuthServise", "uses", "MailServer", scope=SHOP)
+    assert "'AuthService'" in refused.value.next
+
+
+def test_a_name_that_others_keep_private_is_not_offered(clew: Clew) -> None:
+    clew.remember("AuthService is secret", scope=ADAS)
+    clew.remember("MailServer is red", scope=SHOP)
+    with pytest.raises(NotFound) as refused:
+        clew.link("AuthServise", "uses", "MailServer", scope=BOBS, identity=BOB)
+    assert "AuthService" not in refused.value.next
+
+
+def test_an_edge_is_as_sure_after_unlink_whichever_came_first(tmp_path: Path) -> None:
+    sure = []
+    for at, link_first in enumerate((True, False)):
+        with open_toy(tmp_path / str(at) / "clew.db", clock=ToldClock()) as clew:
+            clew.remember("OrderApi and MailServer are red", scope=SHOP)
+            if link_first:
+                clew.link("OrderApi", "depends_on", "MailServer", scope=SHOP)
+            clew.remember("OrderApi relies on MailServer", scope=SHOP)
+            if not link_first:
+                clew.link("OrderApi", "depends_on", "MailServer", scope=SHOP)
+            clew.unlink("OrderApi", "depends_on", "MailServer", scope=SHOP)
+            sql = "SELECT confidence, base_confidence FROM graph_edges WHERE edge_type = 'depends_on'"
+            sure.append(run(clew, sql))
+    assert sure[0] == sure[1] and sure[0][0][0] < 1.0
+
+
+# -- when the last memory goes ---------------------------------------------------------------------
+
+
+def stranded(clew: Clew) -> set[int]:
+    """What is dropped when every thing is asked about."""
+    rows = run(clew, "SELECT row FROM graph_nodes WHERE node_type <> 'memory'")
+    return clew.store.write(lambda tx: tx.edges.drop_stranded("local", [row for (row,) in rows]))
+
+
+def test_a_persons_edge_between_things_goes_when_no_memory_names_one_of_them(clew: Clew) -> None:
+    clew.remember("OrderApi is red", scope=SHOP)
+    clew.remember("MailServer is red", scope=SHOP)
+    clew.link("OrderApi", "uses", "MailServer", scope=SHOP)
+    assert stranded(clew) == set() and by_users(clew) == {("orderapi", "uses", "mailserver")}
+    changed(clew, "DELETE FROM memory_node_links WHERE node_row = (SELECT row FROM graph_nodes"
+                  " WHERE node_key = 'mailserver')")  # fmt: skip
+    ends = {row for (row,) in run(clew, "SELECT row FROM graph_nodes WHERE node_key IN ('orderapi', 'mailserver')")}
+    assert stranded(clew) == ends and by_users(clew) == set()
+
+
+def test_a_persons_edge_that_a_memory_states_too_is_not_stranded(clew: Clew) -> None:
+    clew.remember("OrderApi uses MailServer", scope=SHOP)
+    clew.link("OrderApi", "uses", "MailServer", scope=SHOP)
+    changed(clew, "DELETE FROM memory_node_links WHERE role = 'mention'")
+    assert stranded(clew) == set() and by_users(clew) == {("orderapi", "uses", "mailserver")}
+
+
+def test_the_doctor_finds_a_stranded_edge_and_reindex_sweeps_it(clew: Clew) -> None:
+    clew.remember("OrderApi and MailServer are red", scope=SHOP)
+    clew.link("OrderApi", "uses", "MailServer", scope=SHOP)
+    changed(clew, "DELETE FROM memory_node_links WHERE role = 'mention'")
+    with clew.store.read() as tx:
+        assert tx.edges.dangling() == {"edges": 1}
+    clew.store.write(lambda tx: tx.edges.sweep())
+    assert by_users(clew) == set()
+
+
+def changed(clew: Clew, sql: str) -> None:
+    clew.store.write(lambda tx: tx.session.connection.execute(sql))  # type: ignore[attr-defined]

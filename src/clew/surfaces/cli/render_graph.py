@@ -60,7 +60,7 @@ def _connected(nodes: Iterable[Connected]) -> list[str]:
     return columns([head, *rows])
 
 
-def neighborhood(found: Neighborhood, style: Style) -> Iterator[str]:
+def neighborhood(found: Neighborhood, style: Style, *, edge_type: str = "") -> Iterator[str]:
     yield _title(found.node, style)
     if len(found.nodes) > 1:
         places = ", ".join(one_line(node.project) or "no project" for node in found.nodes)
@@ -70,7 +70,11 @@ def neighborhood(found: Neighborhood, style: Style) -> Iterator[str]:
         yield line
         yield from _sentences(neighbor.evidence, style)
     if not rows:
-        yield NOTHING_YET
+        yield (
+            f"no edges of type '{cut(one_line(edge_type), MAX_NAME)}' here; all: without --type"
+            if edge_type
+            else NOTHING_YET
+        )
     yield from _links(found.links, style)
     yield from _memories(found.memories, style)
 

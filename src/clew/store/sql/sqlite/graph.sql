@@ -5,8 +5,8 @@ m.org_id = :org_id AND m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expir
   AND (:in_projects IS NULL OR instr(:in_projects, char(31) || m.project_id || char(31)))
   AND (:in_users IS NULL OR instr(:in_users, char(31) || m.user_id || char(31)))
 
--- node_rows: rows of the nodes with these ids, a JSON list of hexadecimal texts
-SELECT lower(hex(n.id)), n.row FROM json_each(:ids) j
+-- node_rows: rows of the nodes with these ids, a JSON list of hexadecimal texts, and whether they lack a spelling
+SELECT lower(hex(n.id)), n.row, n.label = n.node_key FROM json_each(:ids) j
 CROSS JOIN graph_nodes n ON n.org_id = :org_id AND n.id = unhex(j.value)
 
 -- node_last_row: the highest row ever given to a node
@@ -55,7 +55,8 @@ DELETE FROM memory_names WHERE org_id = :org_id AND memory_row = :memory_row
 -- names_held: the newest memories that name these, or are about them; a JSON list of numbers
 SELECT j.value, (
   SELECT group_concat(memory_row) FROM (
-    SELECT memory_row FROM memory_names n
+    SELECT n.memory_row FROM memory_names n
+    CROSS JOIN memories m INDEXED BY memories_seen ON m.row = n.memory_row AND m.user_id IN ('', :user_id)
     WHERE n.org_id = :org_id AND n.name = j.value AND n.is_subject = :is_subject
     ORDER BY n.memory_row DESC LIMIT :limit)
 ) FROM json_each(:names) j
@@ -64,7 +65,7 @@ SELECT j.value, (
 SELECT l.memory_row FROM memory_node_links l
 JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
 WHERE l.org_id = :org_id AND l.node_row = :node_row AND l.role = 'mention' AND l.memory_row < :memory_row
-  AND m.deleted_at IS NULL AND (m.user_id IN ('', :user_id) OR :user_id = '')
+  AND m.deleted_at IS NULL AND m.user_id IN ('', :user_id)
 ORDER BY l.memory_row DESC LIMIT :limit
 
 -- thread_predecessor: the memory that came last before another in its thread
@@ -106,22 +107,16 @@ UPDATE graph_edges SET
   expires_at = CASE WHEN expires_at IS NULL OR :expires_at IS NULL THEN NULL ELSE max(expires_at, :expires_at) END
 WHERE row = :row AND org_id = :org_id
 
+-- last_end: when the last witness of an edge ends; only those that expire are looked at (a fragment)
+CASE WHEN lasting > 0 THEN NULL ELSE (
+  SELECT max(v.expires_at) FROM graph_evidence v WHERE v.org_id = :org_id AND v.edge_row = :row) END
+
 -- edge_weaken: a memory no longer states an edge: its share goes, never below what the edge began with
-UPDATE graph_edges SET
-  confidence = max(min(base_confidence, confidence), confidence - :step),
-  expires_at = (
-    SELECT CASE WHEN count(*) > count(m.expires_at) THEN NULL ELSE max(m.expires_at) END
-    FROM graph_evidence v JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
-    WHERE v.org_id = :org_id AND v.edge_row = :row)
+UPDATE graph_edges SET confidence = max(min(base_confidence, confidence), confidence - :step), expires_at = $last_end
 WHERE row = :row AND org_id = :org_id AND is_users = 0
 
 -- edge_expiry: an edge ends when the last of its witnesses does; not one that a person made
-UPDATE graph_edges SET
-  expires_at = (
-    SELECT CASE WHEN count(*) > count(m.expires_at) THEN NULL ELSE max(m.expires_at) END
-    FROM graph_evidence v JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
-    WHERE v.org_id = :org_id AND v.edge_row = :row)
-WHERE row = :row AND org_id = :org_id AND is_users = 0
+UPDATE graph_edges SET expires_at = $last_end WHERE row = :row AND org_id = :org_id AND is_users = 0
 
 -- edge_by_user: a person states an edge
 UPDATE graph_edges SET is_users = 1, confidence = 1.0, last_reinforced_at = :at, expires_at = NULL
@@ -129,8 +124,7 @@ WHERE row = :row AND org_id = :org_id
 
 -- edge_not_by_user: a person takes an edge back: it is as sure as its witnesses make it, and ends with them
 UPDATE graph_edges SET is_users = 0,
-  confidence = min(1.0, base_confidence + :step * max(0, (
-    SELECT count(*) FROM graph_evidence v WHERE v.org_id = :org_id AND v.edge_row = :row) - 1))
+  confidence = min(1.0, base_confidence + :step * max(0, witnesses - 1))
 WHERE row = :row AND org_id = :org_id
 
 -- evidence_by_user: a person says what a memory said: its sentence may go, the edge stays
@@ -153,8 +147,38 @@ UNION
 SELECT row, from_row, to_row FROM graph_edges WHERE org_id = :org_id AND to_row = :node_row
 
 -- evidence_insert: note that a memory states an edge; the same memory twice does not count twice
-INSERT OR IGNORE INTO graph_evidence (org_id, edge_row, memory_row, sentence, explanation, origin, at)
-VALUES (:org_id, :edge_row, :memory_row, :sentence, :explanation, :origin, :at)
+INSERT OR IGNORE INTO graph_evidence (org_id, edge_row, memory_row, sentence, explanation, origin, expires_at, at)
+VALUES (:org_id, :edge_row, :memory_row, :sentence, :explanation, :origin, :expires_at, :at)
+
+-- evidence_renew: what a memory states lasts as long as it does now
+UPDATE graph_evidence INDEXED BY graph_evidence_memory SET expires_at = :expires_at
+WHERE org_id = :org_id AND memory_row = :memory_row AND expires_at IS NOT :expires_at
+
+-- followers: memories that say they follow the one with this node in a thread
+SELECT DISTINCT v.memory_row FROM graph_edges e INDEXED BY graph_edges_ends
+CROSS JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
+WHERE e.org_id = :org_id AND e.from_row = :node_row AND e.edge_type IN ('time', 'causal')
+
+-- replaced_by: which of these memories replaced which nodes' memories; a JSON list of ids
+SELECT m.superseded_by, l.node_row FROM json_each(:ids) j
+CROSS JOIN memories m INDEXED BY memories_replaced
+  ON m.org_id = :org_id AND m.superseded_by = j.value AND m.superseded_by <> '' AND m.deleted_at IS NULL
+CROSS JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
+
+-- nodes_respell: shared nodes no longer keep the spelling of who is gone; a JSON list of rows
+UPDATE graph_nodes SET label = node_key
+WHERE row IN (SELECT value FROM json_each(:rows)) AND org_id = :org_id AND node_type <> 'memory' AND label <> node_key
+
+-- edges_respell: the same for edges
+UPDATE graph_edges SET label = '' WHERE row IN (SELECT value FROM json_each(:rows)) AND org_id = :org_id
+
+-- spellers: for each node one memory that hangs on it still; a JSON list of rows
+SELECT (
+  SELECT l.memory_row FROM memory_node_links l WHERE l.org_id = :org_id AND l.node_row = j.value
+  ORDER BY l.memory_row DESC LIMIT 1) FROM json_each(:rows) j
+
+-- node_relabel: a node is spelled as one of its memories does
+UPDATE graph_nodes SET label = :label WHERE row = :row AND org_id = :org_id
 
 -- evidence_is: whether a memory states an edge
 SELECT 1 FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
@@ -211,26 +235,37 @@ EXISTS (
   SELECT 1 FROM memory_node_links l JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
   WHERE l.org_id = :org_id AND l.node_row = n.row AND $visible_memory)
 
+-- is_placed_edge: whether an edge that a person made belongs to a place that may be seen (a fragment)
+(:in_projects IS NULL OR instr(:in_projects, char(31) || e.project_id || char(31)))
+  AND (:in_users IS NULL OR instr(:in_users, char(31) || e.user_id || char(31)))
+
 -- is_reachable: whether the edge e and the node n at its other end may be seen: through a witness, or, when a
 -- person made the edge, through what hangs on the node (a fragment)
 e.org_id = :org_id AND (e.expires_at IS NULL OR e.expires_at > :now)
   AND (n.node_type <> 'memory' OR EXISTS (
     SELECT 1 FROM memories m INDEXED BY memories_seen WHERE m.row = n.memory_row AND $visible_memory))
-  AND ($is_witnessed OR (e.is_users AND $is_linked
-    AND (:projects IS NULL OR e.project_id IN (SELECT value FROM json_each(:projects)))))
+  AND ($is_witnessed OR (e.is_users AND $is_linked AND $is_placed_edge))
 
 -- node_is_hidden: whether a node is a memory that may not be seen
 SELECT 1 FROM graph_nodes n WHERE n.row = :node_row AND n.org_id = :org_id AND n.node_type = 'memory'
   AND NOT EXISTS (SELECT 1 FROM memories m INDEXED BY memories_seen WHERE m.row = n.memory_row AND $visible_memory)
 
+-- seen_confidence: how sure the edge e is by those of its witnesses that may be seen, as if there were no others
+-- (a fragment)
+CASE WHEN (e.is_users AND $is_placed_edge) OR (NOT e.is_users AND e.witnesses < 2) OR e.confidence <= e.base_confidence
+  THEN e.confidence
+  ELSE min(e.confidence, e.base_confidence + 0.05 * max(0, (
+    SELECT count(*) FROM graph_evidence v JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
+    WHERE v.org_id = :org_id AND v.edge_row = e.row AND $visible_memory) - 1)) END
+
 -- walk_out: edges that start at a node
-SELECT e.to_row, e.edge_type, e.weight, e.confidence, e.row
+SELECT e.to_row, e.edge_type, e.weight, $seen_confidence, e.row
 FROM graph_edges e JOIN graph_nodes n ON n.row = e.to_row
 WHERE e.from_row = :node_row AND $is_reachable
 ORDER BY e.weight * e.confidence DESC, e.row DESC LIMIT :limit
 
 -- walk_in: edges that end at a node
-SELECT e.from_row, e.edge_type, e.weight, e.confidence, e.row
+SELECT e.from_row, e.edge_type, e.weight, $seen_confidence, e.row
 FROM graph_edges e JOIN graph_nodes n ON n.row = e.from_row
 WHERE e.to_row = :node_row AND $is_reachable
 ORDER BY e.weight * e.confidence DESC, e.row DESC LIMIT :limit
@@ -261,7 +296,8 @@ WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id
   AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
 
 -- scope_edges: what the memories of one place state
-SELECT v.memory_row, e.row, e.from_row, e.to_row, e.edge_type, e.weight, e.confidence
+SELECT v.memory_row, e.row, e.from_row, e.to_row, e.edge_type, e.weight, e.confidence, e.base_confidence,
+  e.is_users AND $is_placed_edge
 FROM memories m JOIN graph_evidence v ON v.org_id = m.org_id AND v.memory_row = m.row
 JOIN graph_edges e ON e.row = v.edge_row
 WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id
@@ -274,8 +310,7 @@ SELECT DISTINCT project_id, user_id FROM memories WHERE org_id = :org_id AND del
 
 -- scope_user_edges: edges that people made
 SELECT e.row, e.from_row, e.to_row, e.edge_type, e.weight, e.confidence FROM graph_edges e
-WHERE e.org_id = :org_id AND e.is_users
-  AND (:projects IS NULL OR e.project_id IN (SELECT value FROM json_each(:projects)))
+WHERE e.org_id = :org_id AND e.is_users AND $is_placed_edge
 
 -- nodes_touched: nodes that these memories hang on or state something about; a JSON list of ids
 SELECT l.node_row FROM json_each(:ids) j
@@ -308,9 +343,20 @@ JOIN memories m INDEXED BY memories_seen ON m.row = n.memory_row
 
 -- edges_end: until when a memory that may be seen states these edges; a JSON list of rows
 SELECT v.edge_row, max($end_of_memory) FROM json_each(:rows) j
-CROSS JOIN graph_evidence v ON v.org_id = :org_id AND v.edge_row = j.value
-JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
+CROSS JOIN graph_edges e ON e.row = j.value AND NOT e.is_users
+CROSS JOIN graph_evidence v ON v.org_id = :org_id AND v.edge_row = e.row
+CROSS JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
 WHERE $visible_memory GROUP BY v.edge_row
+
+-- nodes_linked: those of these nodes on which a memory hangs that may be seen; a JSON list of rows
+SELECT n.row FROM json_each(:rows) j CROSS JOIN graph_nodes n ON n.row = j.value WHERE n.org_id = :org_id AND $is_linked
+
+-- not_yet_valid: memories that begin to hold later, and when; a JSON list of ids, or NULL for all
+SELECT m.id, m.valid_at FROM memories m
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.valid_at > :now
+  AND (:ids IS NULL OR m.id IN (SELECT value FROM json_each(:ids)))
+  AND (:in_projects IS NULL OR instr(:in_projects, char(31) || m.project_id || char(31)))
+  AND (:in_users IS NULL OR instr(:in_users, char(31) || m.user_id || char(31)))
 
 -- own_nodes: the own nodes of memories by id, a JSON list
 SELECT m.id, l.node_row FROM json_each(:ids) j
@@ -333,11 +379,10 @@ WHERE l.org_id = :org_id AND l.node_row = :node_row AND l.role NOT IN ('type', '
   AND m.layer <> 'rule' AND m.type <> 'rule' AND $visible_memory
 ORDER BY l.memory_row DESC LIMIT :limit
 
--- contradictions: which of these memories contradict each other; a JSON list of ids
-SELECT a.node_key, b.node_key, e.confidence FROM json_each(:ids) j
-CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
-JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
-JOIN graph_edges e ON e.org_id = :org_id AND e.from_row = l.node_row AND e.edge_type = 'contradicts'
-JOIN graph_nodes a ON a.row = e.from_row
-JOIN graph_nodes b ON b.row = e.to_row AND b.node_type = 'memory' AND b.node_key IN (SELECT value FROM json_each(:ids))
-WHERE e.expires_at IS NULL OR e.expires_at > :now
+-- contradictions: which of these nodes contradict each other; a JSON list of rows
+SELECT e.from_row, e.to_row, $seen_confidence FROM json_each(:rows) a
+CROSS JOIN json_each(:rows) b ON b.value <> a.value
+CROSS JOIN graph_edges e INDEXED BY graph_edges_ends
+  ON e.org_id = :org_id AND e.from_row = a.value AND e.to_row = b.value AND e.edge_type = 'contradicts'
+CROSS JOIN graph_nodes n ON n.row = e.to_row
+WHERE $is_reachable

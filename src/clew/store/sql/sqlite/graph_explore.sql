@@ -13,9 +13,9 @@ EXISTS (
   SELECT 1 FROM graph_nodes n WHERE n.row IN (e.from_row, e.to_row) AND n.node_type = 'memory'
     AND NOT EXISTS (SELECT 1 FROM memories m INDEXED BY memories_seen WHERE m.row = n.memory_row AND $visible_memory))
 
--- is_users_edge: whether a person made the edge e, and something that may be seen hangs on both ends (a fragment)
-(e.is_users AND (:projects IS NULL OR e.project_id IN (SELECT value FROM json_each(:projects)))
-  AND NOT EXISTS (SELECT 1 FROM graph_nodes n WHERE n.row IN (e.from_row, e.to_row) AND NOT $is_linked))
+-- is_users_edge: whether a person made the edge e for this reach, and both ends are known to it (a fragment)
+(e.is_users AND $is_placed_edge
+  AND NOT EXISTS (SELECT 1 FROM graph_nodes n WHERE n.row IN (e.from_row, e.to_row) AND NOT $is_known_node))
 
 -- is_seen_edge: whether the edge e may be seen, with both of its ends (a fragment)
 (e.org_id = :org_id AND (e.expires_at IS NULL OR e.expires_at > :now)
@@ -51,13 +51,13 @@ FROM json_each(:rows) j CROSS JOIN graph_nodes n ON n.row = j.value
 WHERE n.org_id = :org_id AND $is_seen_node
 
 -- edge_columns: an edge e between the nodes f and t (a fragment)
-e.row, e.project_id, f.id, t.id, e.from_row, e.to_row, e.edge_type, e.weight, e.confidence, e.feedback_weight,
+e.row, e.project_id, f.id, t.id, e.from_row, e.to_row, e.edge_type, e.weight, $seen_confidence, e.feedback_weight,
   e.expires_at
 
 -- is_fact: whether the edge e between f and t tells something: about things, or how memories relate (a fragment)
 ((f.node_type = 'memory') = (t.node_type = 'memory')
   AND NOT (f.node_type = 'memory' AND e.edge_type IN ('time', 'entity', 'mention'))
-  AND (e.is_users OR $is_stated))
+  AND ($is_users_edge OR $is_stated))
 
 -- edges_seen: edges of these nodes, a JSON list; what is said before what only files, or the newest first.
 -- `only`: facts, whatever is stated, or '' for all
@@ -69,10 +69,10 @@ CROSS JOIN graph_edges e ON e.row = found.row
 JOIN graph_nodes f ON f.row = e.from_row
 JOIN graph_nodes t ON t.row = e.to_row
 WHERE (:edge_type = '' OR e.edge_type = :edge_type)
-  AND (:only = '' OR (:only = 'facts' AND $is_fact) OR (:only = 'stated' AND (e.is_users OR $is_stated)))
+  AND (:only = '' OR (:only = 'facts' AND $is_fact) OR (:only = 'stated' AND ($is_users_edge OR $is_stated)))
   AND $is_seen_edge
 ORDER BY CASE WHEN :newest THEN e.last_reinforced_at ELSE $is_stated END DESC,
-  e.weight * e.confidence DESC, e.row DESC LIMIT :limit
+  e.weight * $seen_confidence DESC, e.row DESC LIMIT :limit
 
 -- facts_seen: what is said about things, the surest first, then the newest
 SELECT $edge_columns FROM graph_edges e
@@ -82,7 +82,7 @@ WHERE e.org_id = :org_id AND (e.is_users OR e.edge_type NOT IN ('time', 'entity'
   AND (:projects IS NULL OR e.project_id IN (SELECT value FROM json_each(:projects)))
   AND (e.expires_at IS NULL OR e.expires_at > :now) AND f.node_type <> 'memory' AND t.node_type <> 'memory'
   AND ($is_stated OR $is_users_edge)
-ORDER BY e.confidence DESC, e.last_reinforced_at DESC, e.row DESC LIMIT :limit
+ORDER BY $seen_confidence DESC, e.last_reinforced_at DESC, e.row DESC LIMIT :limit
 
 -- witnesses_seen: the newest memories that state an edge, as far as they may be seen
 SELECT m.id, v.sentence FROM graph_evidence v CROSS JOIN memories m ON m.row = v.memory_row

@@ -40,7 +40,10 @@ CREATE TABLE graph_edges (
   confidence         REAL NOT NULL DEFAULT 1.0 CHECK (confidence BETWEEN 0 AND 1),
   base_confidence    REAL NOT NULL DEFAULT 1.0, -- what it began with: losing witnesses never takes it below
   feedback_weight    REAL NOT NULL DEFAULT 0.5,
+  witnesses          INTEGER NOT NULL DEFAULT 0, -- how many state it: counting them would cost what a hub costs
+  lasting            INTEGER NOT NULL DEFAULT 0, -- how many of these do not expire
   is_users           INTEGER NOT NULL DEFAULT 0, -- made by a person: stays without witnesses
+  user_id            TEXT NOT NULL DEFAULT '', -- whose alone it is, if that person made it for themselves
   last_reinforced_at INTEGER NOT NULL,
   expires_at         INTEGER, -- when its last witness does
   created_at         INTEGER NOT NULL
@@ -57,11 +60,24 @@ CREATE TABLE graph_evidence (
   sentence    TEXT NOT NULL DEFAULT '',
   explanation TEXT NOT NULL DEFAULT '',
   origin      TEXT NOT NULL,
+  expires_at  INTEGER, -- when the memory does
   at          INTEGER NOT NULL,
   PRIMARY KEY (org_id, edge_row, memory_row)
 ) WITHOUT ROWID;
 
 CREATE INDEX graph_evidence_memory ON graph_evidence (org_id, memory_row);
+
+CREATE TRIGGER graph_evidence_added AFTER INSERT ON graph_evidence BEGIN
+  UPDATE graph_edges SET witnesses = witnesses + 1, lasting = lasting + (new.expires_at IS NULL) WHERE row = new.edge_row;
+END;
+
+CREATE TRIGGER graph_evidence_gone AFTER DELETE ON graph_evidence BEGIN
+  UPDATE graph_edges SET witnesses = witnesses - 1, lasting = lasting - (old.expires_at IS NULL) WHERE row = old.edge_row;
+END;
+
+CREATE TRIGGER graph_evidence_renewed AFTER UPDATE OF expires_at ON graph_evidence BEGIN
+  UPDATE graph_edges SET lasting = lasting + (new.expires_at IS NULL) - (old.expires_at IS NULL) WHERE row = new.edge_row;
+END;
 
 CREATE TABLE graph_nodes (
   row               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -147,6 +163,8 @@ CREATE UNIQUE INDEX memories_live_content ON memories (org_id, project_id, user_
 
 CREATE UNIQUE INDEX memories_live_upsert ON memories (org_id, project_id, user_id, type, upsert_key)
   WHERE upsert_key <> '' AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL;
+
+CREATE INDEX memories_replaced ON memories (org_id, superseded_by) WHERE superseded_by <> '';
 
 CREATE INDEX memories_scope ON memories (org_id, project_id, user_id, created_at);
 

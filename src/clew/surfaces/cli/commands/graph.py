@@ -33,7 +33,7 @@ def neighbors(args: Namespace) -> None:
         found = memory.graph.neighbors(
             args.node, **_place(args, settings), limit=args.limit, edge_type=args.type, depth=args.depth
         )
-    answer(args, found.as_json(), partial(render.neighborhood, found))
+    answer(args, found.as_json(), partial(render.neighborhood, found, edge_type=args.type))
 
 
 def path(args: Namespace) -> None:

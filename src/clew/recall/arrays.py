@@ -1,0 +1,226 @@
+"""The graph of one reach as arrays: every entry of every node, in the order of `walk.entries_of`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.graph.adjacency import Adjacency
+from clew.model.graph import type_weight
+from clew.model.scope import Reach
+from clew.model.times import to_micros
+from clew.ports import Row, Store, Tx
+from clew.recall.walk import NEVER, SHARED, Entry, Nodes, Walk, adjacency, backward, entries_of, forward
+
+BYTES_PER_ENTRY = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """All entries of a reach as arrays, those of a node side by side."""
+
+    rows: Nodes  # of the nodes, rising
+    starts: Nodes
+    target: Nodes
+    weight: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+    kind: NDArray[np.int16]
+    until: Nodes
+    kinds: dict[str, int]
+    has_ends: bool  # whether any entry ends at some time
+    memory_nodes: Nodes  # rising
+    memory_ids: list[str]  # aligned
+    by_id: dict[str, int]
+
+    @property
+    def nbytes(self) -> int:
+        return BYTES_PER_ENTRY * len(self.target) + 200 * len(self.memory_ids)
+
+
+@dataclass(eq=False)
+class ArrayWalk(Walk):
+    """From memory. Nodes that changed since the arrays were made are read again when somebody comes by, once."""
+
+    kind: ClassVar[str] = "arrays"
+    base: Base
+    store: Store
+    reach: Reach
+    seq: int
+    now: datetime
+    changed: set[int] = field(default_factory=set)
+    patched: dict[int, list[Entry]] = field(default_factory=dict)
+    new_ids: dict[str, int] = field(default_factory=dict)
+    new_nodes: dict[int, str] = field(default_factory=dict)
+    unsettled: dict[str, int] = field(default_factory=dict)  # memories that begin to hold later, and when
+    checked: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._kinds = self.base.kinds
+
+    def out(self, nodes: Nodes, *, fan_out: int | None) -> Adjacency:
+        if self.changed:
+            met = self.changed.intersection(nodes.tolist())
+            if met:
+                self._read(met.difference(self.patched))
+                return self._mixed(nodes, fan_out)
+        return self._plain(nodes, fan_out)
+
+    def _read(self, nodes: set[int]) -> None:
+        if nodes:
+            now = self.now
+            with self.store.read() as tx:
+                for node in nodes:
+                    self.patched[node] = entries_of(tx, self.reach, node, now=now, moment=now, with_ends=True)
+
+    def _plain(self, nodes: Nodes, fan_out: int | None) -> Adjacency:
+        base = self.base
+        at = np.minimum(base.rows.searchsorted(nodes), max(0, base.rows.size - 1))
+        known = base.rows[at] == nodes if base.rows.size else np.zeros(len(nodes), np.bool_)
+        begin = np.where(known, base.starts[at], 0)
+        count = np.where(known, base.starts[at + 1] - begin, 0) if base.rows.size else begin
+        if base.has_ends:
+            return self._living(begin, count, fan_out)
+        if fan_out is not None:
+            count = np.minimum(count, fan_out)
+        return self._taken(begin, count)
+
+    def _living(self, begin: Nodes, count: Nodes, fan_out: int | None) -> Adjacency:
+        """Without what has ended; the cap counts what is left."""
+        found = self._taken(begin, count)
+        at = _places(begin, count, found.starts)
+        owner = found.owners
+        alive = self.base.until[at] > to_micros(self.now)
+        order = alive.cumsum()
+        first = np.append(0, order)[found.starts[:-1]]
+        keep = alive & (order - first[owner] <= fan_out) if fan_out is not None else alive
+        starts = np.append(0, np.bincount(owner[keep], minlength=len(begin)).cumsum())
+        return Adjacency(starts, found.target[keep], found.weight[keep], found.confidence[keep], found.kind[keep])
+
+    def _taken(self, begin: Nodes, count: Nodes) -> Adjacency:
+        starts = np.zeros(len(begin) + 1, np.int64)
+        count.cumsum(out=starts[1:])
+        at = _places(begin, count, starts)
+        base = self.base
+        return Adjacency(starts, base.target[at], base.weight[at], base.confidence[at], base.kind[at])
+
+    def _mixed(self, nodes: Nodes, fan_out: int | None) -> Adjacency:
+        found: list[Sequence[Entry]] = []
+        types, now = list(self._kinds), to_micros(self.now)
+        for node in nodes.tolist():
+            if node in self.changed:
+                found.append([entry for entry in self.patched[node] if entry[4] > now][:fan_out])
+            else:
+                found.append(_entries(self._plain(np.array([node]), fan_out), types))
+        return adjacency(found, self._kinds)
+
+    def nodes_of(self, ids: Sequence[str]) -> dict[str, int]:
+        known = {id: self.new_ids.get(id) or self.base.by_id.get(id) for id in ids}
+        return {id: node for id, node in known.items() if node is not None}
+
+    def are_memories(self, nodes: Nodes) -> NDArray[np.bool_]:
+        known = self.base.memory_nodes
+        at = np.minimum(known.searchsorted(nodes), max(0, known.size - 1))
+        found = known[at] == nodes if known.size else np.zeros(len(nodes), np.bool_)
+        if self.new_nodes:
+            found |= np.isin(nodes, list(self.new_nodes))
+        return np.asarray(found)
+
+    def memories_of(self, nodes: Sequence[int]) -> dict[int, str]:
+        found = {node: id for node in nodes if (id := self.new_nodes.get(node)) is not None}
+        base, asked = self.base, np.array([node for node in nodes if node not in found], np.int64)
+        if asked.size and base.memory_nodes.size:
+            at = np.minimum(base.memory_nodes.searchsorted(asked), base.memory_nodes.size - 1)
+            hits = base.memory_nodes[at] == asked
+            found |= {int(node): base.memory_ids[place] for node, place in zip(asked[hits], at[hits], strict=True)}
+        return found
+
+
+def _places(begin: Nodes, count: Nodes, starts: Nodes) -> Nodes:
+    return np.asarray(np.arange(starts[-1]) + (begin - starts[:-1]).repeat(count))
+
+
+def _entries(found: Adjacency, types: Sequence[str]) -> list[Entry]:
+    columns = (found.target.tolist(), found.weight.tolist(), found.confidence.tolist(), found.kind.tolist())
+    return [(to, weight, sure, types[kind], NEVER) for to, weight, sure, kind in zip(*columns, strict=True)]
+
+
+def load_base(tx: Tx, reach: Reach, now: datetime) -> Base:
+    """Everything the reach sees, as arrays in the order of `entries_of`."""
+    memories, links, statements, by_users = tx.graph.scope(reach, now)
+    node_of = {row: node for _id, node, _until, row in memories}
+    until_of = {row: until for _id, _node, until, row in memories}
+    edges: dict[int, tuple[Row, int]] = {}
+    counts = Counter(statement[1] for statement in statements)
+    for memory_row, row, *ends, confidence, base, by_user in statements:
+        until = NEVER if by_user else until_of.get(memory_row, 0)
+        sure = confidence if by_user else seen_confidence(confidence, base, counts[row])
+        edges[row] = ((row, *ends, sure), max(until, edges[row][1] if row in edges else 0))
+    linked = tx.graph.linked_nodes(reach, {node for edge in by_users for node in edge[1:3]}, now)
+    for edge in by_users:
+        if edge[0] not in edges and linked.issuperset(edge[1:3]):
+            edges[edge[0]] = (edge, NEVER)
+    hidden = _hidden_memories(tx, reach, edges.values(), set(node_of.values()))
+    flat = list(_flat(edges.values(), hidden, {node: until for _id, node, until, _row in memories}))
+    for row, node in links:
+        if row in node_of:
+            end = until_of[row]
+            flat += [(node_of[row], node, type_weight(SHARED), 1.0, SHARED, end),
+                     (node, node_of[row], type_weight(SHARED), 1.0, SHARED, end)]  # fmt: skip
+    return _packed(flat, [(id, node) for id, node, _until, _row in memories], until_of.values())
+
+
+def seen_confidence(confidence: float, base: float, visible: int) -> float:
+    """As if there were no other witnesses; the same as the fragment of this name in graph.sql."""
+    return confidence if confidence <= base else min(confidence, base + 0.05 * (visible - 1))
+
+
+def _hidden_memories(tx: Tx, reach: Reach, edges: Iterable[tuple[Row, int]], visible: set[int]) -> set[int]:
+    """Nodes at the ends of edges that are memories this reach may not see."""
+    ends = {node for edge, _until in edges for node in edge[1:3]} - visible
+    return {row for row, node in tx.graph.described(reach.org, ends).items() if node.type == "memory"}
+
+
+def _flat(
+    edges: Iterable[tuple[Row, int]], hidden: set[int], ends: dict[int, int]
+) -> Iterator[tuple[int, int, float, float, str, int]]:
+    for (_row, source, target, type_, weight, confidence), stated_until in edges:
+        if source in hidden or target in hidden:
+            continue
+        until = min(stated_until, ends.get(source, NEVER), ends.get(target, NEVER))
+        yield source, target, weight * forward(type_), confidence, type_, until
+        if backward(type_):
+            yield target, source, weight * backward(type_), confidence, type_, until
+
+
+def _packed(
+    flat: Sequence[tuple[int, int, float, float, str, int]], memories: list[tuple[str, int]], ends: Iterable[int]
+) -> Base:
+    source, target, weight, confidence, types, until = zip(*flat, strict=True) if flat else ((),) * 6
+    names = sorted(set(types))
+    kinds = {name: code for code, name in enumerate(names)}
+    kind = np.array([kinds[name] for name in types], np.int16)
+    owner, to = np.array(source, np.int64), np.array(target, np.int64)
+    strength = np.array(weight, np.float64) * np.array(confidence, np.float64)
+    order = np.lexsort((kind, -to, -strength, owner))
+    rows, first = np.unique(owner[order], return_index=True)
+    memories.sort(key=lambda pair: pair[1])
+    return Base(
+        rows=rows,
+        starts=np.append(first, len(order)).astype(np.int64),
+        target=to[order],
+        weight=np.array(weight, np.float64)[order],
+        confidence=np.array(confidence, np.float64)[order],
+        kind=kind[order],
+        until=np.array(until, np.int64)[order],
+        kinds=kinds,
+        has_ends=any(end != NEVER for end in ends),
+        memory_nodes=np.array([node for _id, node in memories], np.int64),
+        memory_ids=[id for id, _node in memories],
+        by_id=dict(memories),
+    )

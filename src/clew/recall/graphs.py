@@ -1,0 +1,159 @@
+"""Ways through the graph by reach. A process that asks once walks by queries: loading every edge of a scope would
+cost it more than all else. One that stays loads arrays in the background, from the second question on, and keeps
+them current by the change log: which nodes a change touched is noted, and whoever comes by reads them again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+
+from clew.model.change import Change
+from clew.model.scope import Reach
+from clew.model.times import to_micros
+from clew.ports import Store, Tx
+from clew.recall.arrays import ArrayWalk, load_base
+from clew.recall.walk import QueryWalk, Walk
+
+MAX_CHANGES = 8_192  # entries of the change log that are followed at once
+MAX_CHANGED = 50_000  # nodes to be read again before the arrays are made anew
+
+
+class Graphs:
+    """Thread-safe. `in_background`: this process stays long enough for arrays to pay."""
+
+    def __init__(self, store: Store, *, max_bytes: int, in_background: bool) -> None:
+        self._store = store
+        self._max_bytes = max_bytes
+        self._in_background = in_background
+        self._kept: OrderedDict[Reach, ArrayWalk] = OrderedDict()
+        self._asked: set[Reach] = set()
+        self._busy: set[Reach] = set()  # being loaded, or too large to keep
+        self._turns: dict[Reach, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def walk(self, reach: Reach, *, now: datetime, as_of: datetime | None = None) -> Iterator[Walk]:
+        kept = self._current(reach, now) if as_of is None else None
+        if kept is not None:
+            yield kept
+            return
+        if self._in_background and as_of is None:
+            self._load_later(reach, now)
+        with self._store.read() as tx:
+            yield QueryWalk(tx, reach, now=now, moment=as_of or now)
+
+    def load(self, reach: Reach, now: datetime) -> ArrayWalk:
+        """Make the arrays now."""
+        with self._store.read() as tx:
+            loaded = ArrayWalk(
+                load_base(tx, reach, now),
+                self._store,
+                reach,
+                tx.changes.last(reach.org),
+                now,
+                unsettled=dict(tx.graph.not_yet_valid(reach, None, now)),
+            )
+        with self._lock:
+            self._kept[reach] = loaded
+            self._make_room()
+        return loaded
+
+    def _load_later(self, reach: Reach, now: datetime) -> None:
+        with self._lock:
+            first = reach not in self._asked
+            self._asked.add(reach)
+            if first or reach in self._busy:
+                return
+            self._busy.add(reach)
+        threading.Thread(target=self._load_quietly, args=(reach, now), name="clew-graph", daemon=True).start()
+
+    def _load_quietly(self, reach: Reach, now: datetime) -> None:
+        try:
+            self.load(reach, now)
+        except Exception as error:  # an extra: questions go on walking by queries, and the next one tries again
+            logging.getLogger(__name__).warning("the graph was not loaded: %s", type(error).__name__)
+            with self._lock:
+                self._busy.discard(reach)
+            return
+        with self._lock:
+            if reach in self._kept:  # one that had to go again at once is too large: do not load it each time
+                self._busy.discard(reach)
+
+    def _current(self, reach: Reach, now: datetime) -> ArrayWalk | None:
+        connection, version = self._store.data_version()
+        with self._lock:
+            kept = self._kept.get(reach)
+            if kept is None:
+                return None
+            self._kept.move_to_end(reach)
+            turn = self._turns.setdefault(reach, threading.Lock())
+        if kept.checked.get(connection) != version or _begun(kept, now):
+            with turn:  # one refreshes; who waited finds it done
+                kept = self._refresh(reach, now)
+            if kept is None:
+                return None
+            kept.checked[connection] = version
+        kept.now = now
+        return kept
+
+    def _refresh(self, reach: Reach, now: datetime) -> ArrayWalk | None:
+        with self._lock:
+            kept = self._kept.get(reach)
+        fresh = self._refreshed(reach, kept, now) if kept else None
+        with self._lock:
+            if fresh is None:
+                self._kept.pop(reach, None)
+            else:
+                self._kept[reach] = fresh
+        return fresh
+
+    def _refreshed(self, reach: Reach, kept: ArrayWalk, now: datetime) -> ArrayWalk | None:
+        """With what changed noted; None when that is too much."""
+        begun = _begun(kept, now)
+        with self._store.read() as tx:
+            last = tx.changes.last(reach.org)
+            if last == kept.seq and not begun:
+                return kept
+            changes = tx.changes.since(reach.org, kept.seq, limit=MAX_CHANGES)
+            if changes is None:
+                return None
+            ids, touched = _touched(tx, reach, changes, begun)
+            if len(kept.changed) + len(touched) > MAX_CHANGED:
+                return None
+            own = tx.graph.own_nodes(reach.org, ids)
+            later = dict(tx.graph.not_yet_valid(reach, ids, now))
+        return replace(
+            kept,
+            seq=last,
+            now=now,
+            changed=kept.changed | touched,
+            patched={node: entries for node, entries in kept.patched.items() if node not in touched},
+            new_ids=kept.new_ids | own,
+            new_nodes=kept.new_nodes | {node: id for id, node in own.items()},
+            unsettled={id: at for id, at in kept.unsettled.items() if id not in ids} | later,
+            checked={},
+        )
+
+    def _make_room(self) -> None:
+        while self._kept and sum(walk.base.nbytes for walk in self._kept.values()) > self._max_bytes:
+            self._kept.popitem(last=False)
+
+
+def _begun(kept: ArrayWalk, now: datetime) -> list[str]:
+    """Memories that did not hold when they were read, and do by now."""
+    moment = to_micros(now)
+    return [id for id, at in kept.unsettled.items() if at <= moment] if kept.unsettled else []
+
+
+def _touched(tx: Tx, reach: Reach, changes: Sequence[Change], begun: Sequence[str]) -> tuple[list[str], set[int]]:
+    """Memories that changed and nodes that have to be read again, as far as the reach may care."""
+    mine = [change for change in changes if reach.projects is None or change.project in reach.projects]
+    ids = sorted({change.id for change in mine if change.kind == "memory"}.union(begun))
+    nodes = {int(change.id) for change in mine if change.kind == "node"}
+    return ids, nodes.union(tx.graph.touched_by(reach.org, ids))
