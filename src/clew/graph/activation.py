@@ -27,6 +27,9 @@ from clew.graph.settings import Activation, Refinement
 __all__ = ["Activated", "Activation", "Refinement", "spread"]
 
 
+MAX_ASKED = 128  # nodes of which it is asked whether they are wanted; the rest is too weak to be a result
+
+
 class Activated(NamedTuple):
     """A node that was reached. Of the entries of the least hop, the one that contributed most says how."""
 
@@ -112,6 +115,8 @@ def spread(
         return []
     scores = refine(graph, nodes[part], scores[part], settings)
     if is_wanted is not None:
+        near = strongest(scores, max(MAX_ASKED, 4 * (settings.max_expanded or scores.size)))
+        part, scores = part[near], scores[near]
         wanted = is_wanted(nodes[part])
         part, scores = part[wanted], scores[wanted]
     if settings.beta is not None:

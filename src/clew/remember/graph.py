@@ -56,6 +56,7 @@ class Entry(NamedTuple):
     row: int
     memory: Memory
     draft: GraphDraft | None = None
+    may_replace: bool = True  # False for one that is plainly new
 
 
 def draft_of(memory: Memory, policy: GraphPolicy) -> GraphDraft | None:
@@ -281,13 +282,13 @@ def _put_nodes(
     """Nodes, links and names of these memories."""
     org = entries[0].memory.org
     wanted: dict[tuple[str, NodeRef], NodeDraft] = {}
-    for _row, memory, draft in entries:
+    for _row, memory, draft, _may in entries:
         project = memory.project or ""
         for node in draft.nodes if draft else ():
             wanted.setdefault((project, node.ref), node)
-    rows = tx.graph.nodes(org, wanted, {memory.id: row for row, memory, _draft in entries}, now, fresh=fresh)
+    rows = tx.graph.nodes(org, wanted, {entry.memory.id: entry.row for entry in entries}, now, fresh=fresh)
     links, names = [], []
-    for row, memory, draft in entries:
+    for row, memory, draft, _may in entries:
         if draft is not None:
             project = memory.project or ""
             links += [(row, rows[project, ref], role) for ref, role in draft.links]
@@ -382,7 +383,9 @@ def _derived(tx: Tx, entry: Entry, own: int) -> Iterable[Statement]:
 
 def _replacements(tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int]) -> Iterable[Statement]:
     """What a memory was told to replace."""
-    by_id = {entry.memory.id: entry for entry in entries}
+    by_id = {entry.memory.id: entry for entry in entries if entry.may_replace}
+    if not by_id:
+        return
     for id, node in tx.graph.replaced_by(entries[0].memory.org, list(by_id)):
         memory = by_id[id].memory
         yield _statement(by_id[id], rows[_place(memory, _self_ref(memory))], node, "supersedes", "lifecycle")

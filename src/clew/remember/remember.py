@@ -83,7 +83,10 @@ def save(
 ) -> list[Remembered]:
     """All or nothing. Most of an import is plainly new and goes in together; the rest is looked at one by one."""
     new = _plainly_new(tx, prepared)
-    _insert(tx, [item for item in prepared if item.memory.id in new], graph, now)
+    given = any(item.has_given_id for item in prepared)
+    _insert(tx, [item for item in prepared if item.memory.id in new], graph, now, may_replace=given)
+    for id in sorted({item.memory.superseded_by for item in prepared if item.memory.superseded_by}):
+        remap_id(tx, prepared[0].memory.org, id, graph, now)  # brought along by an import, before or after this one
     saved = [
         Remembered(item.memory, masked=item.masked) if item.memory.id in new else _save_one(tx, item, graph, now)
         for item in prepared
@@ -111,16 +114,17 @@ def _plainly_new(tx: Tx, prepared: Sequence[Prepared]) -> set[str]:
     return new
 
 
-def _insert(tx: Tx, items: Sequence[Prepared], graph: GraphPolicy, now: datetime) -> None:
+def _insert(
+    tx: Tx, items: Sequence[Prepared], graph: GraphPolicy, now: datetime, *, may_replace: bool = False
+) -> None:
     if not items:
         return
     rows = tx.memories.insert([item.memory for item in items])
     tx.index.put_many([(row, item.memory, item.indexed) for row, item in zip(rows, items, strict=True)])
     for item in items:
         tx.changes.note(item.memory.org, item.memory.project, "memory", item.memory.id, "put")
-    map_memories(
-        tx, [Entry(row, item.memory, item.graph) for row, item in zip(rows, items, strict=True)], graph, now
-    )
+    entries = [Entry(row, item.memory, item.graph, may_replace) for row, item in zip(rows, items, strict=True)]
+    map_memories(tx, entries, graph, now)
 
 
 def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime) -> Remembered:
@@ -139,7 +143,7 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime) -> Reme
         if replaced:
             remap_id(tx, confirmed.org, confirmed.id, graph, now)
         return Remembered(confirmed, True, superseded, item.masked)
-    _insert(tx, [item], graph, now)
+    _insert(tx, [item], graph, now, may_replace=bool(replaced))
     return Remembered(memory, superseded=superseded, masked=item.masked)
 
 

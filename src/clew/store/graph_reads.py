@@ -77,8 +77,10 @@ class GraphReads:
 
     def not_yet_valid(self, reach: Reach, ids: Sequence[str] | None, now: datetime) -> list[tuple[str, int]]:
         """(id, when it begins to hold) of memories in reach that do not hold yet."""
-        asked = _seen_by(reach, now, now) | {"ids": None if ids is None else json.dumps(ids)}
-        found: list[tuple[str, int]] = self._session.all("not_yet_valid", **asked)
+        asked, query = _seen_by(reach, now, now), "not_yet_valid"
+        if ids is not None:
+            asked, query = asked | {"ids": json.dumps(ids)}, "not_yet_valid_of"
+        found: list[tuple[str, int]] = self._session.all(query, **asked)
         return found
 
     def own_nodes(self, org: str, ids: Sequence[str]) -> dict[str, int]:

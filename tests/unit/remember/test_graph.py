@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import apsw
 import pytest
 
 from clew.clew import Clew
-from clew.model.memory import Draft, Filter
+from clew.model.memory import Draft, Filter, Past
 from clew.model.scope import Scope
 from clew.remember.lifecycle import soft_delete
 from toys import ToldClock, open_toy
@@ -407,6 +408,16 @@ def test_known_text_that_replaces_another_supersedes_it_in_the_graph_too(clew: C
     assert edges(clew, "supersedes") == [(f"memory:{known}", f"memory:{old}")]
     clew.revert(old, 1)
     assert edges(clew, "supersedes") == []
+
+
+@pytest.mark.parametrize("older_first", [True, False])
+def test_an_import_brings_supersession_into_the_graph(clew: Clew, older_first: bool) -> None:
+    past = Past(created_at=clew.now(), updated_at=clew.now(), superseded_by="new")
+    drafts = [Draft(content="we use MySQL", id="old", past=past, invalid_at=clew.now() + timedelta(days=1)),
+              Draft(content="we use PostgreSQL", id="new")]  # fmt: skip
+    for draft in drafts if older_first else drafts[::-1]:
+        clew.remember(draft, scope=SHOP)
+    assert edges(clew, "supersedes") == [("memory:new", "memory:old")]
 
 
 def test_private_memories_of_others_do_not_crowd_out_ones_own(clew: Clew) -> None:

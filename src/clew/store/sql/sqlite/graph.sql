@@ -9,6 +9,9 @@ m.org_id = :org_id AND m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expir
 SELECT lower(hex(n.id)), n.row, n.label = n.node_key FROM json_each(:ids) j
 CROSS JOIN graph_nodes n ON n.org_id = :org_id AND n.id = unhex(j.value)
 
+-- node_row: the same for one id
+SELECT row, label = node_key FROM graph_nodes WHERE org_id = :org_id AND id = :id
+
 -- node_last_row: the highest row ever given to a node
 SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'graph_nodes'
 
@@ -88,6 +91,10 @@ CROSS JOIN memories m INDEXED BY memories_seen ON m.row = j.value WHERE m.org_id
 SELECT e.row, e.from_row, e.to_row, e.edge_type, e.project_id FROM json_each(:keys) j
 CROSS JOIN graph_edges e ON e.org_id = :org_id AND e.from_row = j.value ->> 0 AND e.to_row = j.value ->> 1
   AND e.edge_type = j.value ->> 2 AND e.project_id = j.value ->> 3
+
+-- edge_row: the same for one edge
+SELECT row FROM graph_edges WHERE org_id = :org_id AND from_row = :from_row AND to_row = :to_row
+  AND edge_type = :edge_type AND project_id = :project_id
 
 -- edge_last_row: the highest row ever given to an edge
 SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'graph_edges'
@@ -351,12 +358,17 @@ WHERE $visible_memory GROUP BY v.edge_row
 -- nodes_linked: those of these nodes on which a memory hangs that may be seen; a JSON list of rows
 SELECT n.row FROM json_each(:rows) j CROSS JOIN graph_nodes n ON n.row = j.value WHERE n.org_id = :org_id AND $is_linked
 
--- not_yet_valid: memories that begin to hold later, and when; a JSON list of ids, or NULL for all
-SELECT m.id, m.valid_at FROM memories m
-WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.valid_at > :now
-  AND (:ids IS NULL OR m.id IN (SELECT value FROM json_each(:ids)))
+-- is_later: whether a memory m in reach begins to hold later (a fragment)
+m.org_id = :org_id AND m.deleted_at IS NULL AND m.valid_at > :now
   AND (:in_projects IS NULL OR instr(:in_projects, char(31) || m.project_id || char(31)))
   AND (:in_users IS NULL OR instr(:in_users, char(31) || m.user_id || char(31)))
+
+-- not_yet_valid: memories that begin to hold later, and when
+SELECT m.id, m.valid_at FROM memories m WHERE $is_later
+
+-- not_yet_valid_of: the same of a JSON list of ids
+SELECT m.id, m.valid_at FROM json_each(:ids) j CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+WHERE $is_later
 
 -- own_nodes: the own nodes of memories by id, a JSON list
 SELECT m.id, l.node_row FROM json_each(:ids) j
