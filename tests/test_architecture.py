@@ -22,13 +22,13 @@ ALLOWED = {
     "graph": {"errors", "model"},
     "store": INNER,
     "providers": INNER,
-    "clew": INNER | STEPS | {"settings", "graph_verbs"},
-    "graph_verbs": INNER | STEPS | {"clew", "settings"},
+    "clew": INNER | STEPS | {"settings", "verbs"},
+    "verbs": INNER | STEPS | {"clew", "settings"},
     "compose": INNER | {"clew", "settings", "store", "providers", "remember", "relate"},
     "__init__": {"errors", "model", "clew", "compose"},
     "__main__": {"surfaces"},
     "bench": {"errors", "model", "__init__", "settings"},
-    "surfaces": {"errors", "lazy", "model", "__init__", "graph_verbs", "settings", "compose", "bench", "providers"},
+    "surfaces": {"errors", "lazy", "model", "__init__", "verbs", "settings", "compose", "bench", "providers"},
 }
 
 

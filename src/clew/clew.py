@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from clew import graph_verbs as verbs
     from clew.model.upkeep import BackupReport, Check, Stats
     from clew.ports import Clock, Embedder, Store
     from clew.recall import context as contexts
@@ -43,6 +42,13 @@ if TYPE_CHECKING:
     from clew.remember.link import Linked
     from clew.remember.portable import ExportReport, ImportReport
     from clew.settings import Settings
+    from clew.verbs import config as config_verbs
+    from clew.verbs import govern as govern_verbs
+    from clew.verbs import graph as graph_verbs
+    from clew.verbs import guard as guard_verbs
+    from clew.verbs import inject as inject_verbs
+    from clew.verbs import learn as learn_verbs
+    from clew.verbs import sessions as session_verbs
 else:
     # A recall in a fresh process needs a third of this: docs/performance.md.
     contexts, corpus, recalling, through, walking, why = (
@@ -58,7 +64,11 @@ else:
     edit, forget, portable, prepare, remembering = (
         LazyModule(f"clew.remember.{name}") for name in ("edit", "forget", "portable", "prepare", "remember")
     )
-    mapping, verbs = LazyModule("clew.remember.graph"), LazyModule("clew.graph_verbs")
+    mapping = LazyModule("clew.remember.graph")
+    config_verbs, govern_verbs, graph_verbs, guard_verbs, inject_verbs, learn_verbs, session_verbs = (
+        LazyModule(f"clew.verbs.{name}")
+        for name in ("config", "govern", "graph", "guard", "inject", "learn", "sessions")
+    )
 
 
 class Clew:
@@ -243,9 +253,59 @@ class Clew:
     # -- the graph ---------------------------------------------------------------------------------
 
     @cached_property
-    def graph(self) -> verbs.GraphVerbs:
+    def graph(self) -> graph_verbs.GraphVerbs:
         """`clew.graph.neighbors(...)` and its like."""
-        return verbs.GraphVerbs(self)
+        return graph_verbs.GraphVerbs(self)
+
+    # -- sessions, injection, learning: each topic has its verbs in `verbs/` -------------------------
+
+    @cached_property
+    def sessions(self) -> session_verbs.Sessions:
+        return session_verbs.Sessions(self)
+
+    @cached_property
+    def queue(self) -> session_verbs.Queue:
+        return session_verbs.Queue(self)
+
+    @cached_property
+    def inject(self) -> inject_verbs.Injection:
+        return inject_verbs.Injection(self)
+
+    @cached_property
+    def learn(self) -> learn_verbs.Learning:
+        return learn_verbs.Learning(self)
+
+    @cached_property
+    def projects(self) -> config_verbs.Projects:
+        return config_verbs.Projects(self)
+
+    @cached_property
+    def matrix(self) -> config_verbs.Matrix:
+        return config_verbs.Matrix(self)
+
+    @cached_property
+    def orgs(self) -> config_verbs.Orgs:
+        return config_verbs.Orgs(self)
+
+    @cached_property
+    def policies(self) -> guard_verbs.Policies:
+        return guard_verbs.Policies(self)
+
+    @cached_property
+    def quarantine(self) -> guard_verbs.Quarantine:
+        return guard_verbs.Quarantine(self)
+
+    @cached_property
+    def transfer(self) -> govern_verbs.Transfer:
+        return govern_verbs.Transfer(self)
+
+    @cached_property
+    def audit(self) -> govern_verbs.AuditLog:
+        return govern_verbs.AuditLog(self)
+
+    @cached_property
+    def retention(self) -> govern_verbs.Retention:
+        return govern_verbs.Retention(self)
 
     # -- single memories ---------------------------------------------------------------------------
 

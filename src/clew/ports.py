@@ -199,6 +199,34 @@ class EdgeTable(Protocol):
     def sweep(self) -> set[tuple[str, str, int]]: ...
 
 
+class ConfigTable(Protocol):
+    """Switches and rights in the store: rows to values and back."""
+
+
+class SessionTable(Protocol):
+    """The table of sessions."""
+
+
+class InjectTable(Protocol):
+    """The queue of injects."""
+
+
+class InjectionTable(Protocol):
+    """What was shown to whom: the injection log, the ranks behind it, session summaries."""
+
+
+class LearningTable(Protocol):
+    """Weights and what moved them: ledger, history, diagnostics."""
+
+
+class GuardTable(Protocol):
+    """Added policies, what is known of agents, and the quarantine."""
+
+
+class TransferTable(Protocol):
+    """Grants, fingerprints and weights between projects; retention policies."""
+
+
 class ChangeLog(Protocol):
     def note(self, org: str, project: str | None, kind: str, id: str, op: str) -> None: ...
     def last(self, org: str) -> int: ...
@@ -238,6 +266,20 @@ class Tx(Protocol):
     def edges(self) -> EdgeTable: ...
     @property
     def explore(self) -> GraphExplore: ...
+    @property
+    def config(self) -> ConfigTable: ...
+    @property
+    def sessions(self) -> SessionTable: ...
+    @property
+    def injects(self) -> InjectTable: ...
+    @property
+    def injections(self) -> InjectionTable: ...
+    @property
+    def learning(self) -> LearningTable: ...
+    @property
+    def guarding(self) -> GuardTable: ...
+    @property
+    def transfers(self) -> TransferTable: ...
     @property
     def is_open(self) -> bool: ...
     def savepoint(self) -> AbstractContextManager[None]: ...

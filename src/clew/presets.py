@@ -57,6 +57,13 @@ DOCUMENTED: Mapping[str, str] = {
     "graphRecallSnapshotEnabled": "graph.snapshot",
     "graphRecallShadowEnabled": "graph.shadow",
     "graphAssistShadowEvalEnabled": "graph.shadow",
+    # Rensei's (rensei.md ). runtimeInjectEnabled and orgOverrides are stored per project and org.
+    "latencyBudgetMs": "inject.latency_ms",
+    "minRelevanceScore": "inject.floor",
+    "budgetTokens": "inject.budget_tokens",
+    "maxSuggestionsPerEvent": "inject.max_suggestions",
+    "skipTools": "inject.skip_tools",
+    "disabledForAgents": "inject.disabled_for_agents",
 }
 _MS_PER_UNIT = {"graphEdgeDecayCadenceMs": 3_600_000, "graphEdgeDecayWindowMs": 86_400_000}
 _LEAST_MS = 60_000

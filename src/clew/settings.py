@@ -136,6 +136,66 @@ class GraphSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class InjectSettings:
+    """Defaults are Rensei's (rensei.md R-090). What the org and the project allow is stored: `clew project`."""
+
+    enabled: bool = _setting(True, "look for something to inject on tool calls", project=True)
+    latency_ms: int = _setting(100, "how long a tool call's injection may take at most", least=1, most=10_000)
+    floor: float = _setting(0.4, "least relevance of what is injected on a tool call", least=0, most=1)
+    budget_tokens: int = _setting(200, "tokens injected per tool call; 0: what the work type has", least=0)
+    max_suggestions: int = _setting(3, "memories injected per tool call at most", least=1, most=50)
+    skip_tools: tuple[str, ...] = _setting(("TodoWrite", "BashOutput"), "tools that are never looked at")
+    extra_skip_tools: tuple[str, ...] = _setting((), "more tools that are never looked at", project=True)
+    disabled_for_agents: tuple[str, ...] = _setting((), "agents that get nothing on tool calls", project=True)
+    work_type: str = _setting("feature", "the work type of a session that names none", project=True)
+    threads: int = _setting(8, "tool calls looked at at once; when all are stuck, nothing is", least=1, most=64)
+    start_floor: float = _setting(0.2, "least relevance of what is injected at the start", least=0, most=1)
+    start_candidates: int = _setting(20, "memories considered for the start", least=1, most=500)
+    max_rules: int = _setting(5, "rules at the head of the start block at most", project=True, least=0, most=50)
+    summaries: bool = _setting(False, "tell of related past sessions at the start")
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverSettings:
+    """Defaults follow rensei.md 2.9 and 2.10."""
+
+    beat_s: float = _setting(30.0, "how often a worker says it is alive", above=0, most=3_600)
+    lease_s: float = _setting(90.0, "how long a silent worker keeps its session", above=0, most=86_400)
+    max_attempts: int = _setting(20, "deliveries of one inject before it is given up", least=1, most=10_000)
+    max_pending: int = _setting(32, "injects that wait in one session at most", least=1, most=10_000)
+    max_text_bytes: int = _setting(16_384, "length of one inject at most", least=1)
+    late_ack_s: float = _setting(
+        3_600.0, "how long after its end a session's delivery may be acknowledged", least=0
+    )
+    redeliver_on_new_epoch: bool = _setting(False, "a new agent process gets the start block again")
+
+
+@dataclass(frozen=True, slots=True)
+class LearnSettings:
+    """Defaults follow rensei.md 2.3, 2.4 and its contradictions C-10, C-17, C-18."""
+
+    weighting: bool = _setting(True, "let weights order what is injected; off, they are still learnt and logged")
+    alpha_success: float = _setting(0.1, "how far an accepted session moves a memory's weight", least=0, most=1)
+    alpha_failure: float = _setting(0.15, "how far a failed session moves a memory's weight", least=0, most=1)
+    alpha_graph: float = _setting(0.1, "how far a session moves the weight of a node or edge", least=0, most=1)
+    rework_score: float = _setting(0.0, "what rework says about a memory, 0 to 1", least=0, most=1)
+    graph_rework_score: float = _setting(0.5, "what rework says about a node or edge, 0 to 1", least=0, most=1)
+    undelivered: str = _setting(
+        "full", "what an outcome teaches about text the agent never saw", choices=("full", "scaled", "off")
+    )
+    ranking: str = _setting(
+        "weight", "multiply by the weight, or let weights also lift", choices=("weight", "neutral")
+    )
+    retire_below: float = _setting(0.1, "weight below which a memory is no longer injected", least=0, most=1)
+    retire_samples: int = _setting(5, "outcomes before a memory can be retired", least=1)
+    explore: float = _setting(0.0, "chance that a little-tried memory takes the last place", least=0, most=1)
+    transfer_multiplier: float = _setting(0.5, "what a memory of another project counts", least=0, most=1)
+    transfer_apply_to: str = _setting("both", "what the multiplier applies to", choices=("both", "weight"))
+    transfer_threshold: float = _setting(0.7, "least likeness of two projects' technology", least=0, most=1)
+    transfer_ignore_versions: bool = _setting(False, "compare technology without versions")
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every section, and where each value came from that is not a default."""
 
@@ -145,6 +205,9 @@ class Settings:
     recall: RecallSettings = RecallSettings()
     embed: EmbedSettings = EmbedSettings()
     graph: GraphSettings = GraphSettings()
+    inject: InjectSettings = InjectSettings()
+    deliver: DeliverSettings = DeliverSettings()
+    learn: LearnSettings = LearnSettings()
     project: str | None = None  # named by the project file
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -161,8 +224,11 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "recall": RecallSettings,
     "embed": EmbedSettings,
     "graph": GraphSettings,
+    "inject": InjectSettings,
+    "deliver": DeliverSettings,
+    "learn": LearnSettings,
 }
-_TYPES = {"str": str, "int": int, "float": float, "bool": bool}
+_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "tuple[str, ...]": tuple}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 # Names that stand outside the tree: where it begins, and short forms of common settings.
 _SPECIAL = ("CLEW_HOME", "CLEW_URL", "CLEW_PROJECT", "CLEW_PRESET", "CLEW_EMBED_KEY", "CLEW_DEBUG")
@@ -348,9 +414,10 @@ def _known() -> Mapping[str, Mapping[str, Any]]:
 def _parsed(path: str, value: Any, source: str) -> Any:
     meta = _meta(path, source)
     wanted = _TYPES[meta["type"]]
-    parsed = _as_bool(value) if wanted is bool else _as(wanted, value)
+    parsed = _as_bool(value) if wanted is bool else _as_words(value) if wanted is tuple else _as(wanted, value)
     if parsed is None or (meta["choices"] and parsed not in meta["choices"]) or not _is_within(parsed, meta):
-        expected = " or ".join(meta["choices"]) or f"{meta['type']}{_range(meta)}"
+        kind = "a list of words" if wanted is tuple else meta["type"]
+        expected = " or ".join(meta["choices"]) or f"{kind}{_range(meta)}"
         raise Misconfigured(
             f"{source}: {path} is {str(value)[:40]!r}, expected {expected}",
             code="SETTING_INVALID",
@@ -376,6 +443,14 @@ def _as_bool(value: Any) -> bool | None:
         return value
     text = str(value).strip().lower()
     return True if text in _TRUE else False if text in _FALSE else None
+
+
+def _as_words(value: Any) -> tuple[str, ...] | None:
+    """A list of texts, or one text with commas between, as in the environment."""
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
+        return None
+    return tuple(word.strip() for word in words if word.strip())
 
 
 def _as(wanted: type[Any], value: Any) -> Any:

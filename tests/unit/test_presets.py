@@ -142,7 +142,7 @@ def test_every_documented_name_stands_for_a_setting_of_ours(tmp_path: Path) -> N
 def test_a_documented_name_sets_what_it_stands_for(tmp_path: Path, name: str) -> None:
     path = DOCUMENTED[name]
     before, _source = shown(load(tmp_path), path)
-    value: Any = (not before) if isinstance(before, bool) else 86_400_000 if name.endswith("Ms") else 1
+    value: Any = {bool: not before, tuple: ["a word"]}.get(type(before), 86_400_000 if "Decay" in name else 1)
     after, source = shown(load(tmp_path, **{name: value}), path)
     assert (after != before, type(after), source) == (True, type(before), "call")
 

@@ -21,9 +21,22 @@ if TYPE_CHECKING:
 
     from clew.model.upkeep import BackupReport, Check, Stats
     from clew.store import backup, edges, graph_explore, upkeep
+    from clew.store import config as config_table
+    from clew.store import guarding as guard_table
+    from clew.store import injections as injection_table
+    from clew.store import injects as inject_table
+    from clew.store import learning as learning_table
+    from clew.store import sessions as session_table
+    from clew.store import transfers as transfer_table
 else:
     backup, edges, graph_explore, upkeep = (
         LazyModule(f"clew.store.{name}") for name in ("backup", "edges", "graph_explore", "upkeep")
+    )
+    config_table, guard_table, injection_table, inject_table = (
+        LazyModule(f"clew.store.{name}") for name in ("config", "guarding", "injections", "injects")
+    )
+    learning_table, session_table, transfer_table = (
+        LazyModule(f"clew.store.{name}") for name in ("learning", "sessions", "transfers")
     )
 
 T = TypeVar("T")
@@ -60,6 +73,34 @@ class Tx:
         """A part that is undone alone when it fails."""
         with self.session.savepoint():
             yield
+
+    @cached_property
+    def config(self) -> config_table.ConfigTable:
+        return config_table.ConfigTable(self.session)
+
+    @cached_property
+    def sessions(self) -> session_table.SessionTable:
+        return session_table.SessionTable(self.session)
+
+    @cached_property
+    def injects(self) -> inject_table.InjectTable:
+        return inject_table.InjectTable(self.session)
+
+    @cached_property
+    def injections(self) -> injection_table.InjectionTable:
+        return injection_table.InjectionTable(self.session)
+
+    @cached_property
+    def learning(self) -> learning_table.LearningTable:
+        return learning_table.LearningTable(self.session)
+
+    @cached_property
+    def guarding(self) -> guard_table.GuardTable:
+        return guard_table.GuardTable(self.session)
+
+    @cached_property
+    def transfers(self) -> transfer_table.TransferTable:
+        return transfer_table.TransferTable(self.session)
 
     @cached_property
     def audit(self) -> Audit:

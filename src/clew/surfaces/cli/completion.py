@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clew.surfaces.cli.arguments import COMMON, FILES, Arg
-from clew.surfaces.cli.table import COMMANDS, Command
+from clew.surfaces.cli.command import Command
+from clew.surfaces.cli.table import COMMANDS
 
 
 def script(shell: str) -> str:

@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 from clew import __version__
 from clew.errors import InvalidInput
 from clew.surfaces.cli.arguments import COMMON, TIME_FORMS, Arg
-from clew.surfaces.cli.table import COMMANDS, GROUPS, Command
+from clew.surfaces.cli.command import Command
+from clew.surfaces.cli.table import COMMANDS, GROUPS
 
 DESCRIPTION = "Clew: memory for coding agents."
 FIRST_STEPS = "first steps: clew init; clew remember TEXT; clew recall QUERY. More: clew COMMAND --help"

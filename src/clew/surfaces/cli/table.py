@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from clew.surfaces.cli.arguments import (
     DRY_RUN,
     FIELDS,
@@ -19,24 +17,17 @@ from clew.surfaces.cli.arguments import (
     SCOPE,
     USER,
     YES,
-    Arg,
     arg,
     count,
     counts,
     switch,
 )
-
-
-class Command(NamedTuple):
-    """`run` is module:function under commands; a command with `children` has none."""
-
-    name: str
-    help: str
-    run: str = ""
-    args: tuple[Arg, ...] = ()
-    children: tuple[Command, ...] = ()
-    epilog: str = ""
-
+from clew.surfaces.cli.command import Command
+from clew.surfaces.cli.table_govern import GOVERN
+from clew.surfaces.cli.table_guard import GUARD
+from clew.surfaces.cli.table_inject import INJECT
+from clew.surfaces.cli.table_learn import LEARN
+from clew.surfaces.cli.table_sessions import SESSIONS
 
 _BEGINNING = "or its beginning: at least 8 characters, as many as make it unique"
 ID = arg("id", metavar="ID", help=f"the memory's id, {_BEGINNING}")
@@ -337,6 +328,9 @@ SETUP = (
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("remember", WRITING),
     ("recall", READING),
+    ("inject and deliver", (*SESSIONS, *INJECT)),
+    ("learn", LEARN),
+    ("guard and govern", (*GUARD, *GOVERN)),
     ("look after the store", FILES_AND_UPKEEP),
     ("set up", SETUP),
 )

@@ -60,7 +60,7 @@ def triplets(args: Namespace) -> None:
 
 def activate(args: Namespace) -> None:
     """One case prints its result; a file of many prints a list of them."""
-    from clew.graph_verbs import GraphVerbs
+    from clew.verbs.graph import GraphVerbs
 
     cases = _read_json(args.file)
     if isinstance(cases, dict) and "activation" in cases:

@@ -1,0 +1,280 @@
+"""Values of injection: what is seen of a tool call, what is found for it, and the block that reaches a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from clew.errors import InvalidInput
+from clew.model.memory import Memory
+from clew.model.times import parse_time, to_rfc3339
+
+PHASES = ("pre", "post", "failure")
+MEMORY_SCOPES = ("project", "org", "session")
+OUTCOMES = ("injected", "queued", "no-match", "skipped", "budget-exceeded", "disabled", "suppressed")
+GRAPH_STATUSES = (
+    "ok", "memory_off", "graph_off", "work_type_excluded", "no_engine", "no_match", "all_denied", "over_budget",
+    "error",
+)  # fmt: skip
+MAX_QUERY_BYTES = 4_096  # cut before any regular expression or tokeniser sees it
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A memory as a candidate for a block. Relevance is absolute; weight is what outcomes made of it."""
+
+    memory: Memory
+    relevance: float
+    weight: float
+    by_graph: bool = False  # only the graph led to it
+    transferred_from: str | None = None  # the project it was taken over from
+
+    @property
+    def id(self) -> str:
+        return self.memory.id
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeKey:
+    """What names an edge in logs: the ids of its nodes and its relation."""
+
+    source_id: str
+    target_id: str
+    relationship_name: str
+
+    def as_json(self) -> dict[str, str]:
+        return {
+            "sourceId": self.source_id,
+            "targetId": self.target_id,
+            "relationshipName": self.relationship_name,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Triplet:
+    """A fact of the graph as an agent sees it. `relevance_score` is documented so: the lower, the better."""
+
+    source_entity: str
+    relationship: str
+    target_entity: str
+    importance: float
+    source_node_id: str
+    target_node_id: str
+    confidence: float = 1.0
+    observation_id: str | None = None
+    session_id: str | None = None
+    timestamp: datetime | None = None
+
+    @property
+    def relevance_score(self) -> float:
+        return 1 - self.importance
+
+    @property
+    def key(self) -> EdgeKey:
+        return EdgeKey(self.source_node_id, self.target_node_id, self.relationship)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "sourceEntity": self.source_entity,
+            "relationship": self.relationship,
+            "targetEntity": self.target_entity,
+            "relevanceScore": round(self.relevance_score, 6),
+            "sourceNodeId": self.source_node_id,
+            "targetNodeId": self.target_node_id,
+            "provenance": {
+                "observationId": self.observation_id,
+                "sessionId": self.session_id,
+                "timestamp": to_rfc3339(self.timestamp) if self.timestamp else None,
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What was a candidate and is not in the text, and why."""
+
+    id: str
+    reason: str  # over_budget | denied | untrusted | below_floor | seen | beyond_limit | ...
+
+    def as_json(self) -> dict[str, str]:
+        return {"id": self.id, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rendered text within a budget. The documented names of its parts are properties."""
+
+    text: str = ""
+    tokens: int = 0
+    budget_tokens: int = 0
+    memory_ids: tuple[str, ...] = ()
+    graph_node_ids: tuple[str, ...] = ()
+    graph_edge_keys: tuple[EdgeKey, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    session_summary_ids: tuple[str, ...] = ()
+    triplets: tuple[Triplet, ...] = ()
+    graph_budget_tokens: int = 0
+    observation_tokens: int = 0
+    graph_tokens: int = 0
+    graph_status: str = "no_engine"
+
+    @property
+    def block(self) -> str:
+        return self.text
+
+    @property
+    def observation_ids(self) -> tuple[str, ...]:
+        return self.memory_ids
+
+    @property
+    def actual_tokens(self) -> int:
+        return self.tokens
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "tokens": self.tokens,
+            "budget_tokens": self.budget_tokens,
+            "memory_ids": list(self.memory_ids),
+            "graph_node_ids": list(self.graph_node_ids),
+            "graph_edge_keys": [key.as_json() for key in self.graph_edge_keys],
+            "skipped": [one.as_json() for one in self.skipped],
+            "session_summary_ids": list(self.session_summary_ids),
+            "graph_budget_tokens": self.graph_budget_tokens,
+            "graph_status": self.graph_status,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextInjectionLog:
+    """One row of context_injection_logs. `id` and `timestamp` are set when it is written."""
+
+    session_id: str
+    org_id: str = "local"
+    project_id: str | None = None
+    agent_id: str | None = None
+    phase: str = "start"
+    event_id: str | None = None
+    work_type: str | None = None
+    budget_tokens: int = 0
+    graph_budget_tokens: int = 0
+    actual_tokens: int = 0
+    actual_observation_tokens: int = 0
+    actual_graph_tokens: int = 0
+    observation_ids: tuple[str, ...] = ()
+    session_summary_ids: tuple[str, ...] = ()
+    graph_node_ids: tuple[str, ...] = ()
+    graph_edge_keys: tuple[EdgeKey, ...] = ()
+    query_text: str = ""
+    graph_status: str = ""
+    outcome: str = ""
+    delivered: bool = False
+    delivery_id: str | None = None
+    ms: float = 0.0
+    id: str | None = None
+    timestamp: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerbEvent:
+    """One tool call as seen by the injector."""
+
+    session: str
+    tool: str
+    phase: str = "pre"
+    event_id: str = ""
+    agent: str | None = None
+    project: str | None = None
+    paths: tuple[str, ...] = ()
+    query: str | None = None
+    ok: bool | None = None
+    memory_scope: str | None = None
+    memory_namespace: str | None = None
+    at: datetime | None = None
+    v: int = 1
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any], *, session: str | None = None) -> VerbEvent:
+        """Refuses what it cannot read; a field it does not know is ignored, for hosts of tomorrow."""
+        if not isinstance(document, Mapping):
+            raise _bad("it is no JSON object")
+        if document.get("v", 1) != 1:
+            raise _bad(f"version {document.get('v')!r} is not known")
+        named = document.get("session") or session
+        if session is not None and named != session:
+            raise _bad("it names another session than the command")
+        paths = document.get("paths") or []
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+            raise _bad("paths is no list of texts")
+        at = document.get("at")
+        return cls(
+            session=_text("session", named, required=True) or "",
+            tool=_text("tool", document.get("tool"), required=True) or "",
+            phase=_one_of("phase", document.get("phase") or "pre", PHASES),
+            event_id=_text("event_id", document.get("event_id")) or "",
+            agent=_text("agent", document.get("agent")),
+            project=_text("project", document.get("project")),
+            paths=tuple(path[:1_000] for path in paths[:32]),
+            query=_text("query", document.get("query"), limit=None),
+            ok=document.get("ok") if isinstance(document.get("ok"), bool) else None,
+            memory_scope=_one_of("memory_scope", document.get("memory_scope"), MEMORY_SCOPES),
+            memory_namespace=_text("memory_namespace", document.get("memory_namespace")),
+            at=parse_time(at) if isinstance(at, str) else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionResult:
+    """Exactly one per event."""
+
+    outcome: str
+    block: str | None = None
+    tokens: int = 0
+    memory_ids: tuple[str, ...] = ()
+    triplets: tuple[Triplet, ...] = ()
+    delivery_id: str | None = None
+    deduplicated: bool = False
+    ms: float = 0.0
+    reason: str | None = None
+    error: str | None = None
+    skipped: tuple[Skipped, ...] = field(default=(), compare=False)
+
+    def as_json(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"outcome": self.outcome}
+        if self.block:
+            answer["block"] = self.block
+        answer |= {
+            "tokens": self.tokens,
+            "memory_ids": list(self.memory_ids),
+            "triplets": [triplet.as_json() for triplet in self.triplets],
+        }
+        if self.delivery_id:
+            answer["delivery_id"] = self.delivery_id
+        answer |= {"deduplicated": self.deduplicated, "ms": round(self.ms, 3)}
+        return answer | {name: value for name in ("reason", "error") if (value := getattr(self, name)) is not None}
+
+
+def _text(name: str, value: Any, *, required: bool = False, limit: int | None = 1_000) -> str | None:
+    if value is None or value == "":
+        if required:
+            raise _bad(f"{name} is missing")
+        return None
+    if not isinstance(value, str):
+        raise _bad(f"{name} is no text")
+    return value if limit is None else value[:limit]
+
+
+def _one_of(name: str, value: Any, known: tuple[str, ...]) -> Any:
+    if value is not None and value not in known:
+        raise _bad(f"{name} is none of {', '.join(known)}")
+    return value
+
+
+def _bad(why: str) -> InvalidInput:
+    return InvalidInput(
+        f"the event cannot be read: {why}",
+        code="EVENT_INVALID",
+        next='send one JSON object such as {"v": 1, "session": "ses_...", "phase": "pre", "tool": "Edit"}',
+    )

@@ -1,0 +1,14 @@
+"""Switches and rights in the store: rows to values and back."""
+
+from __future__ import annotations
+
+from clew.store.sqlite import Session
+
+
+class ConfigTable:
+    """Bound to one transaction."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session) -> None:
+        self._session = session

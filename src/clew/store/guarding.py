@@ -1,0 +1,14 @@
+"""Added policies, what is known of agents, and the quarantine."""
+
+from __future__ import annotations
+
+from clew.store.sqlite import Session
+
+
+class GuardTable:
+    """Bound to one transaction."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session) -> None:
+        self._session = session

@@ -1,0 +1,14 @@
+"""The queue of injects."""
+
+from __future__ import annotations
+
+from clew.store.sqlite import Session
+
+
+class InjectTable:
+    """Bound to one transaction."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session) -> None:
+        self._session = session

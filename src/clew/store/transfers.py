@@ -1,0 +1,14 @@
+"""Grants, fingerprints and weights between projects; retention policies."""
+
+from __future__ import annotations
+
+from clew.store.sqlite import Session
+
+
+class TransferTable:
+    """Bound to one transaction."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
