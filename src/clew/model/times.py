@@ -18,7 +18,7 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
+    return _EPOCH + timedelta(0, 0, micros)  # by place: a recall reads dozens of times
 
 
 def to_rfc3339(moment: datetime) -> str:

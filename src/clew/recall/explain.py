@@ -12,7 +12,6 @@ from clew.recall.fuse import of_allowed
 from clew.recall.run import RULE, WORKING, Run
 
 Floats = NDArray[np.float32]
-FEW = 20  # up to here, counting those above is cheaper than sorting all
 
 
 def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
@@ -34,12 +33,11 @@ def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
 
 
 def _ranks(scores: Floats, chosen: Sequence[int], allowed: NDArray[np.bool_]) -> list[int]:
-    """The place of each chosen memory by one kind of evidence alone, 1 for the best."""
+    """The place of each chosen memory by one kind of evidence alone, 1 for the best. What lies below all of them
+    need not be sorted, and a score of zero is no evidence."""
     among, mine = of_allowed(scores, allowed), scores[np.array(chosen, np.int64)]
-    if len(chosen) <= FEW:
-        return [1 + int(np.count_nonzero(among > score)) for score in mine]
-    below = np.searchsorted(np.sort(among), mine, side="right")
-    ranks: list[int] = (len(among) - below + 1).tolist()
+    found = np.sort(among[among >= mine.min(where=mine > 0, initial=np.inf)])
+    ranks: list[int] = (len(found) - np.searchsorted(found, mine, side="right") + 1).tolist()
     return ranks
 
 

@@ -306,14 +306,18 @@ def asked_layers(options: RecallOptions) -> list[int]:
 def _best(run: Run, mask: NDArray[np.bool_], limit: int) -> list[int]:
     """By rank score, then relevance, then the newest. Compared rounded, so that equal texts are equal whatever
     their last bit says; the scores themselves stay as they are."""
-    ids, updated, relevance = run.corpus.ids, run.corpus.updated_at, np.round(run.relevance, 5)
-    key = np.round(run.rank_score, 5) if run.query.strip() else updated
-    if limit and np.count_nonzero(mask) > limit:  # sort only what can win, ties included
-        least = np.partition(np.where(mask, key, -1), -limit)[-limit]
-        mask = mask & (key >= least)
     found = np.flatnonzero(mask)
-    best = sorted(found, key=lambda at: (-key[at], -relevance[at], -updated[at], ids[at]))
-    return [int(at) for at in best[:limit]]
+    if not limit or not len(found):
+        return []
+    updated, ids = run.corpus.updated_at[found], run.corpus.ids
+    key = np.round(run.rank_score[found], 5) if run.query.strip() else updated
+    if len(found) > limit:  # sort only what can win, ties included
+        can_win = key >= np.partition(key, -limit)[-limit]
+        found, key, updated = found[can_win], key[can_win], updated[can_win]
+    relevance = np.round(run.relevance[found], 5)
+    rows = zip((-key).tolist(), (-relevance).tolist(), (-updated).tolist(), found.tolist(), strict=True)
+    best = sorted((*order, ids[at], at) for *order, at in rows)
+    return [row[-1] for row in best[:limit]]
 
 
 def _query_vector(
