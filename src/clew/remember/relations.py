@@ -104,7 +104,8 @@ _CUES = (
     _Cue("caused_by", 0.8, "broke breaks crashed", is_turned=True, needs_thing=True),
     _Cue("caused_by", 0.8, "took", r" down", is_turned=True, needs_thing=True),
     _Cue("fixes", 0.95, "fixed resolved solved", r" (?:by|in|with)", is_passive=True, is_turned=True),
-    _Cue("fixes", 0.85, "fixes fixed resolves resolved solves solved closes", needs_thing=True),
+    _Cue("fixes", 0.85, "fixes fixed resolves resolved solves solved", needs_thing=True),
+    _Cue("fixes", 0.85, "closes", target="ticket"),  # a gateway closes connections
     _Cue("part_of", 0.9, "part", r" of", is_passive=True),
     _Cue("part_of", 0.9, "belongs belong", r" to"),
     _Cue("part_of", 0.8, "contains contain comprises includes include", is_turned=True, needs_thing=True),

@@ -33,6 +33,11 @@ def test_a_chain_gives_an_edge_for_each_link() -> None:
     }
 
 
+def test_only_a_ticket_is_closed_by_being_fixed() -> None:
+    assert found_in("The PaymentGateway closes idle connections.") == set()
+    assert found_in("The PaymentGateway patch closes SHOP-12.") != set()
+
+
 def test_two_verbs_may_share_a_subject() -> None:
     assert found_in("AuthService calls UserService and uses Redis.") == {
         ("service:authservice", "calls", "service:userservice"),
