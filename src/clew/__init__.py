@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         StoreRefused,
         Unavailable,
     )
+    from clew.model.inject import InjectionResult, VerbEvent
     from clew.model.memory import Draft, Filter, Memory, Remembered, Version
     from clew.model.recalled import Recalled, RecallOptions, Result, Trace, Why
     from clew.model.scope import Identity, Scope
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Clew", "ClewError", "Conflict", "Denied", "Draft", "Filter", "Identity", "InvalidInput", "Memory",
+    "Clew", "ClewError", "Conflict", "Denied", "Draft", "Filter", "Identity", "InjectionResult", "InvalidInput", "Memory",
     "Misconfigured", "NotFound", "RecallOptions", "Recalled", "Remembered", "Result", "Scope", "StoreRefused",
-    "Trace", "Unavailable", "Version", "Why", "open",
+    "Trace", "Unavailable", "VerbEvent", "Version", "Why", "open",
 ]  # fmt: skip
 
 
@@ -58,6 +59,7 @@ _HOMES = {
         "ClewError", "Conflict", "Denied", "InvalidInput", "Misconfigured", "NotFound", "StoreRefused",
         "Unavailable",
     ),
+    "clew.model.inject": ("InjectionResult", "VerbEvent"),
     "clew.model.memory": ("Draft", "Filter", "Memory", "Remembered", "Version"),
     "clew.model.recalled": ("RecallOptions", "Recalled", "Result", "Trace", "Why"),
     "clew.model.scope": ("Identity", "Scope"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from clew.errors import ClewError
+from clew.errors import ClewError, NotFound
 from clew.lazy import LazyModule
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from clew.guard import added as added_policies
+    from clew.guard import audit as auditing
+    from clew.guard import doors
+    from clew.guard import pep as enforcing
+    from clew.guard import quarantine as quarantined
+    from clew.guard import stored as stored_rights
+    from clew.model.config import AgentRights
     from clew.model.upkeep import BackupReport, Check, Stats
     from clew.ports import Clock, Embedder, Store
     from clew.recall import context as contexts
@@ -37,9 +44,11 @@ if TYPE_CHECKING:
     from clew.remember import edit, forget, portable, prepare
     from clew.remember import graph as mapping
     from clew.remember import link as linking
+    from clew.remember import observe as observing
     from clew.remember import remember as remembering
     from clew.remember.forget import Preview, Receipt
     from clew.remember.link import Linked
+    from clew.remember.observe import ToolCall
     from clew.remember.portable import ExportReport, ImportReport
     from clew.settings import Settings
     from clew.verbs import config as config_verbs
@@ -64,7 +73,11 @@ else:
     edit, forget, portable, prepare, remembering = (
         LazyModule(f"clew.remember.{name}") for name in ("edit", "forget", "portable", "prepare", "remember")
     )
-    mapping = LazyModule("clew.remember.graph")
+    auditing, quarantined = LazyModule("clew.guard.audit"), LazyModule("clew.guard.quarantine")
+    mapping, observing = LazyModule("clew.remember.graph"), LazyModule("clew.remember.observe")
+    added_policies, doors, enforcing, stored_rights = (
+        LazyModule(f"clew.guard.{name}") for name in ("added", "doors", "pep", "stored")
+    )
     config_verbs, govern_verbs, graph_verbs, guard_verbs, inject_verbs, learn_verbs, session_verbs = (
         LazyModule(f"clew.verbs.{name}")
         for name in ("config", "govern", "graph", "guard", "inject", "learn", "sessions")
@@ -108,9 +121,22 @@ class Clew:
         self, drafts: Iterable[Draft], *, scope: Scope | None = None, identity: Identity | None = None
     ) -> Iterator[Remembered]:
         """Store many in batches; what was yielded is durable. Nothing happens until it is iterated."""
+        return self._write(map(observing.refuse_reserved, drafts), scope=scope, identity=identity)
+
+    def observe(
+        self, call: ToolCall, *, scope: Scope | None = None, identity: Identity | None = None
+    ) -> Remembered:
+        """Record a call of a local tool in our own words; shown as observed wherever it is injected."""
+        [stored] = self._write([observing.draft_of_call(call)], scope=scope, identity=identity)
+        return stored
+
+    def _write(
+        self, drafts: Iterable[Draft], *, scope: Scope | None = None, identity: Identity | None = None
+    ) -> Iterator[Remembered]:
         scope = self._scope(scope, identity)
+        door = self._doors.door(identity, scope)
         yield from remembering.remember(
-            drafts,
+            door.signed(drafts),
             scope,
             store=self.store,
             embedder=self.embedder,
@@ -118,6 +144,8 @@ class Clew:
             policy=self._policy,
             graph=self._graph_policy,
             trust=(identity or Identity()).trust,
+            actor=(identity or Identity()).actor,
+            check=door.check_new if door.pep else None,
         )
         if upkeep.after_write(self._look_after_graph) and self._in_background:
             self.background_upkeep.start()
@@ -134,8 +162,11 @@ class Clew:
         """State an edge yourself, between memories (by id) and things (by name); it stays until `unlink`."""
         reach, now = self._reach_of_id(scope, identity), self.clock.now()
         self._graph_policy.check_write()
+        self._doors.door(identity, scope).check_place()
+        if (identity or Identity()).trust != "user":
+            quarantined.refuse_suspicious((source, relation, target), "what is to be linked")
         link = partial(linking.link, source=source, relation=relation, target=target)
-        return self.store.write(partial(link, reach=reach, now=now))
+        return self.store.write(partial(link, reach=reach, now=now, actor=(identity or Identity()).actor))
 
     def unlink(
         self,
@@ -149,8 +180,10 @@ class Clew:
         """Take back what `link` stated; what memories state stays."""
         reach, policy, now = self._reach_of_id(scope, identity), self._graph_policy, self.clock.now()
         policy.check_write()
+        self._doors.door(identity, scope).check_place()
         unlink = partial(linking.unlink, source=source, relation=relation, target=target)
-        return self.store.write(partial(unlink, reach=reach, policy=policy, now=now))
+        actor = (identity or Identity()).actor
+        return self.store.write(partial(unlink, reach=reach, policy=policy, now=now, actor=actor))
 
     # -- recall ------------------------------------------------------------------------------------
 
@@ -167,7 +200,7 @@ class Clew:
         scope = self._scope(scope, identity)
         recalled, run = recalling.recall_and_run(
             query,
-            Reach.of(scope),
+            lambda: self._doors.door(identity, scope).narrowed(Reach.of(scope)),
             self._options(options, changes),
             reader=self._reader,
             now=self.clock.now(),
@@ -177,7 +210,7 @@ class Clew:
         if run is not None and self.settings.graph.snapshot:
             kept = self.settings.graph.snapshots_kept
             snapshots.keep_snapshot(recalled, run, query, directory=self._snapshots_at, kept=kept)
-        return recalled
+        return self._doors.door(identity, scope).recalled(recalled) if recalled.results else recalled
 
     def xray(
         self,
@@ -206,6 +239,9 @@ class Clew:
     ) -> Explanation:
         """At which stage an expected memory was lost, or at which rank it was found."""
         scope = self._scope(scope, identity)
+        door = self._doors.door(identity, scope)
+        if door.pep:  # what may not be read is not explained either
+            self.history(expect, identity=identity)
         return why.why(
             query,
             expect,
@@ -231,9 +267,10 @@ class Clew:
         """Rules and memories about the query; with strategy `hybrid_graph`, then what the graph adds to them."""
         scope = self._scope(scope, identity)
         graph = self.settings.graph
-        return contexts.context(
+        door = self._doors.door(identity, scope)
+        found = contexts.context(
             query,
-            Reach.of(scope),
+            door.narrowed(Reach.of(scope)),
             self._options(options, changes),
             contexts.Expanding(
                 strategy,
@@ -244,6 +281,7 @@ class Clew:
             reader=self._reader,
             now=self.clock.now(),
         )
+        return door.context(found)
 
     def last_graph_recall(self, *, identity: Identity | None = None) -> Snapshot | None:
         """What the graph did in the last recall that kept a snapshot, whoever asked: so for the operator."""
@@ -310,8 +348,15 @@ class Clew:
     # -- single memories ---------------------------------------------------------------------------
 
     def show(self, id: str, *, scope: Scope | None = None, identity: Identity | None = None) -> Memory:
-        with self.store.read() as tx:
-            return edit.must_get(tx, self._reach_of_id(scope, identity), id, now=self.clock.now())
+        try:
+            with self.store.read() as tx:
+                memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, now=self.clock.now())
+        except NotFound:
+            if self.quarantine.find(id, identity=identity):
+                raise quarantined.is_held(id) from None
+            raise
+        self._doors.door(identity, scope).must("read", memory)
+        return memory
 
     def list(
         self,
@@ -326,8 +371,10 @@ class Clew:
         """Newest first. `cursor` is the id of the last memory of the page before."""
         scope = self._scope(scope, identity)
         reach = Reach.across_projects(scope) if all_projects else Reach.of(scope)
+        door = self._doors.door(identity, scope)
         with self.store.read() as tx:
-            return tx.memories.find(reach, wanted or Filter(), now=self.clock.now(), limit=limit, cursor=cursor)
+            find = partial(tx.memories.find, reach, wanted or Filter(), now=self.clock.now())
+            return door.page(lambda count, after: find(limit=count, cursor=after), limit, cursor)
 
     def edit(
         self,
@@ -346,7 +393,8 @@ class Clew:
             old = replace(old, version=expected_version)
         trust = (identity or Identity()).trust
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=self._policy, trust=trust)
-        return self._put(old, new, "edited")
+        self._doors.door(identity, scope).must_write(old, new)
+        return self._put(old, new, "edited", identity)
 
     def history(
         self, id: str, *, scope: Scope | None = None, identity: Identity | None = None
@@ -354,7 +402,9 @@ class Clew:
         """Every state, oldest first; the last one is the present."""
         with self.store.read() as tx:
             memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
-            return tx.memories.versions(memory)
+            versions = tx.memories.versions(memory)
+        self._doors.door(identity, scope).must("read", memory)
+        return versions
 
     def revert(
         self, id: str, version: int, *, scope: Scope | None = None, identity: Identity | None = None
@@ -363,17 +413,17 @@ class Clew:
         with self.store.read() as tx:
             old = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
             target = edit.version_of(tx, old, version)
-        return self._put(old, edit.reverted(old, target, self.clock.now()), "reverted")
+        new = edit.reverted(old, target, self.clock.now())
+        self._doors.door(identity, scope).must_write(old, new)
+        return self._put(old, new, "reverted", identity)
 
-    def _put(self, old: Memory, new: Memory, change: str) -> Memory:
+    def _put(self, old: Memory, new: Memory, change: str, identity: Identity | None) -> Memory:
         indexed = None
         if edit.text_changed(old, new) or old.deleted_at is not None:
             [(vector, space)] = embed.pack_vectors(self.embedder, [prepare.embedding_text(new.title, new.content)])
             indexed = prepare.index_terms(new, vector, space)
-        graph = self._graph_policy
-        return self.store.write(
-            partial(edit.apply_edit, old=old, new=new, indexed=indexed, change=change, graph=graph)
-        )
+        apply = partial(edit.apply_edit, old=old, new=new, indexed=indexed, change=change)
+        return self.store.write(partial(apply, graph=self._graph_policy, actor=(identity or Identity()).actor))
 
     # -- forget ------------------------------------------------------------------------------------
 
@@ -384,12 +434,13 @@ class Clew:
         identity = identity or Identity()
         with self.store.read() as tx:
             memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=hard)
+        self._doors.door(identity, scope).must("delete", memory)
         return forget.forget(
             self.store,
             [memory],
             hard=hard,
             now=self.clock.now(),
-            actor=identity.user or identity.agent or "owner",
+            actor=identity.actor,
         )
 
     def forget_many(
@@ -411,10 +462,12 @@ class Clew:
             found = forget.matching(
                 tx, reach, wanted or Filter(), everything=everything, hard=hard, now=self.clock.now()
             )
+        door = self._doors.door(identity, scope)
+        found = door.readable(found, lambda memory: memory)
+        door.must("delete", *found)
         if dry_run:
             return forget.preview(found)
-        actor = identity.user or identity.agent or "owner"
-        return forget.forget(self.store, found, hard=hard, now=self.clock.now(), actor=actor)
+        return forget.forget(self.store, found, hard=hard, now=self.clock.now(), actor=identity.actor)
 
     # -- in and out --------------------------------------------------------------------------------
 
@@ -431,8 +484,11 @@ class Clew:
         reach = self._reach_of_id(scope, identity)
         if scope is not None and all_projects:
             reach = Reach.across_projects(scope)
+        door = self._doors.door(identity, scope)
+        door.check_action("export")
         with self.store.read() as tx:
-            return portable.export_memories(tx, reach, file, progress=progress)
+            may = door.may_each("export")
+            return portable.export_memories(tx, reach, file, progress=progress, may=may)
 
     def import_file(
         self,
@@ -452,7 +508,7 @@ class Clew:
         identity = identity or Identity()
         target = portable.Target(
             store=self.store,
-            write=self.remember_many,
+            write=self._write,  # an export of our own may hold what was observed
             policy=self._policy,
             now=self.clock.now(),
             identity=identity,
@@ -489,6 +545,8 @@ class Clew:
             checkup.check_erasing,
             checkup.check_graph,
             checkup.check_decay,
+            checkup.check_audit,
+            added_policies.check_policies,
             partial(checkup.check_embedder, self._make_embedder),
         ):
             checks += checkup.attempt(check, self.store)
@@ -518,6 +576,10 @@ class Clew:
             self.background.stop()
         if "background_upkeep" in self.__dict__:
             self.background_upkeep.stop()
+        if "inject" in self.__dict__:
+            self.inject.close()
+        if "_denials" in self.__dict__:
+            self._denials.flush()
         self.store.close()
 
     def __enter__(self) -> Clew:
@@ -541,6 +603,29 @@ class Clew:
             message = "no vectors: %s [%s]. Next: %s"
             logging.getLogger(__name__).warning(message, error.message, error.code, error.next)
             return None
+
+    @cached_property
+    def _stored_rights(self) -> stored_rights.StoredRights:
+        return stored_rights.StoredRights(self.store)
+
+    @cached_property
+    def _pep(self) -> enforcing.Pep:
+        """Decides by the shipped policies and those of the org; brings Cedar along. Refuses to start with a
+        shipped set that is not valid."""
+        pep = enforcing.Pep(self._stored_rights.policies, rights_of=self._rights, on_denial=self._denials.add)
+        pep.start()
+        return pep
+
+    @cached_property
+    def _denials(self) -> auditing.Denials:
+        return auditing.Denials(self.store, self.clock.now)
+
+    def _rights(self, org: str, agent: str) -> AgentRights:
+        return self._stored_rights.rights(org, agent)
+
+    @cached_property
+    def _doors(self) -> doors.Doors:
+        return doors.Doors(self._stored_rights, lambda: self._pep)
 
     @cached_property
     def _policy(self) -> prepare.WritePolicy:

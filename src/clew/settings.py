@@ -165,7 +165,7 @@ class DeliverSettings:
     max_pending: int = _setting(32, "injects that wait in one session at most", least=1, most=10_000)
     max_text_bytes: int = _setting(16_384, "length of one inject at most", least=1)
     late_ack_s: float = _setting(
-        3_600.0, "how long after its end a session's delivery may be acknowledged", least=0
+        3_600.0, "how long after its end a session's delivery may be acknowledged", least=0, most=31_536_000
     )
     redeliver_on_new_epoch: bool = _setting(False, "a new agent process gets the start block again")
 

@@ -28,7 +28,7 @@ def complete(cli: Cli, *words: str) -> set[str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["clew", "re"], {"remember", "recall", "revert", "restore", "reindex"}),
+        (["clew", "re"], {"remember", "recall", "revert", "restore", "reindex", "report", "retention"}),
         (["clew", "--json", "sh"], {"show"}),
         (["clew", "remember", "text", "--type", ""], {"rule", "decision", "fact", "note", "skill"}),
         (["clew", "recall", "x", "--mode", "w"], {"working"}),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from clew.model.memory import CLASSIFICATIONS, Memory
+from clew.model.times import to_rfc3339
 
 # The parent of `inject` is `read`: what may not be read cannot be injected. `review` is for quarantined text.
 ACTIONS = ("read", "inject", "write", "feedback", "delete", "export", "transfer", "review", "configure", "operate")
@@ -14,21 +18,22 @@ ACTIONS = ("read", "inject", "write", "feedback", "delete", "export", "transfer"
 class Resource:
     """A row as it was loaded from the store, never as a caller describes it."""
 
-    kind: str  # memory | node | project | org
+    kind: str  # memory | node | project | org | matrix
     id: str
-    org: str
+    org: str  # of a row of the matrix: '' is for all orgs
     project: str | None = None
     user: str | None = None  # whose private one it is
     classification: str = "restricted"
     quarantined: bool = False
     deleted: bool = False
     shared_with: tuple[str, ...] = ()
+    writer: str | None = None  # the user whose words they are
 
     @classmethod
     def of_memory(cls, memory: Memory) -> Resource:
         return cls(
             "memory", memory.id, memory.org, memory.project, memory.user,
-            classification=memory.classification, deleted=memory.deleted_at is not None,
+            classification=memory.classification, deleted=memory.deleted_at is not None, writer=memory.author,
         )  # fmt: skip
 
     @property
@@ -58,3 +63,46 @@ class Decision:
 
     def __bool__(self) -> bool:
         return self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class AddedPolicy:
+    """A file of Cedar policies beside the shipped ones; org '' is for all orgs."""
+
+    org: str
+    name: str
+    text: str
+    version: int
+    loaded_by: str
+    loaded_at: datetime
+
+    def as_json(self) -> dict[str, Any]:
+        told = {name: getattr(self, name) for name in ("name", "version", "loaded_by", "text")}
+        return {"org": self.org or "*", "loaded_at": to_rfc3339(self.loaded_at), **told}
+
+
+@dataclass(frozen=True, slots=True)
+class AddedPolicies:
+    """What an org has beside the shipped set. The version moves with every change, also when one is dropped."""
+
+    version: tuple[int, int] = (0, 0)
+    policies: tuple[AddedPolicy, ...] = ()
+
+
+PolicySource = Callable[[str], AddedPolicies]
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """One entry of the decision log: ids only."""
+
+    org: str
+    principal: str
+    action: str
+    kind: str
+    id: str
+    decision: Decision
+
+    def as_json(self) -> dict[str, Any]:
+        told = {name: getattr(self, name) for name in self.__slots__ if name != "decision"}
+        return told | {"reason": self.decision.reason, "policies": list(self.decision.policies)}

@@ -29,6 +29,23 @@ class OrgFeatures:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """One row of the recall matrix; org None is for all orgs, a None field leaves it to the next row."""
+
+    org: str | None
+    work_type: str
+    graph_enabled: bool | None = None
+    observation_budget: int | None = None
+    graph_budget: int | None = None
+    top_k: int | None = None
+    depth: int | None = None
+    version: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class RecallSettings:
     """What the recall matrix says for one org and work type. `sources` tells where each field came from."""
 
@@ -51,13 +68,52 @@ class AgentRights:
     suspended: bool = False
     can_write: bool = True
 
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """Whether a gate is open, and the reason in a word: one of the codes of the injection log."""
+    """Whether a gate is open, and the reason: a code of the injection log, and the same in words."""
 
     is_open: bool
     reason: str
+    words: str = ""
 
     def __bool__(self) -> bool:
         return self.is_open
+
+    def as_json(self) -> dict[str, Any]:
+        return {"open": self.is_open, "reason": self.reason, "words": self.words}
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectShown:
+    """A project's switches, and every gate that an injected block has to pass."""
+
+    project: str
+    config: ProjectConfig
+    features: OrgFeatures
+    gates: tuple[tuple[str, GateDecision], ...] = ()
+    work_types: tuple[tuple[str, GateDecision], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "project": self.project,
+            **self.config.as_json(),
+            "org_features": self.features.as_json(),
+            "gates": {name: gate.as_json() for name, gate in self.gates},
+            "work_types": {name: gate.as_json() for name, gate in self.work_types},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixShown:
+    """What a work type gets in an org, field by field, and where each value comes from."""
+
+    work_type: str
+    org: str
+    settings: RecallSettings
+
+    def as_json(self) -> dict[str, Any]:
+        return {"work_type": self.work_type, "org": self.org, **self.settings.as_json()}

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from clew.errors import InvalidInput
+from clew.model.learning import RankedCandidate
 from clew.model.memory import Memory
 from clew.model.times import parse_time, to_rfc3339
 
@@ -28,12 +29,20 @@ class Observation:
     memory: Memory
     relevance: float
     weight: float
-    by_graph: bool = False  # only the graph led to it
+    by_graph: bool = False  # the graph led to it
     transferred_from: str | None = None  # the project it was taken over from
+    retired: bool = False  # outcomes made it worthless: no longer injected
 
     @property
     def id(self) -> str:
         return self.memory.id
+
+    @property
+    def text(self) -> str:
+        """What an agent reads of it, before it is cut and neutralised."""
+        title, content = self.memory.title, self.memory.content
+        told = content if not title or title.casefold() in content.casefold() else f"{title}: {content}"
+        return f"[from {self.transferred_from}] {told}" if self.transferred_from else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +105,19 @@ class Skipped:
     """What was a candidate and is not in the text, and why."""
 
     id: str
-    reason: str  # over_budget | denied | untrusted | below_floor | seen | beyond_limit | ...
+    reason: str  # over_budget | denied | below_floor | retired | too_many_rules | seen | why it is not trusted
 
     def as_json(self) -> dict[str, str]:
         return {"id": self.id, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A candidate of one retrieval with both of its ranks, and whether it got into the text."""
+
+    ranked: RankedCandidate
+    injected: bool = False
+    explored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +137,8 @@ class Block:
     observation_tokens: int = 0
     graph_tokens: int = 0
     graph_status: str = "no_engine"
+    candidates: tuple[Considered, ...] = field(default=(), compare=False)
+    sections: tuple[str, ...] = field(default=(), compare=False, repr=False)  # before the graph's part joins them
 
     @property
     def block(self) -> str:
@@ -176,6 +196,19 @@ class ContextInjectionLog:
     id: str | None = None
     timestamp: datetime | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        answer = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        return {name: value for name, value in answer.items() if value is not None}
+
+    @property
+    def shown(self) -> tuple[object, ...]:
+        """What makes two computations for one session the same."""
+        return (
+            self.query_text, self.work_type, self.budget_tokens, self.graph_budget_tokens, self.actual_tokens,
+            self.observation_ids, self.session_summary_ids, self.graph_node_ids, self.graph_edge_keys,
+            self.graph_status,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerbEvent:
@@ -221,7 +254,7 @@ class VerbEvent:
             ok=document.get("ok") if isinstance(document.get("ok"), bool) else None,
             memory_scope=_one_of("memory_scope", document.get("memory_scope"), MEMORY_SCOPES),
             memory_namespace=_text("memory_namespace", document.get("memory_namespace")),
-            at=parse_time(at) if isinstance(at, str) else None,
+            at=_moment(at) if isinstance(at, str) else None,
         )
 
 
@@ -256,6 +289,14 @@ class InjectionResult:
         return answer | {name: value for name in ("reason", "error") if (value := getattr(self, name)) is not None}
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return to_rfc3339(value)
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value.as_json() if isinstance(value, EdgeKey) else value
+
+
 def _text(name: str, value: Any, *, required: bool = False, limit: int | None = 1_000) -> str | None:
     if value is None or value == "":
         if required:
@@ -264,6 +305,13 @@ def _text(name: str, value: Any, *, required: bool = False, limit: int | None = 
     if not isinstance(value, str):
         raise _bad(f"{name} is no text")
     return value if limit is None else value[:limit]
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return parse_time(text)
+    except InvalidInput:
+        raise _bad("at is no time") from None
 
 
 def _one_of(name: str, value: Any, known: tuple[str, ...]) -> Any:

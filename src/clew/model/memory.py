@@ -153,6 +153,7 @@ class Prepared:
     masked: tuple[str, ...] = ()
     supersedes: str | None = None
     has_given_id: bool = False
+    suspicions: tuple[str, ...] = ()  # why it looks like an attack on its readers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,12 +198,16 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The answer to a write. `deduplicated`: the same text was live already, and its id is returned."""
+    """The answer to a write. `deduplicated`: the same text was live already, and its id is returned.
+
+    `quarantined`: the reasons why it was not remembered but kept apart, under this id, for someone to look at.
+    """
 
     memory: Memory
     deduplicated: bool = False
     superseded: str | None = None
     masked: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -212,6 +217,8 @@ class Remembered:
         answer: dict[str, Any] = {"id": self.id, "deduplicated": self.deduplicated}
         if self.superseded:
             answer["superseded"] = self.superseded
+        if self.quarantined:
+            answer["quarantined"] = list(self.quarantined)
         return answer | {"masked": list(self.masked), "memory": self.memory.as_json()}
 
 

@@ -45,6 +45,11 @@ class Identity:
         """The most that what it says can be trusted: an agent is not its user."""
         return "agent" if self.agent and not self.user else "user"
 
+    @property
+    def actor(self) -> str:
+        """How the audit log names it."""
+        return self.user or self.agent or "owner"
+
     def check(self, scope: Scope) -> None:
         """Refuse a scope outside this identity. Another org is 'not found', not 'denied'."""
         if scope.org != self.org:
@@ -73,11 +78,16 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which rows of an org a query may see: every store call takes one. None means any."""
+    """Which rows of an org a query may see: every store call takes one. None means any.
+
+    `labels` narrows the graph to what memories of these classifications say; the lists of memories themselves are
+    looked through by the policies, one by one.
+    """
 
     org: str
     projects: tuple[str, ...] | None
     users: tuple[str, ...] | None
+    labels: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, scope: Scope) -> Reach:

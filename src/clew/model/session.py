@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
+from clew.model.scope import Reach
 from clew.model.times import to_rfc3339
 
 STATES = ("queued", "running", "finalizing", "completed", "failed", "stopped")
 ENDED = frozenset(("completed", "failed", "stopped"))
 OUTCOMES = ("accepted", "rework", "rejected")
+KINDS = ("memory", "user")
+PHASES = ("start", "in_session")
+INJECT_STATES = ("pending", "delivered", "acked", "dead", "cancelled")
 RECEIPTS = ("printed", "consumed", "recorded", "confirmed")  # each says more than the one before
 
 
@@ -45,6 +50,26 @@ class AgentSession:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionReport:
+    """What a worker tells of a session that ended: for its summary and for what is learnt from it."""
+
+    summary: str | None = None
+    tool_calls: tuple[Mapping[str, Any], ...] = ()  # {"tool", "file"?, "success"}
+    files_modified: tuple[str, ...] = ()
+    errors: tuple[Mapping[str, Any], ...] = ()  # {"message", "tool", "recoverable"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What a worker shows with every call: who it is, and the token it was given with the session."""
+
+    reach: Reach
+    session: str
+    worker: str
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
 class Inject:
     """One queued block, as its row says."""
 
@@ -70,6 +95,70 @@ class Inject:
 
     def as_json(self) -> dict[str, Any]:
         return _present(self)
+
+
+@dataclass(frozen=True, slots=True)
+class InjectDraft:
+    """A text for an agent, before it is put on the queue."""
+
+    session: str
+    text: str
+    kind: str = "memory"
+    phase: str = "in_session"
+    agent: str | None = None
+    observation_ids: tuple[str, ...] = ()
+    node_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """What became of a draft: a new inject; nothing, because the same text was there before (`known`); or nothing,
+    for a reason."""
+
+    inject: Inject | None = None
+    known: Inject | None = None
+    reason: str | None = None
+
+    @property
+    def deduplicated(self) -> bool:
+        return self.known is not None
+
+    def as_json(self) -> dict[str, Any]:
+        row = self.inject or self.known
+        answer: dict[str, Any] = {"delivery_id": row.delivery_id, "state": row.state} if row else {}
+        answer |= {"enqueued": self.inject is not None, "deduplicated": self.deduplicated}
+        return answer | ({"reason": self.reason} if self.reason else {})
+
+
+class Head(NamedTuple):
+    """What the store knows when a worker asks for the next inject of a session."""
+
+    project: str
+    user: str
+    state: str
+    stop_requested: int
+    is_holder: int
+    is_enabled: int
+    seq: int | None  # None: nothing in flight, nothing waits
+    delivery_id: str
+    text: str
+    kind: str
+    attempts: int
+    observation_ids: str  # JSON
+
+
+class ReceiptTarget(NamedTuple):
+    """What the store knows when a worker acknowledges a delivery."""
+
+    project: str
+    user: str
+    worker: str  # the last that claimed the session, and its token
+    fencing_token: int
+    ended_at: int | None
+    is_holder: int
+    seq: int | None  # None: the session has no such delivery
+    state: str
+    receipt: str
 
 
 @dataclass(frozen=True, slots=True)

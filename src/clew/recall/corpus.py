@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -104,6 +104,7 @@ class Corpora:
 
     def get(self, reach: Reach) -> Corpus | None:
         """The present corpus; None when the scope is too large to keep."""
+        reach = replace(reach, labels=None)  # these are for the graph: no second copy of the same memories
         connection, version = self._store.data_version()
         with self._lock:
             corpus = self._kept.get(reach)

@@ -30,12 +30,13 @@ class View:
     tx: Tx
     reach: Reach
     now: datetime
+    max_witnesses: int = MAX_WITNESSES
 
     def nodes(self, rows: Iterable[int]) -> dict[int, SeenNode]:
         return self.tx.explore.shown(self.reach, rows, now=self.now)
 
     def witnesses(self, edge_row: int) -> tuple[Witness, ...]:
-        return self.tx.explore.witnesses_seen(self.reach, edge_row, now=self.now, limit=MAX_WITNESSES)
+        return self.tx.explore.witnesses_seen(self.reach, edge_row, now=self.now, limit=self.max_witnesses)
 
 
 def nodes_named(view: View, text: str) -> dict[int, SeenNode]:

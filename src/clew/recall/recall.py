@@ -7,7 +7,7 @@ ones, and a trace of what was left out where. Nothing is written, so running it 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -67,12 +67,13 @@ def recall(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, 
 
 
 def recall_and_run(
-    query: str, reach: Reach, options: RecallOptions, *, reader: Reader, now: datetime
+    query: str, reach: Reach | Callable[[], Reach], options: RecallOptions, *, reader: Reader, now: datetime
 ) -> tuple[Recalled, Run | None]:
     """The answer, and the run behind it for those who keep a snapshot; None when nothing was searched."""
     planned = plan_recall(query, options, reader)
-    if planned.effective == "no_recall":  # not even a look at the store
+    if planned.effective == "no_recall":  # not even a look at the store, nor at what may be seen of it
         return Recalled([], Trace((), {"plan": _plan_note(planned)})), None
+    reach = reach() if callable(reach) else reach
     run = search(query, reach, options, reader=reader, now=now, planned=planned)
     started = time.perf_counter()
     with reader.store.read() as tx:

@@ -7,12 +7,13 @@ Nodes that only the walk finds lie farther with every hop. Without a question, t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from clew.graph.triplets import importance, traversal_distance
 from clew.model.explored import Fact, Facts, SeenEdge
 from clew.model.graph import Node
+from clew.model.recalled import Result
 from clew.recall.explore import MAX_LIMIT, check
 from clew.recall.named import View, nodes_of
 from clew.remember.things import thing_named, things_in
@@ -39,18 +40,39 @@ class _Ranked(NamedTuple):
 
 
 def triplets(
-    view: View, query: str | None = None, recalled: Sequence[tuple[str, float]] = (), *, limit: int = 10
+    view: View,
+    query: str | None = None,
+    recalled: Sequence[tuple[str, float]] = (),
+    *,
+    limit: int = 10,
+    depth: int = DEPTH,
 ) -> Facts:
-    """`recalled` are ids with relevances, best first."""
+    """`recalled` are ids with relevances, best first; `depth` is how many hops the walk takes from the seeds."""
     check("limit", limit, MAX_LIMIT)
     if query is None:
         edges = view.tx.explore.facts_seen(view.reach, now=view.now, limit=limit)
         ends = dict.fromkeys((row for edge in edges for row in (edge.source, edge.target)), 0.0)
         ranked = _ranked(view, edges, ends)
     else:
-        distances, edges = _walked(view, _seeds(view, query, recalled))
-        ranked = sorted(_ranked(view, edges, distances), key=lambda one: one.order)[:limit]
+        ranked = _best(view, _seeds(view, query, recalled), limit=limit, depth=depth)
     return Facts(tuple(_facts(view, ranked)), query)
+
+
+def triplets_around(view: View, nodes: Iterable[int], *, limit: int = 10, depth: int = DEPTH) -> Facts:
+    """Facts near these nodes, given by their rows."""
+    check("limit", limit, MAX_LIMIT)
+    return Facts(tuple(_facts(view, _best(view, dict.fromkeys(nodes, 0.0), limit=limit, depth=depth))))
+
+
+def recalled_seeds(results: Iterable[Result], *, top_k: int = SEED_MEMORIES) -> list[tuple[str, float]]:
+    """The best memories for a question; rules come along only if they say something about it."""
+    relevant = [(result.memory.id, result.relevance) for result in results if result.relevance > 0]
+    return sorted(relevant, key=lambda pair: (-pair[1], pair[0]))[:top_k]
+
+
+def _best(view: View, seeds: Distances, *, limit: int, depth: int) -> list[_Ranked]:
+    distances, edges = _walked(view, seeds, depth)
+    return sorted(_ranked(view, edges, distances), key=lambda one: one.order)[:limit]
 
 
 def _seeds(view: View, query: str, recalled: Sequence[tuple[str, float]]) -> Distances:
@@ -64,11 +86,11 @@ def _seeds(view: View, query: str, recalled: Sequence[tuple[str, float]]) -> Dis
     return distances
 
 
-def _walked(view: View, seeds: Distances) -> tuple[Distances, list[SeenEdge]]:
+def _walked(view: View, seeds: Distances, depth: int) -> tuple[Distances, list[SeenEdge]]:
     """How far every node within reach of the walk is, and the facts that it came along."""
     distances, nearest_seed, frontier = dict(seeds), dict(seeds), list(seeds)
     edges: dict[int, SeenEdge] = {}
-    for hop in range(1, DEPTH + 1):
+    for hop in range(1, depth + 1):
         found = view.tx.explore.edges_seen(view.reach, frontier, now=view.now, limit=MAX_EDGES, only="facts")
         edges |= {edge.row: edge for edge in found}
         fresh: Distances = {}

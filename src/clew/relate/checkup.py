@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from clew.errors import ClewError
+from clew.guard.audit import verify_log
 from clew.model.facts import ANALYSER
 from clew.model.upkeep import Check
 from clew.ports import Embedder, Store
@@ -14,6 +15,7 @@ from clew.remember.forget import finish_purge, is_purge_pending
 from clew.remember.graph import MAX_ATTEMPTS
 
 REINDEX = "run: clew reindex"
+AUDIT_ENTRIES = 20_000  # read by the doctor, some 0.3 s
 SENTENCES = (
     "The tests run on every pull request.",
     "Each pull request has its tests run.",
@@ -93,6 +95,20 @@ def check_decay(store: Store) -> Iterator[Check]:
     else:
         counted = f"{last['edges_decayed']:,} of {last['edges_total']:,} edges lost confidence"
         yield Check("decay", True, f"{last['ran_at']}: {counted}")
+
+
+def check_audit(store: Store) -> Iterator[Check]:
+    """Whether the audit logs are as they were written. Of long ones only the end is looked at."""
+    left = AUDIT_ENTRIES
+    with store.read() as tx:
+        for org in tx.audit.orgs():
+            found = verify_log(tx, org, at_most=left)
+            left -= found.entries
+            if not found.ok:
+                detail = f"the audit log of org '{org}' was changed: entry {found.first_bad_seq}, {found.problem}"
+                yield Check("audit", False, detail, "compare it with that of a backup: clew audit list")
+                return
+    yield Check("audit", True, f"{AUDIT_ENTRIES - left:,} entries were looked at, and each follows the one before")
 
 
 def check_erasing(store: Store) -> Iterator[Check]:

@@ -1,7 +1,7 @@
-"""What the graph needs beside the writes themselves, in small portions: make up for what failed, let edges decay.
+"""What is done beside the writes, in small portions: mend the graph, let edges decay, apply retention policies.
 
 In: a store. Out: whether more is left. Called after each write, so the look whether there is anything to do costs
-two look-ups, and what is done at once is bounded. Nothing here is durable by itself or needed by a write: what is
+three look-ups, and what is done at once is bounded. Nothing here is durable by itself or needed by a write: what is
 lost with a power cut is found again, and run twice it does nothing the second time.
 
 Edges that have expired are left where they are: no walk follows them, and they go with their memories.
@@ -13,10 +13,18 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
+from clew.lazy import LazyModule
+from clew.model.facts import RETENTION_AT
 from clew.ports import Store
 from clew.relate.decay import DecayPolicy, decay_some, due
 from clew.remember.graph import MAX_ATTEMPTS, PATIENCE, GraphPolicy, repair
+
+if TYPE_CHECKING:
+    from clew.relate import retention
+else:
+    retention = LazyModule("clew.relate.retention")
 
 logger = logging.getLogger(__name__)
 
@@ -26,9 +34,12 @@ def upkeep(store: Store, policy: GraphPolicy, decay: DecayPolicy, now: datetime)
     with store.read() as tx:
         is_pending = policy.write and tx.edges.has_pending(max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE)
         is_due = decay.edge_decay and due(tx, now, decay.cadence)
+        is_over = tx.meta.get(RETENTION_AT) is not None and retention.due(tx, now)
     more = is_pending and _mend(store, policy, now)
     if is_due:
         more = decay_some(store, decay, now) or more
+    if is_over:
+        more = retention.run_some(store, now) or more
     return more
 
 

@@ -9,22 +9,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput, NotFound
+from clew.guard.trust import is_reserved
+from clew.lazy import LazyModule
 from clew.model.memory import Draft, Indexed, Memory, Version
 from clew.model.scope import Reach
 from clew.ports import Tx
 from clew.remember.classify import highest
 from clew.remember.graph import GraphPolicy, remap, remap_id
-from clew.remember.lifecycle import check_place, is_expired, not_found, put_state, reindex
+from clew.remember.lifecycle import (
+    check_place,
+    is_expired,
+    not_found,
+    put_state,
+    reindex,
+    with_present_weight,
+)
 from clew.remember.prepare import WritePolicy, draft_memory, expiry
 from clew.remember.trust import trust_of
+
+if TYPE_CHECKING:
+    from clew.guard import quarantine
+else:
+    quarantine = LazyModule("clew.guard.quarantine")
 
 EDITABLE = (
     "content", "type", "layer", "title", "tags", "category", "paths", "author", "thread", "at", "confidence",
     "weight", "classification", "valid_at", "invalid_at", "expires_at", "metadata", "upsert_key",
 )  # fmt: skip
+_ACTIONS = {"edited": "edit", "reverted": "revert"}
+_TOLD = ("type", "layer", "confidence", "weight", "classification")
 _TEXT = ("content", "title", "tags", "category", "paths", "author")
 
 
@@ -51,7 +67,11 @@ def edited(
     }
     new = replace(draft, id=memory.id, deleted_at=None, updated_at=now, **kept)
     if text_changed(memory, new):
-        new = replace(new, trust=trust_of(memory.trust, [trust]))
+        # What was observed is in our words: in anyone else's it is theirs.
+        origin = trust if is_reserved(memory.origin) else memory.origin
+        new = replace(new, trust=trust_of(memory.trust, [trust]), origin=origin)
+        if trust != "user":
+            quarantine.refuse_suspicious(quarantine.words_of(new), f"the new text of memory {new.id}")
     return new, masked
 
 
@@ -64,9 +84,17 @@ def _as_draft(memory: Memory, changes: Mapping[str, Any]) -> Draft:
 
 
 def apply_edit(
-    tx: Tx, old: Memory, new: Memory, indexed: Indexed | None, *, change: str, graph: GraphPolicy
+    tx: Tx,
+    old: Memory,
+    new: Memory,
+    indexed: Indexed | None,
+    *,
+    change: str,
+    graph: GraphPolicy,
+    actor: str = "owner",
 ) -> Memory:
     """Store the new state; `indexed` is given when the searchable text changed."""
+    old, new = with_present_weight(tx, old, new)
     current = tx.memories.get(Reach.everything(old.org), old.id, deleted=True)
     if current and current.version == old.version and replace(new, updated_at=current.updated_at) == current:
         return current
@@ -78,7 +106,23 @@ def apply_edit(
     if old.superseded_by != stored.superseded_by:  # a revert: who replaced it does so no more, or again
         for id in (old.superseded_by, stored.superseded_by):
             remap_id(tx, stored.org, id, graph, stored.updated_at)
+    _note(tx, old, stored, change, actor)
     return stored
+
+
+def _note(tx: Tx, old: Memory, stored: Memory, change: str, actor: str) -> None:
+    """Which fields, and the labels and weights from and to: what was written stays in the history alone."""
+    changed = [name for name in EDITABLE if getattr(old, name) != getattr(stored, name)]
+    told = {name: [getattr(old, name), getattr(stored, name)] for name in _TOLD if name in changed}
+    tx.audit.note(
+        stored.org,
+        at=stored.updated_at,
+        actor=actor,
+        action=_ACTIONS.get(change, change),
+        id=stored.id,
+        content_hash=stored.content_hash,
+        detail={"version": stored.version, "fields": changed, **told},
+    )
 
 
 def text_changed(old: Memory, new: Memory) -> bool:

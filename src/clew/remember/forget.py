@@ -42,7 +42,7 @@ class Receipt:
         answer: dict[str, Any] = {"forgotten": len(self.ids), "ids": list(self.ids), "hard": self.hard}
         if self.hard:
             answer |= {
-                "erased": ["rows", "history", "full text", "vectors", "graph", "free pages"],
+                "erased": ["rows", "history", "full text", "vectors", "graph", "queue", "free pages"],
                 "log": self.log,
                 "not_erased": OUT_OF_REACH,
             }
@@ -68,7 +68,10 @@ class Preview:
         }
 
 
-def forget(store: Store, memories: Sequence[Memory], *, hard: bool, now: datetime, actor: str) -> Receipt:
+def forget(
+    store: Store, memories: Sequence[Memory], *, hard: bool, now: datetime, actor: str, purge: bool = True
+) -> Receipt:
+    """Whoever forgets in portions leaves `purge` for the end: it writes the whole file anew."""
     erase = _erase if hard else _hide
     ids: list[str] = []
     for start in range(0, len(memories), BATCH):
@@ -77,7 +80,7 @@ def forget(store: Store, memories: Sequence[Memory], *, hard: bool, now: datetim
         )
     if not hard:
         return Receipt(tuple(ids), hard=False)
-    return Receipt(tuple(ids), hard=True, log="erased" if finish_purge(store) else "pending")
+    return Receipt(tuple(ids), hard=True, log="erased" if purge and finish_purge(store) else "pending")
 
 
 def finish_purge(store: Store) -> bool:
@@ -162,6 +165,8 @@ def _forget_batch(
             memory.org, at=now, actor=actor, action=action, id=memory.id, content_hash=memory.content_hash
         )
     if forgotten and erase is _erase:
+        for org in {memory.org for memory in batch}:  # blocks on the queue quote what is forgotten
+            tx.injects.erase_memories(org, forgotten, now=now)
         forget_labels(tx)
         tx.meta.put(PURGE_PENDING, forgotten[-1])
     return forgotten
@@ -176,4 +181,6 @@ def _erase(tx: Tx, memory: Memory, now: datetime) -> None:
     tx.index.drop(row)
     unmap(tx, row, memory.org, memory.project, now, erase=True)
     tx.memories.delete(memory)
+    if memory.project:
+        tx.transfers.drop_weights(memory.org, memory.id, source=memory.project)
     tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")

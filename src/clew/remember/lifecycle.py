@@ -14,6 +14,7 @@ from clew.remember.prepare import index_terms
 
 def put_state(tx: Tx, old: Memory, new: Memory, change: str) -> Memory:
     """Replace a memory's state; the old one becomes history. The indices are the caller's business."""
+    old, new = with_present_weight(tx, old, new)
     tx.memories.keep_version(old)
     numbered = replace(new, version=old.version + 1)
     if not tx.memories.update(numbered, change=change, expected_version=old.version):
@@ -24,6 +25,16 @@ def put_state(tx: Tx, old: Memory, new: Memory, change: str) -> Memory:
         )
     tx.changes.note(new.org, new.project, "memory", new.id, "put")
     return numbered
+
+
+def with_present_weight(tx: Tx, old: Memory, new: Memory) -> tuple[Memory, Memory]:
+    """Both states with the weight that outcomes made of it since it was read. A change that is not about the
+    weight must not write back the one it has read."""
+    present = tx.memories.weight_of(old)
+    if present == old.weight:
+        return old, new
+    untouched = new.weight == old.weight
+    return replace(old, weight=present), replace(new, weight=present) if untouched else new
 
 
 def supersede(tx: Tx, old: Memory, new: Memory, now: datetime) -> Memory:

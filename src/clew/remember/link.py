@@ -15,7 +15,17 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from clew.errors import InvalidInput, NotFound
-from clew.model.graph import ORG_WIDE, THINGS, NodeDraft, NodeRef, Statement, node_id, parse_ref
+from clew.model.graph import (
+    ORG_WIDE,
+    THINGS,
+    NodeDraft,
+    NodeRef,
+    Statement,
+    edge_id,
+    node_id,
+    parse_ref,
+    uuid_text,
+)
 from clew.model.memory import Memory
 from clew.model.scope import Reach, is_encodable
 from clew.ports import Tx
@@ -74,7 +84,9 @@ def checked_relation(text: str) -> str:
     return text
 
 
-def link(tx: Tx, reach: Reach, source: str, relation: str, target: str, *, now: datetime) -> Linked:
+def link(
+    tx: Tx, reach: Reach, source: str, relation: str, target: str, *, now: datetime, actor: str = "owner"
+) -> Linked:
     type_ = checked_relation(relation)
     ends = _ends(tx, reach, (source, target), now)
     rows = [make_node(tx, reach.org, end, now) for end in ends]
@@ -84,12 +96,22 @@ def link(tx: Tx, reach: Reach, source: str, relation: str, target: str, *, now: 
         witness = witness_of(tx, ends)
         said = Statement(project, one, other, type_, memory_row=witness, origin="user")
         changed |= state_by_user(tx, reach, said, is_private=not witness, now=now)
-    _note(tx, reach.org, project, rows if changed else ())
+    if changed:
+        _note(tx, reach.org, project, rows)
+        _note_who(tx, reach.org, ends, type_, action="link", now=now, actor=actor)
     return _linked(ends, type_, project, changed)
 
 
 def unlink(
-    tx: Tx, reach: Reach, source: str, relation: str, target: str, *, policy: GraphPolicy, now: datetime
+    tx: Tx,
+    reach: Reach,
+    source: str,
+    relation: str,
+    target: str,
+    *,
+    policy: GraphPolicy,
+    now: datetime,
+    actor: str = "owner",
 ) -> Linked:
     type_ = checked_relation(relation)
     ends = _ends(tx, reach, (source, target), now)
@@ -112,6 +134,7 @@ def unlink(
     _note(tx, reach.org, project, rows)
     for memory in (end.memory for end in ends if end.memory):  # its text may state it all the same
         remap(tx, tx.memories.row_of(memory), memory, policy, now)
+    _note_who(tx, reach.org, ends, type_, action="unlink", now=now, actor=actor)
     return _linked(ends, type_, project, True)
 
 
@@ -159,6 +182,21 @@ def _linked(ends: Sequence[End], type_: str, project: str, changed: bool) -> Lin
 def _note(tx: Tx, org: str, project: str, nodes: Sequence[int]) -> None:
     for node in nodes:
         tx.changes.note(org, project, "node", str(node), "put")
+
+
+def _note_who(tx: Tx, org: str, ends: Sequence[End], type_: str, *, action: str, now: datetime, actor: str) -> None:
+    """Under the edge's id: what a thing is called may come from the text of a memory, and the log keeps none."""
+    project = project_of(ends)
+    one, other = (node_id(org, end.project, end.ref) for end in ends)
+    tx.audit.note(
+        org,
+        at=now,
+        actor=actor,
+        action=action,
+        kind="edge",
+        id=uuid_text(edge_id(org, project, one, other, type_)),
+        detail={"memories": [end.memory.id for end in ends if end.memory]},
+    )
 
 
 # -- the ends --------------------------------------------------------------------------------------

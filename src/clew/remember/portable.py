@@ -63,11 +63,22 @@ class ImportReport:
     skipped: list[tuple[int, str]] = field(default_factory=list)
     truncated: bool = False  # the file ends in the middle of a line, or before the count it announced
     checksum: str = "absent"  # ok | mismatch | absent
+    quarantined: int = 0  # looked like attacks on their readers, and wait for someone to judge them
     private: int = 0  # passages of notes marked private, and left out
     dry_run: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        names = ("read", "added", "known", "conflicts", "truncated", "checksum", "private", "dry_run")
+        names = (
+            "read",
+            "added",
+            "known",
+            "conflicts",
+            "quarantined",
+            "truncated",
+            "checksum",
+            "private",
+            "dry_run",
+        )
         answer: dict[str, Any] = {name: getattr(self, name) for name in names}
         return answer | {"skipped": [{"line": line, "reason": reason} for line, reason in self.skipped]}
 
@@ -108,23 +119,25 @@ class Target:
 # -- export ----------------------------------------------------------------------------------------
 
 
-def export_memories(tx: Tx, reach: Reach, file: TextIO, *, progress: Progress) -> ExportReport:
+def export_memories(
+    tx: Tx, reach: Reach, file: TextIO, *, progress: Progress, may: Callable[[Memory], bool] = lambda memory: True
+) -> ExportReport:
     """Twice through the snapshot, since the header comes first; never more than a page in memory."""
     count, digest = 0, sha256()
-    for line in _lines(tx, reach):
+    for line in _lines(tx, reach, may):
         count += 1
         digest.update(line.encode())
     report = ExportReport(count, _signature(digest.hexdigest()))
     file.write(json.dumps({"format": FORMAT, "version": VERSION, **report.as_json()}) + "\n")
-    for done, line in enumerate(_lines(tx, reach), 1):
+    for done, line in enumerate(_lines(tx, reach, may), 1):
         file.write(line)
         if done % BATCH == 0 or done == count:
             progress(done, count)
     return report
 
 
-def _lines(tx: Tx, reach: Reach) -> Iterator[str]:
-    for memory in tx.memories.all(reach):
+def _lines(tx: Tx, reach: Reach, may: Callable[[Memory], bool]) -> Iterator[str]:
+    for memory in filter(may, tx.memories.all(reach)):
         yield json.dumps(memory.as_json(), ensure_ascii=False) + "\n"
 
 
@@ -295,9 +308,11 @@ class _Import:
     def _write_group(self, entries: list[_Entry], scope: Scope, *, revived: bool) -> None:
         drafts = [entry.draft for entry in entries]
         done = list(self._target.write(drafts, scope=scope, identity=self._target.identity))
-        known = 0 if revived else sum(answer.deduplicated for answer in done)
+        held = sum(bool(answer.quarantined) for answer in done)
+        known = 0 if revived else sum(answer.deduplicated and not answer.quarantined for answer in done)
+        self._report.quarantined += held
         self._report.known += known
-        self._report.added += len(done) - known
+        self._report.added += len(done) - known - held
 
     def _write_alone(self, entry: _Entry, *, revived: bool) -> None:
         try:

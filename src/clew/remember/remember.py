@@ -8,13 +8,16 @@ Embedding is an extra: if it fails, the memory is stored without a vector, which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from clew.errors import Conflict
+from clew.lazy import LazyModule
+from clew.model.audit import digest_of_ids
 from clew.model.memory import Draft, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
 from clew.ports import Clock, Embedder, Store, Tx
@@ -24,7 +27,13 @@ from clew.remember.lifecycle import is_expired, not_found, put_state, revive, so
 from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
 from clew.remember.trust import TRUSTS
 
+if TYPE_CHECKING:
+    from clew.guard import quarantine
+else:
+    quarantine = LazyModule("clew.guard.quarantine")  # what the user says does without
+
 BATCH = 500
+Check = Callable[[Tx, Sequence[Prepared]], None]
 
 
 def remember(
@@ -37,15 +46,18 @@ def remember(
     policy: WritePolicy,
     graph: GraphPolicy,
     trust: str = "user",
+    actor: str = "owner",
+    check: Check | None = None,
 ) -> Iterable[Remembered]:
-    """Batch by batch; what was yielded is durable."""
+    """Batch by batch; what was yielded is durable. `check` may refuse a batch within its transaction."""
     remaining = iter(drafts)
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
         prepared = prepare(
             batch, scope, store=store, embedder=embedder, now=now, policy=policy, graph=graph, trust=trust
         )
-        yield from store.write(partial(save, prepared=prepared, now=now, policy=policy, graph=graph))
+        write = partial(save, prepared=prepared, now=now, policy=policy, graph=graph, actor=actor, check=check)
+        yield from store.write(write)
 
 
 def prepare(
@@ -73,15 +85,39 @@ def prepare(
             masked=masked,
             supersedes=draft.supersedes,
             has_given_id=draft.id is not None,
+            suspicions=quarantine.suspicions(memory) if memory.trust != "user" else (),
         )
         for draft, (memory, masked), (vector, space) in zip(drafts, drafted, vectors, strict=True)
     ]
 
 
 def save(
-    tx: Tx, prepared: Sequence[Prepared], *, now: datetime, policy: WritePolicy, graph: GraphPolicy
+    tx: Tx,
+    prepared: Sequence[Prepared],
+    *,
+    now: datetime,
+    policy: WritePolicy,
+    graph: GraphPolicy,
+    actor: str = "owner",
+    check: Check | None = None,
 ) -> list[Remembered]:
-    """All or nothing. Most of an import is plainly new and goes in together; the rest is looked at one by one."""
+    """All or nothing. What looks like an attack is kept apart, unless its text was let in before."""
+    if check:
+        check(tx, prepared)
+    held = {
+        at: quarantine.hold(tx, item, now=now, actor=actor)
+        for at, item in enumerate(prepared)
+        if item.suspicions and not _is_known(tx, item, now)
+    }
+    kept = [item for at, item in enumerate(prepared) if at not in held]
+    saved = iter(_save(tx, kept, now=now, policy=policy, graph=graph, actor=actor) if kept else ())
+    return [held[at] if at in held else next(saved) for at in range(len(prepared))]
+
+
+def _save(
+    tx: Tx, prepared: Sequence[Prepared], *, now: datetime, policy: WritePolicy, graph: GraphPolicy, actor: str
+) -> list[Remembered]:
+    """Most of an import is plainly new and goes in together; the rest is looked at one by one."""
     new = _plainly_new(tx, prepared)
     given = any(item.has_given_id for item in prepared)
     _insert(tx, [item for item in prepared if item.memory.id in new], graph, now, may_replace=given)
@@ -91,9 +127,29 @@ def save(
         Remembered(item.memory, masked=item.masked) if item.memory.id in new else _save_one(tx, item, graph, now)
         for item in prepared
     ]
+    _note(tx, [one for one in saved if not one.deduplicated or one.memory.updated_at == now], now, actor)
     if any(item.memory.layer == "working" for item in prepared):
         _compact_working(tx, {(item.memory.org, item.memory.user) for item in prepared}, now, policy)
     return saved
+
+
+def _note(tx: Tx, written: Sequence[Remembered], now: datetime, actor: str) -> None:
+    """Who wrote: one entry for a batch, so that an import does not pay for each memory."""
+    if not written:
+        return
+    first, replaced = written[0].memory, [one.superseded for one in written if one.superseded]
+    detail: dict[str, object] = {"superseded": replaced} if replaced else {}
+    if len(written) > 1:
+        detail |= {"count": len(written), "last": written[-1].id, "ids": digest_of_ids(one.id for one in written)}
+    tx.audit.note(
+        first.org,
+        at=now,
+        actor=actor,
+        action="remember",
+        id=first.id,
+        content_hash=first.content_hash,
+        detail=detail,
+    )
 
 
 def _plainly_new(tx: Tx, prepared: Sequence[Prepared]) -> set[str]:
@@ -133,7 +189,7 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime) -> Reme
     if known is None or known.deleted_at:  # forgotten under this id, it may live on under another
         known = _same_text(tx, memory, now) or known
     replaced = [
-        old for old in _to_supersede(tx, item) if known is None or known.id not in (old.id, old.superseded_by)
+        old for old in to_supersede(tx, item) if known is None or known.id not in (old.id, old.superseded_by)
     ]
     for old in replaced:  # also when the text is known: what it was told to replace has ended all the same
         supersede(tx, old, replace(memory, id=known.id) if known else memory, now)
@@ -159,6 +215,10 @@ def _by_id(tx: Tx, memory: Memory) -> Memory | None:
     return known
 
 
+def _is_known(tx: Tx, item: Prepared, now: datetime) -> bool:
+    return bool(_same_text(tx, item.memory, now) or (item.has_given_id and _by_id(tx, item.memory)))
+
+
 def _same_text(tx: Tx, memory: Memory, now: datetime) -> Memory | None:
     """The live memory with this text. One born as history has no claim on being the live one."""
     id = None if memory.is_history else tx.memories.live_duplicate(memory)
@@ -174,7 +234,9 @@ def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: dat
     stated = item.memory
     if known.deleted_at:
         return revive(tx, known, graph, now)
-    lifts = not stated.parents and TRUSTS.index(stated.trust) > TRUSTS.index(known.trust)
+    # What is suspected may be an echo of what was released: repeating it makes it no more trusted.
+    vouches = not stated.parents and not item.suspicions
+    lifts = vouches and TRUSTS.index(stated.trust) > TRUSTS.index(known.trust)
     confirmed = replace(
         known,
         trust=stated.trust if lifts else known.trust,
@@ -196,7 +258,7 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
     return None if one is None or other is None else max(one, other)
 
 
-def _to_supersede(tx: Tx, item: Prepared) -> list[Memory]:
+def to_supersede(tx: Tx, item: Prepared) -> list[Memory]:
     """The memory it was told to replace, and the one that holds its key until now."""
     memory = item.memory
     replaces_key = memory.upsert_key and not memory.is_history
@@ -252,3 +314,4 @@ def _compact_working(tx: Tx, owners: set[tuple[str, str | None]], now: datetime,
             memory = tx.memories.get(Reach.everything(org), id)
             if memory:
                 soft_delete(tx, memory, now)
+                tx.audit.note(org, at=now, actor="clew", action="expire", id=id, content_hash=memory.content_hash)

@@ -18,6 +18,7 @@ TRUST_OF_ORIGIN: Mapping[str, str] = MappingProxyType(
         "agent": "agent",
         "agent_inference": "agent",
         "teammate": "agent",
+        "observed": "agent",  # our own rules wrote it about a local tool call; nobody may claim it (`observe.py`)
         "tool": "tool",
         "tool_output:local": "tool",
         "import": "tool",

@@ -21,8 +21,10 @@ import apsw
 
 from clew.errors import Conflict, InvalidInput, NotFound, StoreRefused
 from clew.model.progress import Progress, no_progress
+from clew.model.times import from_micros
 from clew.model.upkeep import BackupReport, RestoreReport
 from clew.store import queries
+from clew.store.ledger import Audit
 from clew.store.sqlite import (
     APPLICATION_ID,
     BEFORE_RESTORE,
@@ -220,11 +222,28 @@ def _outnumber(source: apsw.Connection, path: Path) -> None:
     for org, name in sorted(old.keys() | counters.keys() | {(org, "change") for org in orgs}):
         value = max(old.get((org, name), 0), counters.get((org, name), 0)) + 2
         session.run("counter_set", org_id=org, name=name, value=value)
+        if name == "audit":
+            _note_restore(session, org, value)
         if name == "change":  # a gap before the oldest entry makes every read model start anew
             session.run(
                 "change_insert", org_id=org, seq=value, project_id="", kind="store", row_id="restored", op="put"
             )
     source.execute("COMMIT")
+
+
+def _note_restore(session: Session, org: str, value: int) -> None:
+    """The audit log goes on where the backup's ended, and says so: the gap in its numbers is this entry's."""
+    audit = Audit(session)
+    last = audit.head(org)
+    audit.note(
+        org,
+        at=from_micros(session.value("clock")),
+        actor="operator",
+        action="restore",
+        kind="store",
+        id="store",
+        detail={"after": last.seq if last else 0, "replaced": value - 2},
+    )
 
 
 def _counters(path: Path) -> dict[tuple[str, str], int]:

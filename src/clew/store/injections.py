@@ -1,8 +1,30 @@
-"""What was shown to whom: the injection log, the ranks behind it, session summaries."""
+"""What was shown to whom: the injection log, the ranks behind it, session summaries. Rows to values and back."""
 
 from __future__ import annotations
 
-from clew.store.sqlite import Session
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from clew.model.ids import new_id
+from clew.model.inject import Considered, ContextInjectionLog, EdgeKey
+from clew.model.learning import RankedCandidate
+from clew.model.scope import Reach
+from clew.model.session import AgentSession
+from clew.model.start import SessionSummary
+from clew.model.times import from_micros, to_micros
+from clew.store.graph_explore import seen_by
+from clew.store.sqlite import Row, Session
+
+_LOG = tuple(name for name in ContextInjectionLog.__slots__ if name not in ("id", "timestamp"))
+_COLUMN = {"agent_id": "agent"}
+_OPTIONAL = frozenset(("project_id", "agent_id", "event_id", "work_type", "delivery_id"))
+_SUMMARY = tuple(name for name in SessionSummary.__slots__ if name != "created_at")
+_SUMMARY_COLUMN = {"org": "org_id", "session": "session_id", "project": "project_id", "user": "user_id"}
+_SUMMARY_OPTIONAL = frozenset(("project", "user", "agent", "work_type", "issue", "outcome"))
+_LISTS = frozenset(("observation_ids", "session_summary_ids", "graph_node_ids", "files", "errors", "open_items"))
 
 
 class InjectionTable:
@@ -12,3 +34,108 @@ class InjectionTable:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    # -- the log -----------------------------------------------------------------------------------
+
+    def put(self, log: ContextInjectionLog, *, at: datetime) -> str:
+        """The id of the new row."""
+        id = log.id or new_id("log", at_ms=int(at.timestamp() * 1000))
+        values = {_COLUMN.get(name, name): _stored(name, getattr(log, name)) for name in _LOG}
+        self._session.run("injection_insert", id=id, **values, created_at=to_micros(log.timestamp or at))
+        return id
+
+    def of_session(self, org: str, session: str, *, limit: int = 1_000) -> list[ContextInjectionLog]:
+        """Oldest first."""
+        rows = self._session.all("injections_of_session", org_id=org, session_id=session, limit=limit)
+        return [_log(row) for row in rows]
+
+    def last(self, org: str, session: str, *, phase: str = "start") -> ContextInjectionLog | None:
+        row = self._session.one("injection_last", org_id=org, session_id=session, phase=phase)
+        return _log(row) if row else None
+
+    def shown(self, org: str, session: str) -> set[str]:
+        """The memories that were pushed to a session, by whichever process."""
+        rows = self._session.all("injection_shown", org_id=org, session_id=session)
+        return {id for (ids,) in rows for id in json.loads(ids)}
+
+    # -- ranks -------------------------------------------------------------------------------------
+
+    def put_ranks(
+        self, log: ContextInjectionLog, found: Iterable[Considered], *, weighting_enabled: bool, at: datetime
+    ) -> None:
+        """One row per candidate of the retrieval that the log row `log.id` is about."""
+        rows = []
+        for one in found:
+            ranked = one.ranked
+            scores = ranked.relevance_score, ranked.feedback_weight, ranked.weighted_score
+            ranks = ranked.unweighted_rank, ranked.weighted_rank
+            place = log.org_id, log.id, ranked.id, log.session_id, log.project_id or ""
+            rows.append((*place, *scores, *ranks, one.injected, one.explored, weighting_enabled, to_micros(at)))
+        self._session.many("rank_insert", rows)
+
+    def ranks(self, org: str, retrieval: str) -> list[Considered]:
+        """In the order without weights."""
+        rows = self._session.all("ranks_of", org_id=org, retrieval_id=retrieval)
+        return [Considered(RankedCandidate(*row[:6]), bool(row[6]), bool(row[7])) for row in rows]
+
+    # -- summaries ---------------------------------------------------------------------------------
+
+    def put_summary(self, summary: SessionSummary, *, at: datetime) -> None:
+        """A session has one; its id stays when it is written again."""
+        values = {_SUMMARY_COLUMN.get(name, name): _stored(name, getattr(summary, name)) for name in _SUMMARY}
+        self._session.run("summary_put", **values, created_at=to_micros(summary.created_at or at))
+
+    def summary(self, org: str, session: str) -> SessionSummary | None:
+        row = self._session.one("summary_of_session", org_id=org, session_id=session)
+        return _summary(row) if row else None
+
+    def summaries(self, session: AgentSession, *, issue: str | None = None, limit: int) -> list[SessionSummary]:
+        """Of other sessions in the session's place, newest first: about an issue, or of the whole project."""
+        asked: dict[str, Any] = {"org_id": session.org, "project_id": session.project or "", "limit": limit}
+        asked |= {"user_id": session.user or "", "session_id": session.id}
+        name, about = ("summaries_of_issue", {"issue": issue}) if issue else ("summaries_newest", {})
+        return [_summary(row) for row in self._session.all(name, **asked, **about)]
+
+    # -- through which memories a node may be shown --------------------------------------------------
+
+    def memories_at_nodes(
+        self, reach: Reach, nodes: Sequence[str], *, now: datetime, per_node: int
+    ) -> dict[str, list[str]]:
+        """Node ids to the ids of the newest memories that hang on them and may be seen."""
+        spelled = {node.replace("-", ""): node for node in nodes}
+        asked = seen_by(reach, now) | {"nodes": json.dumps(list(spelled)), "per_node": per_node}
+        found: dict[str, list[str]] = {node: [] for node in nodes}
+        for node, ids in self._session.all("memories_at_nodes", **asked):
+            found[spelled[node]] = list(dict.fromkeys(json.loads(ids)))  # it may hang on the node in two roles
+        return found
+
+
+def _stored(name: str, value: Any) -> Any:
+    if name == "graph_edge_keys":
+        return json.dumps([key.as_json() for key in value])
+    if name in _LISTS:
+        return json.dumps(value, ensure_ascii=False)
+    return "" if value is None else value
+
+
+def _log(row: Row) -> ContextInjectionLog:
+    *values, id, at = row
+    fields = {name: _read(name, value, _OPTIONAL) for name, value in zip(_LOG, values, strict=True)}
+    fields["delivered"] = bool(fields["delivered"])
+    return replace(ContextInjectionLog(**fields), id=id, timestamp=from_micros(at))
+
+
+def _summary(row: Row) -> SessionSummary:
+    *values, at = row
+    fields = {name: _read(name, value, _SUMMARY_OPTIONAL) for name, value in zip(_SUMMARY, values, strict=True)}
+    return SessionSummary(**fields, created_at=from_micros(at))
+
+
+def _read(name: str, value: Any, optional: frozenset[str]) -> Any:
+    if name == "graph_edge_keys":
+        return tuple(
+            EdgeKey(key["sourceId"], key["targetId"], key["relationshipName"]) for key in json.loads(value)
+        )
+    if name in _LISTS:
+        return tuple(json.loads(value))
+    return None if name in optional and value == "" else value

@@ -1,14 +1,125 @@
-"""The queue of injects."""
+"""The queue of injects: rows to values and back. What is delivered when is decided in `deliver`."""
 
 from __future__ import annotations
 
-from clew.store.sqlite import Session
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from clew.model.session import Head, Inject, InjectDraft, Lock, ReceiptTarget
+from clew.model.times import from_micros, to_micros
+from clew.store.sqlite import Row, Session
+
+_TIMES = ("enqueued_at", "first_delivered_at", "last_delivered_at", "ended_at")
 
 
 class InjectTable:
-    """Bound to one transaction."""
+    """Bound to one transaction. Every claim and every acknowledgement is one look and one change."""
 
     __slots__ = ("_session",)
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    # -- putting in --------------------------------------------------------------------------------
+
+    def room(self, org: str, session: str) -> Row | None:
+        """(state, project, user, agent, how many wait) of a session."""
+        return self._session.one("inject_room", org_id=org, session_id=session)
+
+    def insert(self, org: str, id: str, draft: InjectDraft, *, content_hash: str, now: datetime) -> Inject | None:
+        """None when the session has this text already."""
+        row = self._session.one(
+            "inject_insert",
+            org_id=org,
+            id=id,
+            session_id=draft.session,
+            agent=draft.agent or "",
+            kind=draft.kind,
+            phase=draft.phase,
+            text=draft.text,
+            content_hash=content_hash,
+            observation_ids=json.dumps(draft.observation_ids, ensure_ascii=False),
+            node_ids=json.dumps(draft.node_ids, ensure_ascii=False),
+            enqueued_at=to_micros(now),
+        )
+        return _from_row(row) if row else None
+
+    def same(self, org: str, session: str, content_hash: str) -> Inject | None:
+        key = {"org_id": org, "session_id": session}
+        row = self._session.one("inject_by_hash", **key, content_hash=content_hash)
+        return _from_row(row) if row else None
+
+    # -- handing out -------------------------------------------------------------------------------
+
+    def head(self, lock: Lock) -> Head | None:
+        """What is next, and whether the asker still holds the session; None: no such session."""
+        row = self._session.one(
+            "inject_head", org_id=lock.reach.org, session_id=lock.session, worker=lock.worker, token=lock.token
+        )
+        return Head(*row) if row else None
+
+    def hand_out(self, seq: int, *, token: int, now: datetime) -> None:
+        self._session.run("inject_hand_out", seq=seq, token=token, now=to_micros(now))
+
+    def close(self, seq: int, state: str, *, reason: str, now: datetime) -> None:
+        self._session.run("inject_close", seq=seq, state=state, reason=reason, now=to_micros(now))
+
+    def are_sources_gone(self, org: str, ids: str) -> bool:
+        """Whether one of a JSON list of memories was forgotten or put into quarantine."""
+        return bool(self._session.value("inject_sources_gone", org_id=org, ids=ids))
+
+    # -- acknowledging -----------------------------------------------------------------------------
+
+    def receipt_target(self, lock: Lock, delivery_id: str) -> ReceiptTarget | None:
+        """None: no such session."""
+        row = self._session.one(
+            "inject_receipt_target",
+            org_id=lock.reach.org,
+            session_id=lock.session,
+            worker=lock.worker,
+            token=lock.token,
+            delivery_id=delivery_id,
+        )
+        return ReceiptTarget(*row) if row else None
+
+    def ack(self, seq: int, *, receipt: str, now: datetime) -> None:
+        self._session.run("inject_ack", seq=seq, receipt=receipt, now=to_micros(now))
+
+    # -- as a whole --------------------------------------------------------------------------------
+
+    def of_session(self, org: str, session: str, *, state: str | None = None) -> list[Inject]:
+        rows = self._session.all("inject_list", org_id=org, session_id=session, state=state)
+        return [_from_row(row) for row in rows]
+
+    def dead(self, org: str, *, limit: int) -> list[Inject]:
+        return [_from_row(row) for row in self._session.all("inject_dead_list", org_id=org, limit=limit)]
+
+    def cancel_waiting(self, org: str, session: str, *, reason: str, now: datetime) -> int:
+        key = {"org_id": org, "session_id": session}
+        return self._session.run("injects_cancel_waiting", **key, reason=reason, now=to_micros(now))
+
+    def reopen(self, org: str, session: str) -> int:
+        """Acknowledged start blocks wait once more."""
+        return self._session.run("injects_reopen", org_id=org, session_id=session)
+
+    def give_up(self, org: str, *, before: datetime, reason: str, now: datetime) -> int:
+        """Close what is still in flight in sessions that ended before then."""
+        times = {"before": to_micros(before), "now": to_micros(now)}
+        return self._session.run("injects_give_up", org_id=org, reason=reason, **times)
+
+    def erase_memories(self, org: str, ids: Sequence[str], *, now: datetime) -> int:
+        """No text that quotes one of these memories stays; what was not acknowledged yet is cancelled."""
+        return self._session.run("injects_forget", org_id=org, ids=json.dumps(ids), now=to_micros(now))
+
+
+def _from_row(row: Row) -> Inject:
+    values: dict[str, Any] = dict(zip(Inject.__slots__, row, strict=True))
+    for name in ("agent", "receipt", "reason"):
+        values[name] = values[name] or None
+    for name in ("observation_ids", "node_ids"):
+        values[name] = tuple(json.loads(values[name]))
+    for name in _TIMES:
+        values[name] = None if values[name] is None else from_micros(values[name])
+    return Inject(**values)

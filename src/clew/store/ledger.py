@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from clew.errors import Conflict
+from clew.lazy import LazyModule
 from clew.model.change import Change
 from clew.model.times import to_micros
 from clew.store.sqlite import Session
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from clew.model import audit as sealing
+    from clew.model.audit import AuditEntry, AuditHead
+else:
+    sealing = LazyModule("clew.model.audit")  # a recall does without
+
 CHANGES_KEPT = 100_000  # a read model further behind than this is rebuilt instead
+_CHAINED = "audit_chained_from/{org}"
+_NO_END = 2**62
 
 
 class ChangeLog:
@@ -51,24 +63,77 @@ class ChangeLog:
 
 
 class Audit:
-    """Who did what to which memory."""
+    """Who did what to which memory. Each entry seals the one before it: `model/audit.py` says how."""
 
     __slots__ = ("_session",)
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def note(self, org: str, *, at: datetime, actor: str, action: str, id: str, content_hash: str = "") -> None:
-        self._session.run(
-            "audit_insert",
+    def note(
+        self,
+        org: str,
+        *,
+        at: datetime,
+        actor: str,
+        action: str,
+        id: str,
+        content_hash: str = "",
+        kind: str = "memory",
+        decision: str = "",
+        policy_ids: Sequence[str] = (),
+        detail: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Ids, hashes and settings go in, never the text of a memory."""
+        seq = int(self._session.value("counter_next", org_id=org, name="audit", step=1))
+        policies, about = sealing.canonical(list(policy_ids)), sealing.canonical(dict(detail or {}))
+        row = (org, seq, to_micros(at), actor, action, kind, id, content_hash, decision, policies, about)
+        entry = sealing.AuditEntry(*row, prev_hash=self._last(org, seq))
+        self._session.many("audit_insert", [(*row, entry.prev_hash, sealing.seal(entry))])
+
+    def head(self, org: str) -> AuditHead | None:
+        found = self._session.one("audit_head", org_id=org)
+        return sealing.AuditHead(*found) if found else None
+
+    def count(self, org: str) -> int:
+        """How many entries there should be."""
+        return int(self._session.value("counter_get", org_id=org, name="audit") or 0)
+
+    def chained_from(self, org: str) -> int | None:
+        """The first entry with a hash; None while there is none."""
+        found = self._session.value("meta_get", key=_CHAINED.format(org=org))
+        return int(found) if found else None
+
+    def entries(self, org: str, *, after: int = 0, page: int = 1_000) -> Iterator[AuditEntry]:
+        """Oldest first, read piece by piece."""
+        while rows := self._session.all("audit_page", org_id=org, after=after, limit=page):
+            yield from (sealing.AuditEntry(*row) for row in rows)
+            after = rows[-1][1]
+
+    def latest(
+        self, org: str, *, limit: int, since: datetime | None = None, action: str = "", before: int | None = None
+    ) -> list[AuditEntry]:
+        """Newest first."""
+        rows = self._session.all(
+            "audit_latest",
             org_id=org,
-            seq=self._session.value("counter_next", org_id=org, name="audit", step=1),
-            at=to_micros(at),
-            actor=actor,
+            before=_NO_END if before is None else before,
+            since=to_micros(since) if since else -_NO_END,
             action=action,
-            memory_id=id,
-            content_hash=content_hash,
+            limit=limit,
         )
+        return [sealing.AuditEntry(*row) for row in rows]
+
+    def orgs(self) -> list[str]:
+        return [org for (org,) in self._session.all("audit_orgs")]
+
+    def _last(self, org: str, seq: int) -> str:
+        """The hash of the entry before; what the first one carries stands for all from before the chain."""
+        head = self.head(org)
+        if head and head.hash:
+            return head.hash
+        self._session.run("meta_put", key=_CHAINED.format(org=org), value=str(seq))
+        return sealing.digest_of(self.entries(org))
 
 
 class Meta:

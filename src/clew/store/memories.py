@@ -79,6 +79,11 @@ class MemoryTable:
         found = (from_row(row) for row in rows)
         return {memory.id: memory for memory in found if reach.sees(memory.project, memory.user)}
 
+    def weight_of(self, memory: Memory) -> float:
+        """As it is now: outcomes move it without making a version. That of the value if the memory is gone."""
+        weight = self._session.value("memory_weight", org_id=memory.org, id=memory.id)
+        return memory.weight if weight is None else float(weight)
+
     def row_of(self, memory: Memory) -> int:
         return int(self._session.value("memory_row_of", org_id=memory.org, id=memory.id))
 
@@ -191,6 +196,7 @@ def reach_values(reach: Reach) -> dict[str, Any]:
         # The same between unit separators, which no name contains: where a list is asked about once per row.
         "in_projects": None if reach.projects is None else f"\x1f{_US.join(reach.projects)}\x1f",
         "in_users": None if reach.users is None else f"\x1f{_US.join(reach.users)}\x1f",
+        "in_labels": None if reach.labels is None else f"\x1f{_US.join(reach.labels)}\x1f",
     }
 
 

@@ -1,8 +1,17 @@
-"""The table of sessions."""
+"""The table of sessions. The lock of a session is a lease, in `ledger`. No decisions are made here."""
 
 from __future__ import annotations
 
-from clew.store.sqlite import Session
+from datetime import datetime
+from typing import Any
+
+from clew.model.scope import Reach
+from clew.model.session import AgentSession, Lock
+from clew.model.times import from_micros, to_micros
+from clew.store.sqlite import Row, Session
+
+_TEXT = ("project", "user", "agent", "work_type", "issue", "issue_id", "title", "description")
+_COLUMN = {"project": "project_id", "user": "user_id"}
 
 
 class SessionTable:
@@ -12,3 +21,71 @@ class SessionTable:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    def insert(self, session: AgentSession) -> None:
+        texts = {_COLUMN.get(name, name): getattr(session, name) or "" for name in _TEXT}
+        created_at = to_micros(session.created_at)
+        self._session.run("session_insert", org_id=session.org, id=session.id, created_at=created_at, **texts)
+
+    def get(self, reach: Reach, id: str) -> AgentSession | None:
+        row = self._session.one("session_by_id", org_id=reach.org, id=id)
+        session = _from_row(row) if row else None
+        return session if session and reach.sees(session.project, session.user) else None
+
+    def find(
+        self, reach: Reach, *, project: str | None, state: str | None, limit: int, page: int = 500
+    ) -> list[AgentSession]:
+        """Newest first. `project` None: any."""
+        found: list[AgentSession] = []
+        offset = 0
+        while len(found) < limit:
+            wanted = {"org_id": reach.org, "project_id": project, "state": state}
+            rows = self._session.all("session_list", **wanted, limit=page, offset=offset)
+            sessions = (_from_row(row) for row in rows)
+            found += [session for session in sessions if reach.sees(session.project, session.user)]
+            offset += page
+            if len(rows) < page:
+                break
+        return found[:limit]
+
+    def claim(self, session: AgentSession, *, worker: str, token: int, provider: str, now: datetime) -> None:
+        self._session.run(
+            "session_claim",
+            org_id=session.org,
+            id=session.id,
+            worker_id=worker,
+            fencing_token=token,
+            provider_session=provider,
+            now=to_micros(now),
+        )
+
+    def move(self, session: AgentSession, state: str, *, outcome: str | None, ended_at: datetime | None) -> bool:
+        """False when the session is no longer in the state it was seen in."""
+        ended = to_micros(ended_at) if ended_at else None
+        key = {"org_id": session.org, "id": session.id, "old": session.state}
+        return self._session.run("session_move", **key, state=state, outcome=outcome or "", ended_at=ended) == 1
+
+    def ask_stop(self, session: AgentSession) -> None:
+        self._session.run("session_ask_stop", org_id=session.org, id=session.id)
+
+    def is_locked(self, session: AgentSession) -> bool:
+        """Whether any worker holds it, by the database's clock."""
+        key = {"org_id": session.org, "id": session.id}
+        return self._session.one("session_lock", **key, worker="", token=0) is not None
+
+    def is_held(self, lock: Lock) -> bool:
+        key = {"org_id": lock.reach.org, "id": lock.session}
+        return bool(self._session.value("session_lock", **key, worker=lock.worker, token=lock.token))
+
+    def unlock(self, session: AgentSession) -> None:
+        self._session.run("session_unlock", org_id=session.org, id=session.id)
+
+
+def _from_row(row: Row) -> AgentSession:
+    values: dict[str, Any] = dict(zip(AgentSession.__slots__, row, strict=True))
+    for name in (*_TEXT, "worker", "provider_session", "outcome"):
+        values[name] = values[name] or None
+    for name in ("created_at", "claimed_at", "ended_at"):
+        values[name] = None if values[name] is None else from_micros(values[name])
+    values["stop_requested"] = bool(values["stop_requested"])
+    return AgentSession(**values)

@@ -87,11 +87,48 @@ class Session:
         self.connection.execute("RELEASE part")
 
 
+class _Answer:
+    """What a caller that waits at once gets instead of a future: a third of its cost, which a queue feels."""
+
+    __slots__ = ("_error", "_is_done", "_ready", "_value")
+
+    def __init__(self) -> None:
+        self._ready = threading.Lock()
+        self._ready.acquire()
+        self._is_done = False
+        self._error: BaseException | None = None
+        self._value: Any = None
+
+    def result(self) -> Any:
+        self._ready.acquire()
+        if self._error is not None:
+            try:
+                raise self._error
+            finally:
+                self._error = None  # or the error would hold its own traceback for good
+        return self._value
+
+    def set_result(self, value: Any) -> None:
+        self._value, self._is_done = value, True
+        self._ready.release()
+
+    def set_exception(self, error: BaseException) -> None:
+        self._error, self._is_done = error, True
+        self._ready.release()
+
+    def set_running_or_notify_cancel(self) -> bool:
+        return True  # whoever waits at once does not give up
+
+    def done(self) -> bool:
+        return self._is_done
+
+
 @dataclass(slots=True)
 class _Write:
     action: Callable[[Session], Any]
     durable: bool
-    future: Future[Any]
+    savepoint: bool
+    future: Future[Any] | _Answer
 
 
 class SqliteEngine:
@@ -157,15 +194,25 @@ class SqliteEngine:
 
     # -- writing ---------------------------------------------------------------------------------
 
-    def write(self, action: Callable[[Session], T], *, durable: bool = True) -> T:
-        """Run `action` in a transaction of the writer thread; returns after the commit."""
-        return self.submit(action, durable=durable).result()
+    def write(self, action: Callable[[Session], T], *, durable: bool = True, savepoint: bool = True) -> T:
+        """Run `action` in a transaction of the writer thread; returns after the commit.
+
+        `savepoint=False` is for an action whose changes may each stand alone when a later one fails.
+        """
+        answer = _Answer()
+        self._hand_over(_Write(action, durable, savepoint, answer))
+        result: T = answer.result()
+        return result
 
     def submit(self, action: Callable[[Session], T], *, durable: bool = True) -> Future[T]:
         """Hand `action` over; the future is done after the commit."""
-        from concurrent.futures import Future  # only writers wait for one
+        from concurrent.futures import Future  # only those who do not wait at once need one
 
-        job: _Write = _Write(action, durable, Future())
+        future: Future[T] = Future()
+        self._hand_over(_Write(action, durable, True, future))
+        return future
+
+    def _hand_over(self, job: _Write) -> None:
         with self._lock:
             if self._closed:
                 raise _store_closed()
@@ -173,7 +220,6 @@ class SqliteEngine:
                 self._writer = threading.Thread(target=self._write_loop, name="clew-writer", daemon=True)
                 self._writer.start()
             self._queue.put(job)
-        return job.future
 
     def _write_loop(self) -> None:
         try:
@@ -232,18 +278,21 @@ class SqliteEngine:
     def _run_one(self, session: Session, job: _Write, done: list[tuple[_Write, Any]]) -> None:
         if not job.future.set_running_or_notify_cancel():
             return  # whoever asked has given up
-        session.connection.execute("SAVEPOINT one")
+        if job.savepoint:
+            session.connection.execute("SAVEPOINT one")
         try:
             with sqlite_translated(self.path):
                 result = job.action(session)
         except BaseException as error:  # belongs to this caller alone
             if not session.connection.in_transaction:
                 raise  # a full disk makes SQLite roll the whole transaction back
-            session.connection.execute("ROLLBACK TO one")
+            if job.savepoint:
+                session.connection.execute("ROLLBACK TO one")
             job.future.set_exception(error)
         else:
             done.append((job, result))
-        session.connection.execute("RELEASE one")
+        if job.savepoint:
+            session.connection.execute("RELEASE one")
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -307,6 +356,9 @@ def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     """`vfs` names another way to reach the disk; the tests use one that fails on purpose."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    # Plans that do not depend on bound values. Without it SQLite prepares many a statement anew for every
+    # execution, to look at the values first: 84 us instead of 8 for the head of a queue.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.pragma("foreign_keys", True)
     connection.pragma("secure_delete", True)  # freed pages are overwritten: see forget
     connection.pragma("synchronous", 2)

@@ -16,6 +16,7 @@ from clew.store.memories import MemoryTable
 from clew.store.sqlite import Session, SqliteEngine
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from datetime import datetime
     from pathlib import Path
 
@@ -129,17 +130,14 @@ class Store:
         with self.engine.read() as session:
             yield Tx(session)
 
-    def write(self, action: Callable[[Tx], T], *, durable: bool = True) -> T:
-        """One transaction, change log included; everything or nothing."""
+    def write(self, action: Callable[[Tx], T], *, durable: bool = True, savepoint: bool = True) -> T:
+        """One transaction, change log included; everything or nothing. `savepoint=False`: each change of the action
+        may stand alone, which spares the engine from being able to undo it."""
+        return self.engine.write(_bound(action), durable=durable, savepoint=savepoint)
 
-        def run(session: Session) -> T:
-            tx = Tx(session)
-            result = action(tx)
-            tx.changes.flush()
-            tx.index.flush()
-            return result
-
-        return self.engine.write(run, durable=durable)
+    def submit(self, action: Callable[[Tx], T], *, durable: bool = True) -> Future[T]:
+        """The same without waiting; what was handed over is written before the store closes."""
+        return self.engine.submit(_bound(action), durable=durable)
 
     def purge(self) -> bool:
         return self.engine.purge()
@@ -161,3 +159,14 @@ class Store:
 
     def close(self) -> None:
         self.engine.close()
+
+
+def _bound(action: Callable[[Tx], T]) -> Callable[[Session], T]:
+    def run(session: Session) -> T:
+        tx = Tx(session)
+        result = action(tx)
+        tx.changes.flush()
+        tx.index.flush()
+        return result
+
+    return run

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from clew.store.sqlite import Session
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from clew.model.govern import Grant, RetentionPolicy, StoredFingerprint
+from clew.model.memory import Memory
+from clew.model.times import from_micros, to_micros
+from clew.store.memories import from_row
+from clew.store.sqlite import Row, Session
 
 
 class TransferTable:
@@ -12,3 +20,99 @@ class TransferTable:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    # -- grants --------------------------------------------------------------------------------------
+
+    def grant(self, org: str, source: str, dest: str, *, by: str, now: datetime) -> bool:
+        """False when it was in force before."""
+        values = {"source": source, "dest": dest, "granted_by": by, "granted_at": to_micros(now)}
+        return self._session.run("grant_put", org_id=org, **values) > 0
+
+    def revoke(self, org: str, source: str, dest: str, *, now: datetime) -> bool:
+        """False when there was none in force."""
+        return self._session.run("grant_revoke", org_id=org, source=source, dest=dest, now=to_micros(now)) > 0
+
+    def grants(self, org: str) -> list[Grant]:
+        return [_grant(row) for row in self._session.all("grants_all", org_id=org)]
+
+    def grants_into(self, org: str, dest: str) -> list[Grant]:
+        """Those in force."""
+        return [_grant(row) for row in self._session.all("grants_into", org_id=org, dest=dest)]
+
+    # -- fingerprints --------------------------------------------------------------------------------
+
+    def put_fingerprint(self, org: str, found: StoredFingerprint) -> None:
+        self._session.run(
+            "fingerprint_put",
+            org_id=org,
+            project_id=found.project,
+            components=json.dumps(sorted(found.components)),
+            manifest_hash=found.manifest_hash,
+            updated_at=to_micros(found.updated_at),
+        )
+
+    def fingerprint(self, org: str, project: str) -> StoredFingerprint | None:
+        row = self._session.one("fingerprint_get", org_id=org, project_id=project)
+        if row is None:
+            return None
+        return StoredFingerprint(row[0], frozenset(json.loads(row[1])), row[2], from_micros(row[3]))
+
+    # -- weights in the other project ------------------------------------------------------------------
+
+    def weight(self, org: str, dest: str, id: str) -> float | None:
+        """None until an outcome there moved it."""
+        found = self._session.value("transferred_weight", org_id=org, dest=dest, memory_id=id)
+        return None if found is None else float(found)
+
+    def weights(self, org: str, dest: str, ids: Iterable[str]) -> dict[str, float]:
+        found = {id: self.weight(org, dest, id) for id in ids}
+        return {id: weight for id, weight in found.items() if weight is not None}
+
+    def set_weight(self, org: str, dest: str, id: str, weight: float, *, now: datetime) -> None:
+        values = {"dest": dest, "memory_id": id, "weight": weight, "now": to_micros(now)}
+        self._session.run("transferred_weight_put", org_id=org, **values)
+
+    def drop_weights(self, org: str, id: str, *, source: str) -> None:
+        """Of a memory of this project, wherever it was shown."""
+        self._session.run("transferred_weights_drop", org_id=org, memory_id=id, source=source)
+
+    # -- retention -------------------------------------------------------------------------------------
+
+    def put_retention(self, org: str, policy: RetentionPolicy, *, now: datetime) -> None:
+        self._session.run(
+            "retention_put",
+            org_id=org,
+            id=policy.id,
+            project_id=policy.project or "",
+            classification=policy.classification or "",
+            type=policy.type or "",
+            ttl_days=policy.ttl_days,
+            action=policy.action,
+            created_by=policy.created_by,
+            created_at=to_micros(now),
+        )
+
+    def drop_retention(self, org: str, id: str) -> bool:
+        return self._session.run("retention_drop", org_id=org, id=id) > 0
+
+    def retention(self, org: str) -> list[RetentionPolicy]:
+        return [_policy(row) for row in self._session.all("retention_list", org_id=org)]
+
+    def orgs_with_retention(self, *, after: str = "", limit: int = 1) -> list[str]:
+        """In the order of their names."""
+        return [org for (org,) in self._session.all("retention_orgs", after=after, limit=limit)]
+
+    def page(self, org: str, *, after: str, limit: int) -> Sequence[Memory]:
+        """Memories in the order of their ids, forgotten ones included."""
+        return [from_row(row) for row in self._session.all("retention_page", org_id=org, after=after, limit=limit)]
+
+
+def _grant(row: Row) -> Grant:
+    source, dest, by, at, revoked = row
+    return Grant(source, dest, by, from_micros(at), None if revoked is None else from_micros(revoked))
+
+
+def _policy(row: Row) -> RetentionPolicy:
+    id, ttl_days, action, project, classification, type_, by, at = row
+    named = (project or None, classification or None, type_ or None)
+    return RetentionPolicy(id, ttl_days, action, *named, created_by=by, created_at=from_micros(at))

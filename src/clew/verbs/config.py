@@ -1,35 +1,244 @@
-"""The switches that live in the store: `clew.projects`, `clew.matrix`, `clew.orgs`."""
+"""The switches that live in the store: `clew.projects`, `clew.matrix`, `clew.orgs`. Every change is audited."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import Denied, InvalidInput, NotFound
+from clew.lazy import LazyModule
+from clew.model.access import AccessContext, Resource
+from clew.model.config import MatrixRow, MatrixShown, OrgFeatures, ProjectConfig, ProjectShown, RecallSettings
+from clew.model.scope import Identity, Scope
 
 if TYPE_CHECKING:
     from clew.clew import Clew
+    from clew.inject import gates
+    from clew.inject import matrix as matrices
+    from clew.ports import Tx
+else:
+    gates, matrices = LazyModule("clew.inject.gates"), LazyModule("clew.inject.matrix")
+
+SWITCHES = {"memory": "memory_enabled", "graph": "graph_enabled", "runtime-inject": "runtime_inject_enabled"}
 
 
-class Projects:
+class _Verbs:
+    """Who may change what is decided by the policies: owners and admins configure, operators operate."""
+
+    __slots__ = ("_clew",)
+
+    def __init__(self, clew: Clew) -> None:
+        self._clew = clew
+
+    def _check(self, identity: Identity, action: str, resource: Resource) -> None:
+        [decision] = self._clew._pep.decide(identity, action, [resource], AccessContext(identity.org))
+        if not decision:
+            named = f"{resource.kind} '{resource.id}'" if resource.id else f"the {resource.kind}"
+            asked = "the operator" if action == "operate" else "an owner or admin of the org"
+            raise Denied(
+                f"'{identity.actor}' may not {action} {named}", code=f"{action.upper()}_DENIED", next=f"ask {asked}"
+            )
+
+    def _note(
+        self,
+        tx: Tx,
+        org: str,
+        identity: Identity,
+        resource: Resource,
+        before: Mapping[str, Any],
+        after: Mapping[str, Any],
+    ) -> None:
+        tx.audit.note(
+            org,
+            at=self._clew.now(),
+            actor=identity.actor,
+            action="configure",
+            id=resource.id,
+            kind=resource.kind,
+            detail={"before": dict(before), "after": dict(after)},
+        )
+
+
+class Projects(_Verbs):
     """What a project has switched on."""
 
-    __slots__ = ("_clew",)
+    __slots__ = ()
 
-    def __init__(self, clew: Clew) -> None:
-        self._clew = clew
+    def list(self, *, identity: Identity | None = None) -> dict[str, ProjectConfig]:
+        """Every project that has memories or switches, by name."""
+        org = (identity or Identity()).org
+        with self._clew.store.read() as tx:
+            known = {project: ProjectConfig() for project in tx.edges.projects(org) if project}
+            return dict(sorted((known | tx.config.projects(org)).items()))
+
+    def show(self, project: str, *, identity: Identity | None = None) -> ProjectShown:
+        """Its switches, and every gate with its reason."""
+        org, graph = (identity or Identity()).org, self._clew.settings.graph
+        Scope(org=org, project=project)  # refuses what is no name
+        with self._clew.store.read() as tx:
+            config, features, rows = tx.config.project(org, project), tx.config.features(org), tx.config.matrix(org)
+        open_or_not = (
+            ("memory", gates.memory_gate(config)),
+            (
+                "graph_settings",
+                gates.graph_settings_gate(write=graph.write, recall=graph.recall, shadow=graph.shadow),
+            ),
+            ("graph", gates.graph_gate(config, features)),
+            ("runtime_inject", gates.delivery_gate(config)),
+        )
+        types = tuple((name, gates.work_type_gate(recall, name)) for name, recall in _resolved(rows).items())
+        return ProjectShown(project, config, features, open_or_not, types)
+
+    def set(self, project: str, switch: str, on: bool | None, *, identity: Identity | None = None) -> ProjectConfig:
+        """Switch `memory`, `graph` or `runtime-inject`; None, for the graph alone, leaves it to the org's plan."""
+        identity = identity or Identity()
+        Scope(org=identity.org, project=project)
+        field = _switch_named(switch)
+        if on is None and field != "graph_enabled":
+            raise InvalidInput(f"{switch} is on or off", code="SWITCH_INVALID", next="say on or off")
+        resource = Resource("project", project, identity.org, project)
+        self._check(identity, "configure", resource)
+
+        def change(tx: Tx) -> ProjectConfig:
+            before = tx.config.project(identity.org, project)
+            changes: dict[str, Any] = {field: on}
+            after = replace(before, **changes)
+            if after != before:
+                tx.config.put_project(identity.org, project, after, by=identity.actor, at=self._clew.now())
+                self._note(tx, identity.org, identity, resource, {field: getattr(before, field)}, {field: on})
+            return tx.config.project(identity.org, project)
+
+        return self._clew.store.write(change)
 
 
-class Matrix:
-    """What each work type gets: the recall matrix."""
+class Matrix(_Verbs):
+    """What each work type gets: the recall matrix. For operators to change, for everybody to see."""
 
-    __slots__ = ("_clew",)
+    __slots__ = ()
 
-    def __init__(self, clew: Clew) -> None:
-        self._clew = clew
+    def show(self, *, org: str | None = None, identity: Identity | None = None) -> list[MatrixShown]:
+        """Every work type that the matrix knows, as it is resolved for an org."""
+        identity = identity or Identity()
+        named = self._org(org, identity)
+        with self._clew.store.read() as tx:
+            rows = tx.config.matrix(named)
+        return [MatrixShown(name, named, settings) for name, settings in _resolved(rows).items()]
+
+    def resolve(
+        self, work_type: str | None, *, org: str | None = None, identity: Identity | None = None
+    ) -> RecallSettings:
+        return matrices.resolve_recall(self._clew, self._org(org, identity or Identity()), work_type)
+
+    def set(
+        self, work_type: str, *, org: str | None = None, identity: Identity | None = None, **fields: Any
+    ) -> RecallSettings:
+        """Change single fields of a work type, for one org or for all. Returns what that org gets now."""
+        identity = identity or Identity()
+        resource = Resource("matrix", work_type, org or "")
+        self._check(identity, "operate", resource)
+        if org is not None:
+            Scope(org=org)
+        given = {name: value for name, value in fields.items() if value is not None}
+        if not given:
+            raise InvalidInput(
+                "nothing is to be set",
+                code="RECALL_MATRIX_INVALID",
+                next=f"give one of {', '.join(matrices.FIELDS)}",
+            )
+
+        def change(tx: Tx) -> None:
+            before = tx.config.matrix_row(org, work_type) or MatrixRow(org, work_type)
+            after = matrices.changed(before, given)
+            if after != before:
+                tx.config.put_matrix(after, by=identity.actor, at=self._clew.now())
+                old = {name: getattr(before, name) for name in given}
+                self._note(tx, org or identity.org, identity, resource, old, given)
+
+        self._clew.store.write(change)
+        return matrices.resolve_recall(self._clew, org or identity.org, work_type)
+
+    def _org(self, org: str | None, identity: Identity) -> str:
+        if org is not None and org != identity.org:
+            _check_seen(org, identity)
+        return org or identity.org
 
 
-class Orgs:
+class Orgs(_Verbs):
     """What an org has."""
 
-    __slots__ = ("_clew",)
+    __slots__ = ()
 
-    def __init__(self, clew: Clew) -> None:
-        self._clew = clew
+    def list(self, *, identity: Identity | None = None) -> list[str]:
+        """Every org here for whoever runs the store, the own one for others."""
+        identity = identity or Identity()
+        try:
+            identity.check_operator()
+        except Denied:
+            return [identity.org]
+        with self._clew.store.read() as tx:
+            return sorted({identity.org, *tx.config.orgs()})
+
+    def features(
+        self,
+        org: str | None = None,
+        *,
+        kg_enabled: bool | None = None,
+        feedback_weighting: bool | None = None,
+        identity: Identity | None = None,
+    ) -> OrgFeatures:
+        """What an org has; with values, change it. The plan (kg) is the operator's, the weighting its admins'."""
+        identity = identity or Identity()
+        named = org or identity.org
+        if named != identity.org:
+            _check_seen(named, identity)
+        resource = Resource("org", named, named)
+        changes: dict[str, bool] = {}
+        if kg_enabled is not None:
+            self._check(identity, "operate", resource)
+            changes["kg_enabled"] = kg_enabled
+        if feedback_weighting is not None:
+            self._check(identity, "configure" if named == identity.org else "operate", resource)
+            changes["feedback_weighting_disabled"] = not feedback_weighting
+        if changes:
+            return self._clew.store.write(lambda tx: self._changed(tx, resource, changes, identity))
+        with self._clew.store.read() as tx:
+            return tx.config.features(named)
+
+    def _changed(self, tx: Tx, resource: Resource, changes: Mapping[str, bool], identity: Identity) -> OrgFeatures:
+        before = tx.config.features(resource.id)
+        after = replace(before, **changes)
+        if after != before:
+            tx.config.put_features(resource.id, after, by=identity.actor, at=self._clew.now())
+            old = {name: getattr(before, name) for name in changes}
+            self._note(tx, resource.id, identity, resource, old, changes)
+        return after
+
+
+def _resolved(rows: list[MatrixRow]) -> dict[str, RecallSettings]:
+    """By work type; those that ship are always there."""
+    found: dict[str, dict[bool, MatrixRow]] = {name: {} for name in matrices.SHIPPED}
+    for row in rows:
+        found.setdefault(row.work_type, {})[row.org is not None] = row
+    return {name: matrices.resolved(name, pair.get(True), pair.get(False)) for name, pair in found.items()}
+
+
+def _switch_named(switch: str) -> str:
+    if switch not in SWITCHES:
+        raise InvalidInput(
+            f"a project has no switch '{switch[:40]}'",
+            code="SWITCH_INVALID",
+            next=f"choose one of {', '.join(SWITCHES)}",
+        )
+    return SWITCHES[switch]
+
+
+def _check_seen(org: str, identity: Identity) -> None:
+    """Another org is for operators; to others it is not there."""
+    Scope(org=org)
+    try:
+        identity.check_operator()
+    except Denied:
+        raise NotFound(
+            f"org '{org}' was not found", code="ORG_NOT_FOUND", next=f"use your own org, '{identity.org}'"
+        ) from None

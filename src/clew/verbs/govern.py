@@ -2,10 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import Denied, InvalidInput, NotFound
+from clew.lazy import LazyModule
+from clew.model.access import AccessContext, Resource
+from clew.model.govern import Grant, StoredFingerprint
+from clew.model.scope import Identity, Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+    from datetime import datetime
+    from pathlib import Path
+
     from clew.clew import Clew
+    from clew.guard import audit as auditing
+    from clew.learn import fingerprint as fingerprints
+    from clew.learn import transfer as transferring
+    from clew.model.audit import AuditEntry, AuditHead, ChainReport
+    from clew.model.govern import RetentionPolicy
+    from clew.model.memory import Memory
+    from clew.model.session import AgentSession
+    from clew.ports import Tx
+    from clew.relate import retention as retaining
+else:
+    auditing = LazyModule("clew.guard.audit")
+    fingerprints, transferring = LazyModule("clew.learn.fingerprint"), LazyModule("clew.learn.transfer")
+    retaining = LazyModule("clew.relate.retention")
+
+
+@dataclass(frozen=True, slots=True)
+class TransferStatus:
+    """A grant, how alike its projects are, and why it brings nothing over if it does not."""
+
+    grant: Grant
+    similarity_pct: int
+    why_not: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        told = {"similarity_pct": self.similarity_pct, "works": not self.why_not}
+        return self.grant.as_json() | told | ({"why_not": self.why_not} if self.why_not else {})
 
 
 class Transfer:
@@ -16,20 +55,264 @@ class Transfer:
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
 
+    def grant(self, source: str, dest: str, *, identity: Identity | None = None) -> bool:
+        """Let memories of `source` be shown in `dest`; False when they could be before. For owner and admin."""
+        identity = _administrator(identity, "grant a transfer")
+        _check_pair(identity.org, source, dest)
+        return self._clew.store.write(partial(self._grant, source=source, dest=dest, identity=identity))
+
+    def revoke(self, source: str, dest: str, *, identity: Identity | None = None) -> None:
+        """End a grant. What was shown already cannot be taken back."""
+        identity = _administrator(identity, "revoke a transfer")
+        _check_pair(identity.org, source, dest)
+        self._clew.store.write(partial(self._revoke, source=source, dest=dest, identity=identity))
+
+    def list(self, *, identity: Identity | None = None) -> Sequence[TransferStatus]:
+        """Every grant of the org, and whether it brings anything over."""
+        org = (identity or Identity()).org
+        with self._clew.store.read() as tx:
+            grants = tx.transfers.grants(org)
+            projects = {project for grant in grants for project in (grant.source, grant.dest)}
+            known = {project: _components(tx, org, project) for project in projects}
+        return [self._status(org, grant, known) for grant in grants]
+
+    def fingerprint(
+        self, project: str, files: Mapping[str, str] | Path, *, identity: Identity | None = None
+    ) -> fingerprints.TechStackFingerprint:
+        """Read what a project is built with, from texts or from a directory, and keep it."""
+        identity = _person(identity, "say what a project is built with")
+        Scope(org=identity.org, project=project)
+        texts = files if isinstance(files, Mapping) else fingerprints.read_manifests(files)
+        found = fingerprints.fingerprint_project(texts)
+        if not found.manifest_hash:
+            raise NotFound(
+                "no manifest was found",
+                code="MANIFEST_NOT_FOUND",
+                next="name a directory with a package.json, go.mod, pyproject.toml, Cargo.toml, requirements.txt "
+                "or Gemfile",
+            )
+        self._clew.store.write(partial(self._put_fingerprint, project=project, found=found, identity=identity))
+        return found
+
+    def fingerprint_of(
+        self, project: str, *, identity: Identity | None = None
+    ) -> fingerprints.TechStackFingerprint | None:
+        """As it was last read; None if nobody looked."""
+        with self._clew.store.read() as tx:
+            stored = tx.transfers.fingerprint((identity or Identity()).org, project)
+        return fingerprints.TechStackFingerprint(stored.components, stored.manifest_hash) if stored else None
+
+    def config_for(self, session: AgentSession) -> transferring.TransferConfig | None:
+        """What a block for this session needs to bring memories over; None where nobody granted anything."""
+        org, dest = session.org, session.project
+        if dest is None or not self._sources(org, dest):
+            return None
+        learn = self._clew.settings.learn
+        return transferring.TransferConfig(
+            dest_project=dest,
+            grants=partial(self._sources, org, dest),
+            components=partial(self._components, org),
+            allowed=partial(self._allowed, session),
+            weights=partial(self._weights, org, dest),
+            threshold=learn.transfer_threshold,
+            ignore_versions=learn.transfer_ignore_versions,
+            multiplier=learn.transfer_multiplier,
+            apply_to=learn.transfer_apply_to,
+        )
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def _sources(self, org: str, dest: str) -> Sequence[str]:
+        with self._clew.store.read() as tx:
+            return [grant.source for grant in tx.transfers.grants_into(org, dest)]
+
+    def _components(self, org: str, project: str) -> AbstractSet[str] | None:
+        with self._clew.store.read() as tx:
+            return _components(tx, org, project)
+
+    def _weights(self, org: str, dest: str, ids: Sequence[str]) -> Mapping[str, float]:
+        with self._clew.store.read() as tx:
+            return tx.transfers.weights(org, dest, ids)
+
+    def _allowed(self, session: AgentSession, memories: Sequence[Memory], percent: int) -> Sequence[bool]:
+        """By Cedar, with the grants as they are now."""
+        identity = Identity(session.org, session.user, session.agent, ())
+        context = AccessContext(
+            session.org, session.project, session=session.id, user=session.user, similarity_pct=percent
+        )
+        grants = self._sources(session.org, session.project or "")
+        rows = [Resource.of_memory(memory) for memory in memories]
+        decisions = self._clew._pep.decide(identity, "transfer", rows, context, grants=grants)
+        return [decision.allowed for decision in decisions]
+
+    def _status(self, org: str, grant: Grant, known: Mapping[str, AbstractSet[str] | None]) -> TransferStatus:
+        learn = self._clew.settings.learn
+        sides = [known[project] or frozenset() for project in (grant.source, grant.dest)]
+        percent = fingerprints.similarity_pct(*sides, ignore_versions=learn.transfer_ignore_versions)
+        share = fingerprints.jaccard(*sides, ignore_versions=learn.transfer_ignore_versions)
+        unknown = [project for project in (grant.source, grant.dest) if known[project] is None]
+        why_not = ""
+        if not grant.is_in_force:
+            why_not = "it was revoked"
+        elif unknown:
+            why_not = f"what {unknown[0]} is built with is not known: clew transfer fingerprint"
+        elif share < learn.transfer_threshold:
+            why_not = f"they are {percent} % alike; learn.transfer_threshold is {learn.transfer_threshold:g}"
+        elif not self._policies_allow(org, grant, percent):
+            why_not = f"no policy allows it for projects that are {percent} % alike: clew policy show"
+        return TransferStatus(grant, percent, why_not)
+
+    def _policies_allow(self, org: str, grant: Grant, percent: int) -> bool:
+        """Whether they would let an ordinary agent have an ordinary memory."""
+        row = Resource("memory", "new", org, grant.source, classification="internal")
+        context = AccessContext(org, grant.dest, similarity_pct=percent)
+        agent = Identity(org, agent="agent", roles=())
+        [decision] = self._clew._pep.decide(agent, "transfer", [row], context, grants=[grant.source])
+        return decision.allowed
+
+    # -- writing -------------------------------------------------------------------------------------
+
+    def _grant(self, tx: Tx, *, source: str, dest: str, identity: Identity) -> bool:
+        now = self._clew.now()
+        is_new = tx.transfers.grant(identity.org, source, dest, by=identity.actor, now=now)
+        if is_new:
+            _note(tx, identity, now, action="grant_transfer", kind="project", id=dest, detail={"source": source})
+        return is_new
+
+    def _revoke(self, tx: Tx, *, source: str, dest: str, identity: Identity) -> None:
+        now = self._clew.now()
+        if not tx.transfers.revoke(identity.org, source, dest, now=now):
+            raise NotFound(
+                f"no transfer from '{source}' to '{dest}' is granted",
+                code="GRANT_NOT_FOUND",
+                next="look at what is granted: clew transfer list",
+            )
+        _note(tx, identity, now, action="revoke_transfer", kind="project", id=dest, detail={"source": source})
+
+    def _put_fingerprint(
+        self, tx: Tx, *, project: str, found: fingerprints.TechStackFingerprint, identity: Identity
+    ) -> None:
+        now = self._clew.now()
+        before = tx.transfers.fingerprint(identity.org, project)
+        if before and before.manifest_hash == found.manifest_hash and before.components == found.components:
+            return
+        stored = StoredFingerprint(project, found.components, found.manifest_hash, now)
+        tx.transfers.put_fingerprint(identity.org, stored)
+        detail = {"manifests": found.manifest_hash, "components": len(found.components)}
+        _note(tx, identity, now, action="fingerprint", kind="project", id=project, detail=detail)
+
 
 class AuditLog:
-    """Who did what; each entry sealed by the next."""
+    """Who did what; each entry sealed by the next. For the owner and admins of the org."""
 
     __slots__ = ("_clew",)
 
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
+
+    def verify(self, *, head: AuditHead | str | None = None, identity: Identity | None = None) -> ChainReport:
+        """Whether the log of the org is as it was written; `head` is what `head()` gave earlier, kept elsewhere."""
+        org = _administrator(identity, "verify the audit log").org
+        expected = auditing.parse_head(head) if isinstance(head, str) else head
+        with self._clew.store.read() as tx:
+            return auditing.verify_log(tx, org, head=expected)
+
+    def head(self, *, identity: Identity | None = None) -> AuditHead | None:
+        """The last entry's number and hash; None for an empty log."""
+        org = _administrator(identity, "look at the audit log").org
+        with self._clew.store.read() as tx:
+            return tx.audit.head(org)
+
+    def list(
+        self,
+        *,
+        limit: int = 50,
+        since: datetime | None = None,
+        action: str | None = None,
+        before: int | None = None,
+        identity: Identity | None = None,
+    ) -> Sequence[AuditEntry]:
+        """Newest first; `before` is the number of the last entry of the page before."""
+        org = _administrator(identity, "look at the audit log").org
+        with self._clew.store.read() as tx:
+            return tx.audit.latest(org, limit=limit, since=since, action=action or "", before=before)
 
 
 class Retention:
-    """How long what is kept."""
+    """How long what is kept. For the owner and admins of the org."""
 
     __slots__ = ("_clew",)
 
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
+
+    def list(self, *, identity: Identity | None = None) -> Sequence[RetentionPolicy]:
+        with self._clew.store.read() as tx:
+            return tx.transfers.retention((identity or Identity()).org)
+
+    def set(
+        self,
+        ttl_days: float,
+        *,
+        action: str = "soft",
+        project: str | None = None,
+        classification: str | None = None,
+        type: str | None = None,
+        identity: Identity | None = None,
+    ) -> RetentionPolicy:
+        """Keep what this describes for so many days; what is left out holds for all."""
+        identity = _administrator(identity, "set how long memories are kept")
+        Scope(org=identity.org, project=project)
+        policy = retaining.new_policy(
+            ttl_days=ttl_days, action=action, project=project, classification=classification, type=type,
+            created_by=identity.actor,
+        )  # fmt: skip
+        now = self._clew.now()
+        self._clew.store.write(partial(retaining.set_policy, org=identity.org, policy=policy, now=now))
+        return policy
+
+    def drop(self, id: str, *, identity: Identity | None = None) -> None:
+        """Keep them without limit again, or for as long as a less specific policy says."""
+        identity = _administrator(identity, "set how long memories are kept")
+        drop = partial(retaining.drop_policy, org=identity.org, id=id)
+        self._clew.store.write(partial(drop, actor=identity.actor, now=self._clew.now()))
+
+    def run(self, *, dry_run: bool = False, identity: Identity | None = None) -> retaining.RetentionReport:
+        """Apply the policies of the org now; it also happens by itself, once a day."""
+        identity = _administrator(identity, "apply retention policies")
+        return retaining.run(self._clew.store, identity.org, self._clew.now(), dry_run=dry_run)
+
+
+def _administrator(identity: Identity | None, what: str) -> Identity:
+    identity = identity or Identity()
+    if not {"owner", "admin"} & set(identity.roles):
+        raise Denied(
+            f"'{identity.actor}' may not {what}", code="ADMIN_ONLY", next="ask an owner or admin of the org"
+        )
+    return identity
+
+
+def _person(identity: Identity | None, what: str) -> Identity:
+    """Someone of the org who is not just an agent: an agent could make its project look like another."""
+    identity = identity or Identity()
+    if not {"owner", "admin", "operator", "member"} & set(identity.roles):
+        raise Denied(f"'{identity.actor}' may not {what}", code="MEMBER_ONLY", next="ask a member of the org")
+    return identity
+
+
+def _check_pair(org: str, source: str, dest: str) -> None:
+    for project in (source, dest):
+        Scope(org=org, project=project)
+    if source == dest:
+        raise InvalidInput(f"'{source}' is both ends", code="GRANT_TO_ITSELF", next="name two different projects")
+
+
+def _components(tx: Tx, org: str, project: str) -> AbstractSet[str] | None:
+    stored = tx.transfers.fingerprint(org, project)
+    return stored.components if stored else None
+
+
+def _note(
+    tx: Tx, identity: Identity, now: datetime, *, action: str, kind: str, id: str, detail: Mapping[str, Any]
+) -> None:
+    tx.audit.note(identity.org, at=now, actor=identity.actor, action=action, kind=kind, id=id, detail=detail)

@@ -50,7 +50,7 @@ class GraphVerbs:
         """How much there is, what is pending, what went wrong; for the owner the whole org."""
         graph = self._clew.settings.graph
         flags = {"mappingEnabled": graph.write, "retrievalEnabled": graph.recall, "llmExtractionEnabled": False}
-        with self._view(self._clew._reach_of_id(scope, identity)) as view:
+        with self._view(self._reach_of_id(scope, identity)) as view:
             return counting.graph_status(view, flags, top=top)
 
     def neighbors(
@@ -138,7 +138,7 @@ class GraphVerbs:
         progress: Progress = no_progress,
     ) -> edges_file.EdgesExported:
         """Write every edge as JSON Lines: for the owner the whole org, unless a scope narrows it."""
-        reach, now = self._clew._reach_of_id(scope, identity), self._clew.now()
+        reach, now = self._reach_of_id(scope, identity), self._clew.now()
         with self._clew.store.read() as tx:
             return edges_file.export_edges(tx, reach, file, now=now, progress=progress)
 
@@ -152,16 +152,15 @@ class GraphVerbs:
         progress: Progress = no_progress,
     ) -> edges_file.EdgesImported:
         """Bring in edges whose memories are here and visible; running it again adds nothing."""
-        reach, now = self._clew._reach_of_id(scope, identity), self._clew.now()
+        reach, now = self._reach_of_id(scope, identity), self._clew.now()
         self._clew._graph_policy.check_write()
+        self._clew._doors.door(identity, scope).check_place()
         return edges_file.import_edges(path, self._clew.store, reach, now=now, dry_run=dry_run, progress=progress)
 
     def _recalled(self, query: str, reach: Reach) -> list[tuple[str, float]]:
-        """The best memories for a question; rules come along only if they say something about it."""
         options = self._clew._options(None, {"limit": telling.SEED_MEMORIES, "floor": 0.0})
         found = recalling.recall(query, reach, options, reader=self._clew._reader, now=self._clew.now())
-        relevant = [(result.memory.id, result.relevance) for result in found.results if result.relevance > 0]
-        return sorted(relevant, key=lambda pair: (-pair[1], pair[0]))[: telling.SEED_MEMORIES]
+        return telling.recalled_seeds(found.results)
 
     @contextmanager
     def _view(self, reach: Reach) -> Iterator[named.View]:
@@ -171,4 +170,9 @@ class GraphVerbs:
     def _reach(self, scope: Scope | None, identity: Identity | None, all_projects: bool) -> Reach:
         """Without a scope every project, but as in recall no other user's private memories."""
         asked = self._clew._scope(scope, identity)
-        return Reach.across_projects(asked) if all_projects or scope is None else Reach.of(asked)
+        reach = Reach.across_projects(asked) if all_projects or scope is None else Reach.of(asked)
+        return self._clew._doors.door(identity, scope).narrowed(reach)
+
+    def _reach_of_id(self, scope: Scope | None, identity: Identity | None) -> Reach:
+        reach = self._clew._reach_of_id(scope, identity)
+        return self._clew._doors.door(identity, scope).narrowed(reach)

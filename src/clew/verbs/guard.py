@@ -2,25 +2,180 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import Denied
+from clew.lazy import LazyModule
+from clew.model.access import AccessContext, Resource
+from clew.model.scope import Identity
 
 if TYPE_CHECKING:
     from clew.clew import Clew
+    from clew.guard import added, engine, pep, quarantine
+    from clew.model.access import AddedPolicy
+    from clew.model.config import AgentRights
+    from clew.model.memory import Remembered
+    from clew.model.quarantine import Quarantined
+    from clew.relate import embed
+    from clew.remember import prepare
+else:
+    added, engine, pep = (LazyModule(f"clew.guard.{name}") for name in ("added", "engine", "pep"))
+    quarantine, embed = LazyModule("clew.guard.quarantine"), LazyModule("clew.relate.embed")
+    prepare = LazyModule("clew.remember.prepare")
 
 
 class Policies:
-    """The Cedar policies in force."""
+    """The Cedar policies in force. Who may change them is decided by the shipped ones alone, so that nobody can
+    lock everybody out. `org`: None is the own one, `*` all of them."""
 
     __slots__ = ("_clew",)
 
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
+
+    def check(
+        self, text: str, *, name: str = "policy", org: str | None = None, identity: Identity | None = None
+    ) -> list[engine.Problem]:
+        """What is wrong with a text, and where; beside the shipped policies and those in force."""
+        stored = self._allowed(org, identity)
+        with self._clew.store.read() as tx:
+            return added.problems_with(tx, self._engine, text, org=stored, name=added.checked_name(name))
+
+    def load(
+        self, text: str, *, name: str, org: str | None = None, identity: Identity | None = None
+    ) -> AddedPolicy:
+        """Put a policy in force, in place of the one of this name. A bad one is refused, and nothing changes."""
+        given, who, now = self._allowed(org, identity), identity or Identity(), self._clew.clock.now()
+        load = partial(added.load, engine=self._engine, text=text, name=name)
+        return self._clew.store.write(lambda tx: load(tx, org=given, identity=who, now=now))
+
+    def drop(self, name: str, *, org: str | None = None, identity: Identity | None = None) -> AddedPolicy:
+        """Take an added policy out of force."""
+        given, who, now = self._allowed(org, identity), identity or Identity(), self._clew.clock.now()
+        return self._clew.store.write(lambda tx: added.drop(tx, org=given, name=name, identity=who, now=now))
+
+    def show(
+        self, *, shipped: bool = False, org: str | None = None, identity: Identity | None = None
+    ) -> added.InForce:
+        """What is in force for an org; `shipped` also gives the text of what comes with Clew."""
+        given = self._allowed(org, identity)
+        with self._clew.store.read() as tx:
+            return added.in_force(tx, self._engine, given, with_text=shipped)
+
+    def agent(self, name: str, *, identity: Identity | None = None, **changes: Any) -> AgentRights:
+        """What is known of an agent; changes of `clearance` (0 to 3), `suspended` and `can_write` are kept."""
+        org, who, now = self._allowed(None, identity), identity or Identity(), self._clew.clock.now()
+        if not changes:
+            return self._clew._rights(org, name)
+        return self._clew.store.write(lambda tx: added.set_rights(tx, org, name, changes, identity=who, now=now))
+
+    @property
+    def _engine(self) -> engine.Engine:
+        return self._clew._pep.engine
+
+    def _allowed(self, org: str | None, identity: Identity | None) -> str:
+        """The org as it is stored, if this identity may change its policies."""
+        who = identity or Identity()
+        name = who.org if org is None else org
+        action = "configure" if name == who.org != "*" else "operate"
+        [decision] = pep.Pep(engine=self._engine, rights_of=self._clew._rights).decide(
+            who, action, [Resource("org", name, name)], AccessContext(who.org)
+        )
+        if not decision:
+            raise Denied(
+                f"'{who.actor}' may not look after the policies of org '{name}'",
+                code="POLICY_DENIED",
+                next="ask an owner or admin of the org, or the operator for other orgs",
+            )
+        return "" if name == "*" else name
 
 
 class Quarantine:
-    """Text that waits for a judgement."""
+    """Text that waits for a judgement: for owners, admins and reviewers of the org. An agent by itself is none of
+    these, whatever its roles, or it could let in what it was told to say."""
 
     __slots__ = ("_clew",)
 
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
+
+    def list(
+        self,
+        *,
+        project: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        identity: Identity | None = None,
+    ) -> list[Quarantined]:
+        """Newest first. `cursor` is the id of the last one of the page before. What has expired goes."""
+        who, now = identity or Identity(), self._clew.clock.now()
+        self._check_reviewer(who)
+        with self._clew.store.read() as tx:
+            limit = min(limit, quarantine.MAX_PAGE)
+            page = tx.guarding.quarantine_page(who.org, now=now, limit=limit, project=project, cursor=cursor)
+            is_due = tx.guarding.has_expired_quarantine(who.org, now)
+        if is_due:
+            self._clew.store.write(lambda tx: tx.guarding.expire_quarantine(who.org, now))
+        return [held for held, allowed in zip(page, self._may_review(who, page), strict=True) if allowed]
+
+    def show(self, id: str, *, identity: Identity | None = None) -> Quarantined:
+        who = identity or Identity()
+        self._check_reviewer(who)
+        held = self.find(id, identity=who)
+        if held is None:
+            raise quarantine.not_held(id)
+        return held
+
+    def release(self, id: str, *, identity: Identity | None = None) -> Remembered:
+        """Remember it under its id, trusted as far as its origin is. Twice is once."""
+        clew, who = self._clew, identity or Identity()
+        self._check_reviewer(who)
+        held = self.find(id, identity=who)
+        if held is None:
+            with clew.store.read() as tx:
+                return quarantine.released_before(tx, who.org, id)
+        text = prepare.embedding_text(held.memory.title, held.memory.content)
+        [(vector, space)] = embed.pack_vectors(clew.embedder, [text])
+        indexed = prepare.index_terms(held.memory, vector, space)
+        let_in = partial(quarantine.release, held=held, indexed=indexed, policy=clew._policy)
+        now = clew.clock.now()
+        return clew.store.write(partial(let_in, graph=clew._graph_policy, now=now, actor=who.actor))
+
+    def drop(self, id: str, *, identity: Identity | None = None) -> Quarantined:
+        """Remove it for good."""
+        held = self.show(id, identity=identity)
+        who, now = identity or Identity(), self._clew.clock.now()
+        self._clew.store.write(partial(quarantine.drop, held=held, now=now, actor=who.actor))
+        return held
+
+    def find(self, id: str, *, identity: Identity | None = None) -> Quarantined | None:
+        """None also for those who may not review it: to them it is not there."""
+        who = identity or Identity()
+        with self._clew.store.read() as tx:
+            held = tx.guarding.quarantined(who.org, id, self._clew.clock.now())
+        return held if held and all(self._may_review(who, [held])) else None
+
+    def _check_reviewer(self, who: Identity) -> None:
+        [allowed] = self._decide(
+            who, [Resource("memory", "any", who.org, classification="public", quarantined=True)]
+        )
+        if not allowed:
+            raise Denied(
+                f"'{who.actor}' may not review what is in quarantine",
+                code="REVIEW_DENIED",
+                next="ask an owner, admin or reviewer of the org",
+            )
+
+    def _may_review(self, who: Identity, held: Sequence[Quarantined]) -> Sequence[bool]:
+        return self._decide(who, quarantine.resources(held))
+
+    def _decide(self, who: Identity, rows: Sequence[Resource]) -> Sequence[bool]:
+        if who.trust == "agent":
+            return [False] * len(rows)
+        pep = self._clew._doors.door(who, None).pep
+        if pep is None:  # the owner's door stands open
+            return [True] * len(rows)
+        decisions = pep.decide(who, "review", rows, AccessContext(who.org, user=who.user))
+        return [decision.allowed for decision in decisions]

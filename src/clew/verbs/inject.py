@@ -2,16 +2,198 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import Conflict
+from clew.lazy import LazyModule
+from clew.model.inject import VerbEvent
+from clew.model.scope import Identity
 
 if TYPE_CHECKING:
     from clew.clew import Clew
+    from clew.inject import access, candidates, gates, graph_engine, summaries, switches
+    from clew.inject import block as blocks
+    from clew.inject import bus as buses
+    from clew.inject import injector as injecting
+    from clew.inject import log as logs
+    from clew.inject import start as starting
+    from clew.learn import explore as exploring
+    from clew.model.inject import Block, ContextInjectionLog, InjectionResult
+    from clew.model.session import AgentSession, SessionReport
+    from clew.model.start import InjectReport, SessionSummary
+    from clew.verbs import inject_event as live_event
+else:
+    access, blocks, buses, candidates, gates, graph_engine = (
+        LazyModule(f"clew.inject.{name}")
+        for name in ("access", "block", "bus", "candidates", "gates", "graph_engine")
+    )
+    logs, starting, summaries, switches = (
+        LazyModule(f"clew.inject.{name}") for name in ("log", "start", "summaries", "switches")
+    )
+    exploring, live_event = LazyModule("clew.learn.explore"), LazyModule("clew.verbs.inject_event")
+
+_log = logging.getLogger(__name__)
 
 
 class Injection:
     """Blocks for a session: at its start and on its tool calls."""
 
-    __slots__ = ("_clew",)
-
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
+        self.failures: Counter[str] = Counter()  # what went wrong without anybody being told
+        self._injector: injecting.InSessionMemoryInjector | None = None
+        self._making = threading.Lock()
+
+    # -- at the start --------------------------------------------------------------------------------
+
+    def start(self, session_id: str, *, dry_run: bool = False, identity: Identity | None = None) -> Block:
+        """The block of a claimed session: computed, logged, and queued where that is switched on."""
+        return self.start_report(session_id, dry_run=dry_run, identity=identity).block
+
+    def start_report(
+        self, session_id: str, *, dry_run: bool = False, identity: Identity | None = None
+    ) -> InjectReport:
+        """The same, and what became of it. Refuses only a session that is not there or not claimed."""
+        session = self._clew.sessions.show(session_id, identity=identity)
+        if not dry_run:
+            _check_claimed(session)
+        report = self.starter.start(session, dry_run=dry_run)
+        if self._clew._in_background and not dry_run and self._injector is None:  # its tool calls come next
+            threading.Thread(target=self.warm, name="clew-inject-warm", daemon=True).start()
+        return report
+
+    def log(self, session_id: str, *, identity: Identity | None = None) -> list[ContextInjectionLog]:
+        """What was shown in a session, oldest first."""
+        session = self._clew.sessions.show(session_id, identity=identity)
+        with self._clew.store.read() as tx:
+            return tx.injections.of_session(session.org, session.id)
+
+    def record(self, log: ContextInjectionLog) -> str:
+        """Write one row of the log; '' when that fails, which is counted and told to nobody else."""
+        try:
+            write = partial(logs.write_log, log=log, now=self._clew.now())
+            return self._clew.store.write(write, durable=False).id or ""
+        except Exception as error:  # R-076: a session is worth more than its log row
+            self.failures["log"] += 1
+            _log.warning("an injection could not be logged: %s", type(error).__name__)
+            return ""
+
+    # -- on tool calls -------------------------------------------------------------------------------
+
+    def event(self, event: VerbEvent | Mapping[str, Any], *, identity: Identity | None = None) -> InjectionResult:
+        """What a tool call makes worth saying: found and put on the session's queue before the time is up, or not
+        said at all. Refuses only an event that cannot be read and a session that is not there."""
+        told = event if isinstance(event, VerbEvent) else VerbEvent.from_json(event)
+        return self.injector.handle_verb_event(told, identity=identity or Identity())
+
+    @cached_property
+    def bus(self) -> buses.VerbBus:
+        """Where hooks tell of tool calls: `clew.inject.bus.emit_hook({...})`. The injector listens to it."""
+        bus = buses.VerbBus()
+        bus.subscribe(self.event)
+        return bus
+
+    @property
+    def injector(self) -> injecting.InSessionMemoryInjector:
+        """Made once per process, with everything that takes longer than an event may; `warm` does it beforehand."""
+        with self._making:
+            if self._injector is None:
+                self._injector = live_event.injector_of(self._clew)
+            return self._injector
+
+    def warm(self) -> None:
+        """Have everything imported and made that the first event would wait for. Looks at no memory."""
+        assert self.injector
+
+    def close(self) -> None:
+        if self._injector is not None:
+            self._injector.close()
+
+    # -- at the end ----------------------------------------------------------------------------------
+
+    def on_session_end(self, session: AgentSession, report: SessionReport | None = None) -> None:
+        """Keep a summary of the session, unless the project's memory is off."""
+        if self._injector is not None:
+            self._injector.forget_session(session.id, identity=Identity(org=session.org))
+        if not self.switches.of(session.org, session.project, session.work_type).project.memory_enabled:
+            return
+        strict, now = self._clew.settings.remember.strict_token_rule, self._clew.now()
+        summary = summaries.summarise(session, report, now=now, strict_token_rule=strict)
+        if summary is not None:
+            kept: SessionSummary = summary
+            self._clew.store.write(lambda tx: tx.injections.put_summary(kept, at=now), durable=False)
+
+    # -- parts, made when first needed ---------------------------------------------------------------
+
+    @cached_property
+    def switches(self) -> switches.Switches:
+        return switches.Switches(self._clew.store)
+
+    @cached_property
+    def memories(self) -> candidates.RecallStore:
+        return candidates.RecallStore(self._clew._reader, self._clew.now, retired=self._retired)
+
+    @cached_property
+    def engine(self) -> graph_engine.GraphSearchEngine:
+        return graph_engine.GraphSearchEngine(self._clew._reader, self._clew.now)
+
+    @cached_property
+    def starter(self) -> starting.Starter:
+        settings, graph = self._clew.settings.inject, self._clew.settings.graph
+        return starting.Starter(
+            store=self._clew.store,
+            switches=self.switches,
+            memories=self.memories,
+            pep=access.LateDecider(lambda: self._clew._pep),
+            now=self._clew.now,
+            policy=self._clew.queue.policy,
+            engine=self.engine,
+            graph_settings=gates.graph_settings_gate(write=graph.write, recall=graph.recall, shadow=graph.shadow),
+            choice=self._choice,
+            transfer=self._clew.transfer.config_for,
+            summaries=self._summaries if settings.summaries else None,
+            work_type=settings.work_type,
+            failures=self.failures,
+        )
+
+    @property
+    def _choice(self) -> blocks.Choice:
+        inject, learn = self._clew.settings.inject, self._clew.settings.learn
+        return blocks.Choice(
+            limit=inject.start_candidates,
+            max_rules=inject.max_rules,
+            floor=inject.start_floor,
+            weighting_enabled=learn.weighting,
+            ranking=learn.ranking,
+            explore=learn.explore,
+            hardly_tried=self._hardly_tried,
+        )
+
+    def _retired(self, org: str, ids: Sequence[str]) -> set[str]:
+        learn = self._clew.settings.learn
+        with self._clew.store.read() as tx:
+            return tx.learning.retired(org, ids, below=learn.retire_below, samples=learn.retire_samples)
+
+    def _hardly_tried(self, org: str, ids: Sequence[str]) -> list[str]:
+        with self._clew.store.read() as tx:
+            return exploring.hardly_tried(ids, tx.learning.samples(org, ids))
+
+    def _summaries(self, session: AgentSession, query_text: str) -> list[SessionSummary]:
+        with self._clew.store.read() as tx:
+            return summaries.related_summaries(
+                tx, session, query_text, embedder=self._clew.embedder, limit=blocks.MAX_SUMMARIES
+            )
+
+
+def _check_claimed(session: AgentSession) -> None:
+    if session.state != "running":
+        raise Conflict(
+            f"session {session.id} is {session.state}, not claimed by a worker",
+            code="SESSION_NOT_CLAIMED",
+            next="claim it first: clew session claim ID --worker NAME; or look ahead with --dry-run",
+        )

@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
+import logging
+from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
+
+from clew.errors import Denied, InvalidInput, NotFound
+from clew.lazy import LazyModule
+from clew.model.learning import VERDICTS, FeedbackReport, Learnt
+from clew.model.scope import Identity, Scope
+from clew.model.session import OUTCOMES, SessionReport
 
 if TYPE_CHECKING:
     from clew.clew import Clew
+    from clew.learn import analytics, diagnostics, pareto
+    from clew.learn import feedback as feeding
+    from clew.learn.feedback import FeedbackPolicy
+    from clew.model.learning import Diagnostics
+    from clew.model.memory import Memory
+    from clew.model.reports import FeedbackImpact, Pareto
+    from clew.model.session import AgentSession
+    from clew.ports import Tx
+    from clew.remember import edit
+else:
+    analytics, diagnostics, feeding, pareto = (
+        LazyModule(f"clew.learn.{name}") for name in ("analytics", "diagnostics", "feedback", "pareto")
+    )
+    edit = LazyModule("clew.remember.edit")
+
+WINDOW = timedelta(days=7)
+_LOOK_AFTER = frozenset(("owner", "admin", "operator"))
 
 
 class Learning:
@@ -15,3 +41,171 @@ class Learning:
 
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
+
+    @property
+    def policy(self) -> FeedbackPolicy:
+        learn = self._clew.settings.learn
+        return feeding.FeedbackPolicy(**{name: getattr(learn, name) for name in feeding.FeedbackPolicy.__slots__})
+
+    # -- saying how it went ------------------------------------------------------------------------
+
+    def feedback(self, session_id: str, outcome: str, *, identity: Identity | None = None) -> FeedbackReport:
+        """Say how a session came out, or correct it; what it was shown is learnt from."""
+        if outcome not in OUTCOMES:
+            raise InvalidInput(
+                f"'{outcome[:40]}' is no outcome", code="OUTCOME_UNKNOWN", next=f"say one of: {', '.join(OUTCOMES)}"
+            )
+        identity = identity or Identity()
+        with self._clew.store.read() as tx:
+            session = tx.sessions.get(self._clew._reach_of_id(None, identity), session_id)
+        if session is None:
+            raise _no_session(session_id)
+        if identity.agent and not identity.user:  # one that may not write here has nothing to teach either
+            place = Scope(org=session.org, project=session.project)
+            self._clew._doors.door(identity, place).check_place()
+        return self._clew.store.write(
+            partial(self._told, session=session, outcome=outcome, actor=identity.actor, now=self._clew.now())
+        )
+
+    def _told(self, tx: Tx, *, session: AgentSession, outcome: str, actor: str, now: datetime) -> FeedbackReport:
+        tx.learning.put_outcome(session.org, session.id, outcome)
+        tx.audit.note(
+            session.org, at=now, actor=actor, action="feedback", id=session.id, kind="session",
+            detail={"outcome": outcome},
+        )  # fmt: skip
+        return self._learn(tx, session, outcome, now)
+
+    def _learn(self, tx: Tx, session: AgentSession, outcome: str, now: datetime) -> FeedbackReport:
+        learn = partial(feeding.learn_from, tx, org=session.org, session=session.id)
+        return learn(outcome=outcome, policy=self.policy, now=now)
+
+    def judge(
+        self,
+        memory_id: str,
+        verdict: str,
+        *,
+        corrected_by: str | None = None,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+    ) -> tuple[Learnt, bool]:
+        """Say yourself what a memory is worth: up, outdated or wrong. The same said twice counts once; the second
+        value tells whether it counted. `corrected_by` names the memory that is right instead."""
+        if verdict not in VERDICTS:
+            raise InvalidInput(
+                f"'{verdict[:40]}' says nothing about a memory",
+                code="VERDICT_UNKNOWN",
+                next=f"say one of: {', '.join(VERDICTS)}",
+            )
+        identity = identity or Identity()
+        with self._clew.store.read() as tx:
+            memory = edit.must_get(tx, self._clew._reach_of_id(scope, identity), memory_id)
+        place = scope or Scope(org=memory.org, project=memory.project, user=identity.user)
+        self._clew._doors.door(identity, place).must("feedback", memory)
+        if corrected_by is not None:
+            self._clew.link(corrected_by, "supersedes", memory.id, scope=scope, identity=identity)
+        judge = partial(self._judged, memory=memory, verdict=verdict, actor=identity.actor, now=self._clew.now())
+        counted = self._clew.store.write(judge)
+        return self.show(memory.id, scope=scope, identity=identity), counted
+
+    def _judged(self, tx: Tx, *, memory: Memory, verdict: str, actor: str, now: datetime) -> bool:
+        judge = partial(feeding.judge, tx, org=memory.org, memory=memory.id, verdict=verdict)
+        counted = judge(user=actor, now=now)
+        if counted:
+            tx.audit.note(
+                memory.org, at=now, actor=actor, action="feedback", id=memory.id,
+                content_hash=memory.content_hash, detail={"verdict": verdict},
+            )  # fmt: skip
+        return counted
+
+    def on_session_end(self, session: AgentSession, report: SessionReport | None = None) -> FeedbackReport | None:
+        """Keep how a session went and learn from its outcome, if there is one. An extra: it never raises."""
+        try:
+            return self._clew.store.write(partial(self._ended, session=session, report=report or SessionReport()))
+        except Exception as error:  # the session ends whatever becomes of this
+            message = "a session was not learnt from: %s"
+            logging.getLogger(__name__).warning(message, type(error).__name__)
+            return None
+
+    def _ended(self, tx: Tx, *, session: AgentSession, report: SessionReport) -> FeedbackReport | None:
+        outcome, now = session.outcome or "", self._clew.now()
+        diagnostics.put_diagnostics(
+            tx, session.org, session.id, outcome, report, project=session.project or "", now=now
+        )
+        return self._learn(tx, session, outcome, now) if outcome else None
+
+    # -- looking at it -----------------------------------------------------------------------------
+
+    def show(self, memory_id: str, *, scope: Scope | None = None, identity: Identity | None = None) -> Learnt:
+        """How the weight of a memory came about."""
+        memory, learn = self._clew.show(memory_id, scope=scope, identity=identity), self._clew.settings.learn
+        with self._clew.store.read() as tx:
+            table, org = tx.learning, memory.org
+            retired = table.retired(org, [memory.id], below=learn.retire_below, samples=learn.retire_samples)
+            return Learnt(
+                id=memory.id,
+                weight=memory.weight,
+                samples=table.samples(org, [memory.id])[memory.id],
+                retired=bool(retired),
+                history=tuple(table.history(org, "memory", memory.id)),
+            )
+
+    def diagnostics(self, session_id: str, *, identity: Identity | None = None) -> Diagnostics:
+        """How a session went."""
+        reach = self._clew._reach_of_id(None, identity)
+        with self._clew.store.read() as tx:
+            session = tx.sessions.get(reach, session_id)
+            found = tx.learning.diagnostics(reach.org, session_id) if session else None
+        if found is None:
+            raise _no_session(session_id)
+        return found
+
+    def impact(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        project: str | None = None,
+        identity: Identity | None = None,
+    ) -> FeedbackImpact:
+        """What weights change in what is injected, over a week unless told otherwise."""
+        org, first, last = self._window(since, until, identity)
+        with self._clew.store.read() as tx:
+            return analytics.feedback_impact(tx, org, first, last, project)
+
+    def pareto(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        project: str | None = None,
+        identity: Identity | None = None,
+    ) -> Pareto:
+        """What context costs and what it brings, by work type, over a week unless told otherwise."""
+        org, first, last = self._window(since, until, identity)
+        with self._clew.store.read() as tx:
+            return pareto.context_budget_pareto(tx, org, first, last, project)
+
+    def _window(
+        self, since: datetime | None, until: datetime | None, identity: Identity | None
+    ) -> tuple[str, datetime, datetime]:
+        """Numbers over a whole org are for those who look after it."""
+        identity = identity or Identity()
+        if not _LOOK_AFTER.intersection(identity.roles):
+            raise Denied(
+                "reports tell about the whole org and are for those who look after it",
+                code="REPORT_DENIED",
+                next=f"ask someone with one of the roles: {', '.join(sorted(_LOOK_AFTER))}",
+            )
+        last = until or self._clew.now()
+        first = since or last - WINDOW
+        if first >= last:
+            raise InvalidInput(
+                "the window ends before it begins", code="WINDOW_INVALID", next="give an earlier --since"
+            )
+        return identity.org, first, last
+
+
+def _no_session(id: str) -> NotFound:
+    return NotFound(
+        f"session '{id[:60]}' was not found", code="SESSION_NOT_FOUND", next="list them: clew session list"
+    )

@@ -140,6 +140,8 @@ def test_while_writing_is_off_nothing_is_tried(tmp_path: Path) -> None:
 def test_a_failure_is_logged_without_content_and_the_write_stands(
     clew: Clew, caplog: pytest.LogCaptureFixture
 ) -> None:
+    clew.remember("the audit log begins")
+    clew.clock.pass_by(days=8)  # type: ignore[attr-defined]
     run(clew, "CREATE TRIGGER full BEFORE INSERT ON meta BEGIN SELECT raise(ABORT, 'my dear secret'); END")
     with caplog.at_level(logging.WARNING):
         stored = clew.remember("my dear secret")

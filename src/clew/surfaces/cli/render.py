@@ -39,6 +39,11 @@ def place(project: str | None) -> str:
 
 def remembered(answer: Remembered, style: Style) -> Iterator[str]:
     memory = answer.memory
+    if answer.quarantined:
+        why = ", ".join(answer.quarantined)
+        yield f"{style('yellow', 'kept in quarantine')} {style('bold', memory.id)} ({why}), not remembered"
+        yield f"look at it: clew quarantine show {memory.id}"
+        return
     done = "already known" if answer.deduplicated else "remembered"
     line = f"{style('green', done)} {style('bold', memory.id)} ({memory.type}, {place(memory.project)})"
     if answer.superseded:

@@ -291,7 +291,7 @@ SETUP = (
                "fish: clew completion fish | source",
     ),
     Command(
-        "bench", "measure speed, the graph or recall",
+        "bench", "measure speed, the graph, the queue, the injector or recall",
         children=(
             Command(
                 "speed", "latency and throughput on stores of several sizes", "setup:bench_speed",
@@ -308,6 +308,19 @@ SETUP = (
                     arg("--edges", metavar="N,N", type=counts, default="100000,1000000",
                         help="edges per graph, about (100000,1000000)"),
                     arg("--asks", metavar="N", type=count, default=300, help="questions per graph (300)"),
+                ),
+            ),
+            Command(
+                "queue", "how many injects are claimed and acknowledged, and how fast", "setup:bench_queue",
+                (switch("--quick", "fewer cycles"),),
+            ),
+            Command(
+                "inject", "what a tool call waits for the injector", "setup:bench_inject",
+                (
+                    arg("--memories", metavar="N", type=count, default=100_000, help="in the store (100000)"),
+                    arg("--in-project", metavar="N", type=count, default=5_000,
+                        help="of these in the project that is asked (5000)"),
+                    arg("--calls", metavar="N", type=count, default=1_000, help="tool calls (1000)"),
                 ),
             ),
             Command(

@@ -2,6 +2,99 @@
 
 from __future__ import annotations
 
+from clew.surfaces.cli.arguments import DRY_RUN, arg, count
 from clew.surfaces.cli.command import Command
 
-INJECT: tuple[Command, ...] = ()
+ON_OFF = ("on", "off")
+PROJECT_SWITCHES = ("memory", "graph", "runtime-inject")
+WORK_TYPES = ("bug_fix", "feature", "refactor", "chore")
+SESSION = arg("session", metavar="SESSION", help="the session's id")
+_PROJECT = arg("name", metavar="P", help="the project")
+_ORG = arg("--org", metavar="O", help="the org (default: the row for all orgs)")
+
+
+def _number(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
+INJECT_START = Command(
+    "start", "the block for the start of a claimed session: computed, logged, queued", "inject:start",
+    (SESSION, DRY_RUN),
+    epilog="with --dry-run nothing is logged or queued, and the session need not be claimed",
+)  # fmt: skip
+INJECT_EVENT = Command(
+    "event", "one tool call, as JSON on stdin: what is worth saying about it is queued", "inject_event:event",
+    (SESSION,),
+    epilog='example: echo \'{"v": 1, "phase": "pre", "tool": "Edit", "paths": ["src/pay.py"]}\' | '
+    "clew inject event SESSION",
+)  # fmt: skip
+INJECT_LOG = Command("log", "what was shown in a session, oldest first", "inject:log", (SESSION,))
+
+PROJECT = Command(
+    "project", "what a project has switched on",
+    children=(
+        Command("list", "every project and its switches", "config_store:project_list"),
+        Command("show", "one project, and why each gate is as it is", "config_store:project_show", (_PROJECT,)),
+        Command(
+            "set", "switch a project's memory, graph or injection", "config_store:project_set",
+            (
+                _PROJECT,
+                arg("switch", metavar="SWITCH", choices=PROJECT_SWITCHES, suggest=PROJECT_SWITCHES,
+                    help=", ".join(PROJECT_SWITCHES)),
+                arg("value", metavar="on|off", choices=ON_OFF, suggest=ON_OFF, help="on or off"),
+            ),
+            epilog="example: clew project set shop runtime-inject off",
+        ),
+    ),
+)  # fmt: skip
+
+MATRIX = Command(
+    "matrix", "what each work type gets: budgets, and whether the graph",
+    children=(
+        Command(
+            "show", "every work type, and where each value comes from", "config_store:matrix_show",
+            (arg("--org", metavar="O", help="as this org has it (default: yours)"),),
+        ),
+        Command(
+            "set", "change what a work type gets; for operators", "config_store:matrix_set",
+            (
+                arg("work_type", metavar="WORK_TYPE", suggest=WORK_TYPES, help="such as bug_fix"),
+                _ORG,
+                arg("--graph", metavar="on|off", choices=ON_OFF, suggest=ON_OFF, help="with facts of the graph"),
+                arg("--budget", metavar="N", type=_number, help="tokens of observations"),
+                arg("--graph-budget", metavar="N", type=_number, help="tokens of facts"),
+                arg("--top-k", metavar="N", type=count, help="memories from which the graph is entered"),
+                arg("--depth", metavar="N", type=_number, help="hops through the graph, up to 8"),
+            ),
+            epilog="example: clew matrix set chore --graph on --org acme",
+        ),
+    ),
+)  # fmt: skip
+
+ORG = Command(
+    "org", "the orgs here, and what they have",
+    children=(
+        Command("list", "every org", "config_store:org_list"),
+        Command(
+            "features", "what an org's plan grants and how it ranks; with options, change it",
+            "config_store:org_features",
+            (
+                arg("name", metavar="ORG", nargs="?", help="the org (default: yours)"),
+                arg("--kg", metavar="on|off", choices=ON_OFF, suggest=ON_OFF,
+                    help="grant the graph to every project; for operators"),
+                arg("--weighting", metavar="on|off", choices=ON_OFF, suggest=ON_OFF,
+                    help="let what outcomes taught order what is injected"),
+            ),
+        ),
+    ),
+)  # fmt: skip
+
+INJECT: tuple[Command, ...] = (
+    Command("inject", "blocks for a session", children=(INJECT_START, INJECT_EVENT, INJECT_LOG)),
+    PROJECT,
+    MATRIX,
+    ORG,
+)

@@ -20,10 +20,6 @@ SELECT min(seq) FROM change WHERE org_id = :org_id
 -- change_prune: drop all but the newest entries
 DELETE FROM change WHERE org_id = :org_id AND seq <= :upto
 
--- audit_insert: note who did what; ids and hashes only
-INSERT INTO audit (org_id, seq, at, actor, action, memory_id, content_hash)
-VALUES (:org_id, :seq, :at, :actor, :action, :memory_id, :content_hash)
-
 -- meta_get: one fact about this store
 SELECT value FROM meta WHERE key = :key
 

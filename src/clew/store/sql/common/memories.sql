@@ -36,6 +36,9 @@ WHERE org_id = :org_id AND id >= :low AND id < :high AND (:with_deleted OR delet
 -- memory_row_of: the dense row of a memory
 SELECT row FROM memories WHERE org_id = :org_id AND id = :id
 
+-- memory_weight: the present weight of a memory
+SELECT weight FROM memories WHERE org_id = :org_id AND id = :id
+
 -- memory_live_duplicate: a live memory with the same text in the same place
 SELECT id FROM memories
 WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND type = :type

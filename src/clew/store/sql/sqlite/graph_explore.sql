@@ -160,6 +160,7 @@ ORDER BY coalesce(links.number, 0) + coalesce(starting.number, 0) + coalesce(end
 -- is_placed: whether a memory m lives within a reach, also when it expired or no longer holds (a fragment)
 m.deleted_at IS NULL AND (:projects IS NULL OR m.project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
+  AND (:in_labels IS NULL OR instr(:in_labels, char(31) || m.classification || char(31)))
 
 -- counted_edges: every edge that memories within a reach state, expired or not; for the owner every edge of the
 -- org (a fragment, tables of a WITH)

@@ -60,7 +60,7 @@ CREATE TABLE context_injection_logs (
   PRIMARY KEY (org_id, id)
 ) WITHOUT ROWID;
 
-CREATE INDEX context_injection_logs_session ON context_injection_logs (session_id, created_at);
+CREATE INDEX context_injection_logs_session ON context_injection_logs (org_id, session_id, created_at);
 
 CREATE INDEX context_injection_logs_time ON context_injection_logs (org_id, created_at);
 
@@ -90,6 +90,7 @@ CREATE TABLE feedback_ledger (
   outcome     TEXT NOT NULL,
   alpha       REAL NOT NULL,
   signal      REAL NOT NULL,
+  misleading  INTEGER NOT NULL DEFAULT 0, -- had shown itself so before: alpha counts twice and the signal as 0
   previous    REAL NOT NULL,
   weight      REAL NOT NULL, -- what it became
   applied_at  INTEGER NOT NULL,
@@ -239,7 +240,7 @@ CREATE INDEX memories_replaced ON memories (org_id, superseded_by) WHERE superse
 CREATE INDEX memories_scope ON memories (org_id, project_id, user_id, created_at);
 
 CREATE INDEX memories_seen ON memories (row, org_id, project_id, user_id, deleted_at, expires_at, valid_at, invalid_at,
-  layer, type, id);
+  layer, type, id, classification);
 
 CREATE INDEX memories_session ON memories (org_id, project_id, session_id, at)
   WHERE session_id <> '' AND deleted_at IS NULL;
@@ -357,6 +358,8 @@ CREATE TABLE quarantine (
 
 CREATE UNIQUE INDEX quarantine_content ON quarantine (org_id, project_id, user_id, content_hash);
 
+CREATE INDEX quarantine_expiry ON quarantine (org_id, expires_at);
+
 CREATE TABLE recall_matrix (
   org_id             TEXT NOT NULL,
   work_type          TEXT NOT NULL,
@@ -449,6 +452,8 @@ CREATE TABLE session_memory_injects (
 
 CREATE UNIQUE INDEX session_memory_injects_content ON session_memory_injects (org_id, session_id, content_hash);
 
+CREATE INDEX session_memory_injects_dead ON session_memory_injects (org_id, seq) WHERE state = 'dead';
+
 CREATE UNIQUE INDEX session_memory_injects_id ON session_memory_injects (org_id, id);
 
 CREATE UNIQUE INDEX session_memory_injects_in_flight ON session_memory_injects (org_id, session_id)
@@ -479,6 +484,8 @@ CREATE TABLE session_summaries (
 ) WITHOUT ROWID;
 
 CREATE INDEX session_summaries_issue ON session_summaries (org_id, project_id, issue, created_at);
+
+CREATE INDEX session_summaries_newest ON session_summaries (org_id, project_id, created_at);
 
 CREATE UNIQUE INDEX session_summaries_session ON session_summaries (org_id, session_id);
 

@@ -82,6 +82,8 @@ def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
         yield style(
             "yellow", f"{document['conflicts']:,} have an id that is taken by another text, and were left out"
         )
+    if held := document["quarantined"]:
+        yield style("yellow", f"{render.memories(held)} kept in quarantine: clew quarantine list")
     if hidden := document["private"]:
         yield f"{hidden:,} private {'passage was' if hidden == 1 else 'passages were'} left out"
     if document["truncated"] or document["checksum"] == "mismatch":

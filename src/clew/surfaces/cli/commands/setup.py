@@ -176,6 +176,22 @@ def bench_graph(args: Namespace) -> None:
     answer(args, report, lambda style: [safe(graph.table(report))])
 
 
+def bench_queue(args: Namespace) -> None:
+    from clew.bench import queue
+
+    with progress_bar("bench queue") as progress:
+        report = queue.measure(args, progress)
+    answer(args, report, lambda style: [safe(queue.table(report))])
+
+
+def bench_inject(args: Namespace) -> None:
+    from clew.bench import inject
+
+    with progress_bar("bench inject") as progress:
+        report = inject.measure(args, progress)
+    answer(args, report, lambda style: [safe(inject.table(report))])
+
+
 def bench_recall(args: Namespace) -> None:
     from clew.bench import recall
 

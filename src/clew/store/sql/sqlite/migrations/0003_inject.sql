@@ -80,6 +80,7 @@ CREATE TABLE quarantine (
   PRIMARY KEY (org_id, id)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX quarantine_content ON quarantine (org_id, project_id, user_id, content_hash);
+CREATE INDEX quarantine_expiry ON quarantine (org_id, expires_at);
 
 -- Sessions and their queue ----------------------------------------------------------------------------------------
 
@@ -137,6 +138,7 @@ CREATE UNIQUE INDEX session_memory_injects_content ON session_memory_injects (or
 CREATE UNIQUE INDEX session_memory_injects_in_flight ON session_memory_injects (org_id, session_id)
   WHERE state = 'delivered';
 CREATE INDEX session_memory_injects_waiting ON session_memory_injects (org_id, session_id, seq) WHERE state = 'pending';
+CREATE INDEX session_memory_injects_dead ON session_memory_injects (org_id, seq) WHERE state = 'dead';
 
 -- What was shown --------------------------------------------------------------------------------------------------
 
@@ -167,7 +169,7 @@ CREATE TABLE context_injection_logs (
   created_at                INTEGER NOT NULL,
   PRIMARY KEY (org_id, id)
 ) WITHOUT ROWID;
-CREATE INDEX context_injection_logs_session ON context_injection_logs (session_id, created_at);
+CREATE INDEX context_injection_logs_session ON context_injection_logs (org_id, session_id, created_at);
 CREATE INDEX context_injection_logs_time ON context_injection_logs (org_id, created_at);
 
 -- One row per candidate of a retrieval for a session: where it stood with its weight and without.
@@ -213,6 +215,7 @@ CREATE TABLE session_summaries (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX session_summaries_session ON session_summaries (org_id, session_id);
 CREATE INDEX session_summaries_issue ON session_summaries (org_id, project_id, issue, created_at);
+CREATE INDEX session_summaries_newest ON session_summaries (org_id, project_id, created_at);
 
 -- What was learnt -------------------------------------------------------------------------------------------------
 
@@ -226,6 +229,7 @@ CREATE TABLE feedback_ledger (
   outcome     TEXT NOT NULL,
   alpha       REAL NOT NULL,
   signal      REAL NOT NULL,
+  misleading  INTEGER NOT NULL DEFAULT 0, -- had shown itself so before: alpha counts twice and the signal as 0
   previous    REAL NOT NULL,
   weight      REAL NOT NULL, -- what it became
   applied_at  INTEGER NOT NULL,
@@ -323,3 +327,8 @@ ALTER TABLE audit ADD COLUMN policy_ids TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE audit ADD COLUMN detail TEXT NOT NULL DEFAULT '{}'; -- JSON: what was before and after, never text of a memory
 ALTER TABLE audit ADD COLUMN prev_hash TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit ADD COLUMN hash TEXT NOT NULL DEFAULT '';
+
+-- Who may see a memory now also depends on its label.
+DROP INDEX memories_seen;
+CREATE INDEX memories_seen ON memories (row, org_id, project_id, user_id, deleted_at, expires_at, valid_at, invalid_at,
+  layer, type, id, classification);

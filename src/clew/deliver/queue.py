@@ -1,0 +1,175 @@
+"""The durable queue of a session: put in, hand out one at a time, acknowledge.
+
+In: a text for an agent; a worker that shows its lock. Out: the inject, the delivery, whether it counted.
+An inject is durable when `put` returns, and acknowledged for good when `acknowledge` does; handing out is not made
+durable, since what is lost of it is handed out again. Putting the same text in twice leaves one inject; asking
+twice gives the same delivery; acknowledging twice is acknowledging once. Whoever no longer holds the lock gets
+nothing and acknowledges nothing: it is looked at in the transaction that would have acted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+
+from clew.deliver.states import DeliverPolicy, raised, why_dead
+from clew.errors import Conflict, InvalidInput, NotFound
+from clew.model.ids import new_id
+from clew.model.scope import Reach, is_encodable
+from clew.model.session import ENDED, KINDS, PHASES, RECEIPTS, Delivery, Enqueued, Head, Inject, InjectDraft, Lock
+from clew.model.times import to_micros
+from clew.ports import Tx
+from clew.remember.redact import redact
+
+MAX_REASON = 200
+SWITCHED_OFF, SOURCE_GONE = "injection_switched_off", "source_gone"
+SESSION_ENDED, NEVER_ACKNOWLEDGED = "session_ended", "never_acknowledged"
+QUEUE_FULL, TEXT_TOO_LONG = "queue_full", "text_too_long"
+
+
+def prepared(draft: InjectDraft) -> InjectDraft:
+    """As it may be stored: checked and masked."""
+    for name, value, known in (("kind", draft.kind, KINDS), ("phase", draft.phase, PHASES)):
+        if value not in known:
+            message = f"'{value}' is no {name} of an inject"
+            raise InvalidInput(message, code="INJECT_INVALID", next=f"one of {', '.join(known)}")
+    if not is_encodable(draft.text):
+        message = "the text of the inject is not valid Unicode"
+        raise InvalidInput(message, code="INVALID_UTF8", next="convert the text to UTF-8 first")
+    text = redact(draft.text).text
+    if not text.strip():
+        raise InvalidInput(
+            "an inject needs a text", code="INJECT_EMPTY", next="leave it out: nothing is to be said"
+        )
+    return replace(draft, text=text)
+
+
+def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now: datetime) -> Enqueued:
+    """Put a prepared text at the end of its session's queue. The same text is there once, whoever puts it in.
+
+    What memory would say is left unsaid when there is no room for it, with a reason; what a user says is refused.
+    """
+    content_hash = sha256(draft.text.encode()).hexdigest()
+    room = tx.injects.room(reach.org, draft.session)
+    if room is None or not reach.sees(room[1], room[2]):
+        raise session_not_found(draft.session)
+    known = tx.injects.same(reach.org, draft.session, content_hash)
+    if known:
+        return Enqueued(known=known)
+    reason = _why_not(draft, state=room[0], waiting=room[4], policy=policy)
+    if reason and draft.kind == "user":
+        raise _refused(draft.session, reason, policy)
+    if reason:
+        return Enqueued(reason=reason)
+    draft = draft if draft.agent else replace(draft, agent=room[3] or None)
+    inject = tx.injects.insert(
+        reach.org, new_id("inj", at_ms=to_micros(now) // 1000), draft, content_hash=content_hash, now=now
+    )
+    return Enqueued(inject, known=None if inject else tx.injects.same(reach.org, draft.session, content_hash))
+
+
+def claim_next(tx: Tx, lock: Lock, *, policy: DeliverPolicy, now: datetime) -> Delivery | None:
+    """The inject in flight once more, else the oldest that waits. None when there is nothing to say, when the lock
+    is lost, and when the session is to stop."""
+    while True:
+        head = head_of(tx, lock)
+        if not head.is_holder or head.state != "running" or head.stop_requested or head.seq is None:
+            return None
+        if not _closed(tx, head, head.seq, lock.reach.org, policy=policy, now=now):
+            tx.injects.hand_out(head.seq, token=lock.token, now=now)
+            return Delivery(head.delivery_id, head.text, head.kind, head.attempts + 1)
+
+
+def acknowledge(
+    tx: Tx, lock: Lock, delivery_id: str, *, receipt: str = "consumed", policy: DeliverPolicy, now: datetime
+) -> bool:
+    """Whether the delivery counts as acknowledged. Not for someone else's, nor for one that was given up."""
+    target = tx.injects.receipt_target(lock, delivery_id)
+    if target is None or not lock.reach.sees(target.project, target.user):
+        raise session_not_found(lock.session)
+    was_last = (target.worker, target.fencing_token) == (lock.worker, lock.token)
+    if target.seq is None or not (target.is_holder or (was_last and target.ended_at is not None)):
+        return False
+    if target.state == "acked":
+        if better := raised(target.receipt, receipt):
+            tx.injects.ack(target.seq, receipt=better, now=now)
+        return True
+    if target.state != "delivered" or _is_too_late(target.ended_at, policy, now):
+        return False
+    tx.injects.ack(target.seq, receipt=raised(target.receipt, receipt) or target.receipt, now=now)
+    return True
+
+
+def dead_letter(tx: Tx, lock: Lock, delivery_id: str, *, reason: str, now: datetime) -> bool:
+    """A worker that cannot hand a delivery to its agent says so; the next one is no longer held up."""
+    target = tx.injects.receipt_target(lock, delivery_id)
+    if target is None or target.seq is None or not target.is_holder or target.state != "delivered":
+        return False
+    told = " ".join(redact(reason).text.split())[:MAX_REASON]
+    tx.injects.close(target.seq, "dead", reason=told or "no reason given", now=now)
+    return True
+
+
+def of_session(tx: Tx, reach: Reach, session: str, *, state: str | None = None) -> list[Inject]:
+    if tx.sessions.get(reach, session) is None:
+        raise session_not_found(session)
+    return tx.injects.of_session(reach.org, session, state=state)
+
+
+def head_of(tx: Tx, lock: Lock) -> Head:
+    head = tx.injects.head(lock)
+    if head is None or not lock.reach.sees(head.project, head.user):
+        raise session_not_found(lock.session)
+    return head
+
+
+def check_receipt(receipt: str) -> None:
+    if receipt not in RECEIPTS[1:]:
+        raise InvalidInput(
+            f"'{receipt}' does not acknowledge anything",
+            code="RECEIPT_INVALID",
+            next=f"one of {', '.join(RECEIPTS[1:])}; that it was printed is known",
+        )
+
+
+def session_not_found(id: str) -> NotFound:
+    return NotFound(f"session '{id}' was not found", code="SESSION_NOT_FOUND", next="list them: clew session list")
+
+
+def _closed(tx: Tx, head: Head, seq: int, org: str, *, policy: DeliverPolicy, now: datetime) -> bool:
+    """Whether the head of the queue was taken off it instead of being handed out: what was allowed when it was put
+    in may have been revoked since (rensei.md 2.10)."""
+    if head.kind == "memory" and not head.is_enabled:
+        tx.injects.close(seq, "cancelled", reason=SWITCHED_OFF, now=now)
+    elif head.observation_ids != "[]" and tx.injects.are_sources_gone(org, head.observation_ids):
+        tx.injects.close(seq, "cancelled", reason=SOURCE_GONE, now=now)
+    elif reason := why_dead(head, policy):
+        tx.injects.close(seq, "dead", reason=reason, now=now)
+    else:
+        return False
+    return True
+
+
+def _is_too_late(ended_at: int | None, policy: DeliverPolicy, now: datetime) -> bool:
+    return ended_at is not None and to_micros(now) > ended_at + policy.late_ack_s * 1e6
+
+
+def _why_not(draft: InjectDraft, *, state: str, waiting: int, policy: DeliverPolicy) -> str | None:
+    if state in ENDED:
+        return SESSION_ENDED
+    if len(draft.text.encode()) > policy.max_text_bytes:
+        return TEXT_TOO_LONG
+    return QUEUE_FULL if waiting >= policy.max_pending else None
+
+
+def _refused(session: str, reason: str, policy: DeliverPolicy) -> InvalidInput | Conflict:
+    match reason:
+        case "text_too_long":
+            message = f"the text is longer than {policy.max_text_bytes:,} bytes"
+            return InvalidInput(message, code="INJECT_TOO_LONG", next="shorten it, or raise deliver.max_text_bytes")
+        case "queue_full":
+            message = f"{policy.max_pending:,} injects wait in session {session} already"
+            return Conflict(message, code="QUEUE_FULL", next="wait until its worker has taken some")
+        case _:
+            return Conflict(f"session {session} has ended", code="SESSION_ENDED", next="start a new one")

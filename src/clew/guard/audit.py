@@ -1,0 +1,178 @@
+"""Whether the audit log is as it was written: pure, over entries as they are stored.
+
+In: the entries of one org, oldest first. Out: a report that names the first entry which is wrong or missing. Each
+entry carries a hash over itself and the hash before it, so an edited, dropped or moved entry breaks the chain where
+that happened. What was cut off at the end is seen by the org's counter, and what was written anew from some entry
+on by a head that was kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import partial
+
+from clew.errors import InvalidInput
+from clew.model.access import Denial
+from clew.model.audit import AuditEntry, AuditHead, ChainReport, Unchained, seal
+from clew.ports import Store, Tx
+
+RESTORE = "restore"  # numbers are never given twice, so a restore leaves a gap before its entry
+AT_ONCE = 100  # denials that are worth a transaction of their own
+MAX_WAITING = 1_000
+MAX_TOLD = 20_000
+_GAP = "it is missing"
+_HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
+
+_log = logging.getLogger(__name__)
+
+
+def note_denials(tx: Tx, denials: Iterable[Denial], at: datetime) -> None:
+    """For operators (FC-10). Never on the path of a recall: collect them and write many at once."""
+    for denial in denials:
+        tx.audit.note(
+            denial.org,
+            at=at,
+            actor=denial.principal,
+            action="denied",
+            id=denial.id,
+            kind=denial.kind,
+            decision="deny",
+            policy_ids=denial.decision.policies,
+            detail={"wanted": denial.action, "reason": denial.decision.reason},
+        )
+
+
+class Denials:
+    """Collects denials and writes many at once, never on the path of whoever asked: in a thread of its own when
+    there are many, else when the store is closed. A denial that was told already is not told again by this process;
+    what does not fit is counted in `dropped`."""
+
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self._store, self._now = store, now
+        self._lock = threading.Lock()
+        self._waiting: list[Denial] = []
+        self._told: set[Denial] = set()
+        self.dropped = 0
+
+    def add(self, denial: Denial) -> None:
+        with self._lock:
+            if denial in self._told:
+                return
+            if len(self._waiting) >= MAX_WAITING or len(self._told) >= MAX_TOLD:
+                self.dropped += 1
+                return
+            self._told.add(denial)
+            self._waiting.append(denial)
+            is_full = len(self._waiting) == AT_ONCE
+        if is_full:
+            threading.Thread(target=self.flush, name="clew-denials", daemon=True).start()
+
+    def flush(self) -> int:
+        """How many were written. Never raises: a decision stands without its entry, which is then counted."""
+        with self._lock:
+            batch, self._waiting = self._waiting, []
+        try:
+            if batch:
+                self._store.write(partial(note_denials, denials=batch, at=self._now()), durable=False)
+        except Exception as error:  # beside the answer, which was given long ago
+            self.dropped += len(batch)
+            _log.warning("%d denials are not in the audit log: %s", len(batch), getattr(error, "code", type(error)))
+            return 0
+        return len(batch)
+
+
+def parse_head(text: str) -> AuditHead:
+    found = _HEAD.fullmatch(text.strip())
+    if not found:
+        raise InvalidInput(
+            f"'{text[:80]}' is no head of an audit log",
+            code="AUDIT_HEAD_INVALID",
+            next="give the number and the hash as clew audit head printed them: 17:9f86d0...",
+        )
+    return AuditHead(int(found[1]), found[2])
+
+
+def verify_log(tx: Tx, org: str, *, head: AuditHead | None = None, at_most: int | None = None) -> ChainReport:
+    """The log of one org. Of one with more entries than `at_most` only the end is looked at, and none counted."""
+    count = tx.audit.count(org)
+    if at_most is not None and count > at_most:
+        last = tx.audit.head(org)
+        is_whole = last is not None and last.seq == count
+        return ChainReport(True, 0) if is_whole else ChainReport(False, 0, count, "the end is cut off")
+    chained_from = tx.audit.chained_from(org)
+    return verify_audit_chain(tx.audit.entries(org), count=count, chained_from=chained_from, head=head)
+
+
+def verify_audit_chain(
+    rows: Iterable[AuditEntry],
+    *,
+    count: int | None = None,
+    chained_from: int | None = None,
+    head: AuditHead | None = None,
+) -> ChainReport:
+    """Reads each entry once and keeps none. `count` is what the org's counter says, `chained_from` the first entry
+    that must have a hash, `head` one that was written down elsewhere."""
+    chain = _Chain(chained_from, head)
+    for entry in rows:
+        problem = chain.problem_of(entry)
+        if problem:
+            return ChainReport(False, chain.length, chain.seq + 1 if problem == _GAP else entry.seq, problem)
+        chain.add(entry)
+    if count is not None and count != chain.seq:
+        problem = f"entry {count} is the last that was written, and the end is cut off"
+        return ChainReport(False, chain.length, chain.seq + 1, problem)
+    if head is not None and not chain.met_head:
+        problem = "the entry that was written down elsewhere is not there"
+        return ChainReport(False, chain.length, head.seq, problem)
+    return ChainReport(True, chain.length)
+
+
+class _Chain:
+    """How far it was read, and what the next entry must carry."""
+
+    def __init__(self, chained_from: int | None, head: AuditHead | None) -> None:
+        self.length = 0
+        self.seq = 0
+        self.met_head = False
+        self._last_hash = ""
+        self._unchained = Unchained()
+        self._chained_from = chained_from
+        self._head = head
+
+    def problem_of(self, entry: AuditEntry) -> str:
+        if not isinstance(entry.seq, int) or entry.seq <= self.seq:
+            return "it stands in the wrong place"
+        if entry.seq != self.seq + 1 and not _restores(entry, self.seq):
+            return _GAP
+        if not entry.hash:
+            must_be_chained = self._chained_from is not None and entry.seq >= self._chained_from
+            return "its hash was taken away" if self._last_hash or must_be_chained else ""
+        if entry.prev_hash != (self._last_hash or self._unchained.digest()):
+            return "it does not follow the entry before it"
+        if entry.hash != seal(entry):
+            return "it was changed"
+        if self._head and self._head.seq == entry.seq and self._head.hash != entry.hash:
+            return "it is another one than was written down elsewhere"
+        return ""
+
+    def add(self, entry: AuditEntry) -> None:
+        if not entry.hash:
+            self._unchained.add(entry)
+        self.length += 1
+        self.seq, self._last_hash = entry.seq, entry.hash
+        self.met_head |= self._head is not None and self._head == AuditHead(entry.seq, entry.hash)
+
+
+def _restores(entry: AuditEntry, last: int) -> bool:
+    """Whether it tells of a backup that was put in place and whose last entry was this one."""
+    if entry.action != RESTORE:
+        return False
+    try:
+        return bool(json.loads(entry.detail)["after"] == last)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False

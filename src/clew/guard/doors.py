@@ -1,0 +1,190 @@
+"""Where verbs meet the policies: what someone may not read is not there, what they may not do is denied.
+
+The owner of an org may do everything in it under the shipped policies (a test enumerates that), so without added
+ones the owner's door stands open and Cedar is not even loaded. Everybody else is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from clew.errors import ClewError, Denied
+from clew.guard.entities import USER_ONLY, acts_as_agent
+from clew.lazy import LazyModule
+from clew.model.access import AccessContext, Resource
+from clew.model.memory import CLASSIFICATIONS, Draft, Memory, Prepared
+from clew.model.recalled import Recalled, Trace
+from clew.model.scope import Identity, Reach, Scope
+
+if TYPE_CHECKING:
+    from clew.guard.pep import Pep
+    from clew.guard.stored import StoredRights
+    from clew.ports import Tx
+    from clew.recall.context import Context
+    from clew.remember import lifecycle
+    from clew.remember import remember as remembering
+else:
+    lifecycle, remembering = LazyModule("clew.remember.lifecycle"), LazyModule("clew.remember.remember")
+
+T = TypeVar("T")
+NEW = "new"  # the id of a memory that is not stored yet
+PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What one identity may do in one scope. Without a Pep it stands open."""
+
+    identity: Identity
+    scope: Scope | None
+    pep: Pep | None
+
+    def may(self, action: str, memories: Sequence[Memory]) -> list[bool]:
+        if self.pep is None:
+            return [True] * len(memories)
+        return self._may(action, [Resource.of_memory(memory) for memory in memories])
+
+    def may_each(self, action: str) -> Callable[[Memory], bool]:
+        return lambda memory: self.may(action, [memory])[0]
+
+    def readable(self, found: Iterable[T], memory_of: Callable[[T], Memory]) -> list[T]:
+        """Those that may be read, in their order."""
+        kept = list(found)
+        may = self.may("read", [memory_of(entry) for entry in kept])
+        return [entry for entry, allowed in zip(kept, may, strict=True) if allowed]
+
+    def must(self, action: str, *memories: Memory) -> None:
+        """Refuse: what may not be read is 'not found', the rest is 'denied'."""
+        for memory, allowed in zip(memories, self.may("read", memories), strict=True):
+            if not allowed:
+                raise lifecycle.not_found(memory.id)
+        denied = self.may(action, memories).count(False)
+        if denied:
+            one = f"memory {memories[0].id}" if memories else ""
+            raise self._denied(action, one if len(memories) == 1 else f"{denied} of {len(memories)} memories")
+
+    def must_write(self, old: Memory, new: Memory) -> None:
+        """A change needs the right to both: to touch the one, and to have the other there."""
+        self.must("write", old)
+        if not all(self.may("write", [new])):
+            raise self._denied("write", f"memory {old.id} like this")
+
+    def check_place(self) -> None:
+        """Refuse those who may not write into this scope at all."""
+        scope, writer = self.scope or Scope(org=self.identity.org), self.identity.user
+        new = Resource("memory", NEW, scope.org, scope.project, scope.user, "internal", writer=writer)
+        if not all(self._may("write", [new])):
+            raise self._denied("write", self._place)
+
+    def check_action(self, action: str) -> None:
+        """Refuse what is for people to those who are none."""
+        if self.pep and action in USER_ONLY and acts_as_agent(self.identity, action):
+            raise self._denied(action, "memories")
+
+    def narrowed(self, reach: Reach) -> Reach:
+        """The reach for looking at the graph, which has no rights of its own: only what memories that may be read
+        say. A label counts as readable when it is so in the project, beside it and for whoever asks."""
+        if self.pep is None:
+            return reach
+        scope = self.scope or Scope(org=self.identity.org)
+        readable = [label for label in CLASSIFICATIONS if all(self._may("read", _samples(scope, label)))]
+        return replace(reach, labels=tuple(readable))
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def signed(self, drafts: Iterable[Draft]) -> Iterable[Draft]:
+        """What a user adds to what all share says who wrote it: the writer may correct it later."""
+        user = None if acts_as_agent(self.identity, "write") else self.identity.user
+        if self.pep is None or user is None or (self.scope and self.scope.user):
+            return drafts
+        return (draft if draft.author or draft.past else replace(draft, author=user) for draft in drafts)
+
+    def check_new(self, tx: Tx, prepared: Sequence[Prepared]) -> None:
+        """Refuse a batch in which one may not be written, or would replace what this identity may not change."""
+        if self.pep is None:
+            return
+        new = [replace(Resource.of_memory(item.memory), writer=self.identity.user) for item in prepared]
+        if not all(self._may("write", new)):
+            raise self._denied("write", self._place)
+        for item in prepared:
+            if item.supersedes or item.memory.upsert_key:
+                self.must("write", *remembering.to_supersede(tx, item))
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def recalled(self, recalled: Recalled) -> Recalled:
+        """Ranks stay as they were. A trace would count what was taken out, so that it is left out as well."""
+        if self.pep is None:
+            return recalled
+        kept = self.readable(recalled.results, lambda result: result.memory)
+        return recalled if len(kept) == len(recalled.results) else Recalled(kept, Trace())
+
+    def context(self, context: Context) -> Context:
+        if self.pep is None:
+            return context
+        lists = {
+            name: self.readable(getattr(context, name), lambda entry: entry.memory)
+            for name in ("rules", "working", "long_term", "added")
+        }
+        seen = {entry.memory.id for entries in lists.values() for entry in entries}
+        conflicts = [one for one in context.conflicts if {one.memory_a_id, one.memory_b_id} <= seen]
+        whole = all(len(entries) == len(getattr(context, name)) for name, entries in lists.items())
+        return replace(context, **lists, conflicts=conflicts, trace=context.trace if whole else {})
+
+    def page(
+        self, find: Callable[[int, str | None], Sequence[Memory]], limit: int, cursor: str | None
+    ) -> Sequence[Memory]:
+        """As many as were asked for, as long as there are any: a page is not shorter for what was left out."""
+        if self.pep is None:
+            return find(limit, cursor)
+        kept: list[Memory] = []
+        while len(kept) < limit and (page := find(max(limit, PAGE), cursor)):
+            kept += self.readable(page, lambda memory: memory)
+            cursor = page[-1].id
+        return kept[:limit]
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    def _may(self, action: str, rows: Sequence[Resource]) -> list[bool]:
+        if self.pep is None:
+            return [True] * len(rows)
+        scope = self.scope or Scope(org=self.identity.org)
+        context = AccessContext(self.identity.org, scope.project, user=scope.user or self.identity.user)
+        return [decision.allowed for decision in self.pep.decide(self.identity, action, rows, context)]
+
+    @property
+    def _place(self) -> str:
+        return f"in project '{self.scope.project}'" if self.scope and self.scope.project else "here"
+
+    def _denied(self, action: str, what: str) -> ClewError:
+        who = self.identity.actor
+        return Denied(
+            f"'{who}' may not {action} {what}",
+            code=f"{action.upper()}_DENIED",
+            next="name the project it belongs to, or ask an owner or admin of the org",
+        )
+
+
+def _samples(scope: Scope, label: str) -> list[Resource]:
+    """Memories as they may lie in a scope, all with one label."""
+    places = {(None, None), (scope.project, None), (scope.project, scope.user)}
+    return [Resource("memory", NEW, scope.org, project, user, label) for project, user in sorted(places, key=str)]
+
+
+class Doors:
+    """Opens a door per call."""
+
+    def __init__(self, stored: StoredRights, pep: Callable[[], Pep]) -> None:
+        self._stored, self._pep = stored, pep
+
+    def door(self, identity: Identity | None, scope: Scope | None) -> Door:
+        identity = identity or Identity()
+        return Door(identity, scope, None if self._stands_open(identity) else self._pep())
+
+    def _stands_open(self, identity: Identity) -> bool:
+        """For the owner, unless policies were added or the agent that acts with this right is suspended."""
+        if "owner" not in identity.roles or self._stored.policies(identity.org).policies:
+            return False
+        return not (identity.agent and self._stored.rights(identity.org, identity.agent).suspended)

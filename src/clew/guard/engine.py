@@ -1,0 +1,221 @@
+"""Cedar itself: policies read, validated and asked. The only module that imports `cedarpy`, and only when needed.
+
+A set is the shipped policies and those an org added. It is parsed once into handles and used for every question
+until the next one takes its place as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import Misconfigured
+from clew.guard.entities import NAMED_ROWS
+from clew.lazy import LazyModule
+from clew.model.access import AddedPolicy, Decision
+
+if TYPE_CHECKING:
+    import cedarpy
+else:
+    cedarpy = LazyModule("cedarpy")
+
+POLICIES = Path(__file__).with_name("policies.cedar")
+SCHEMA = Path(__file__).with_name("schema.cedarschema")
+MAX_CHARS = 64_000  # of one file: every policy is looked at for every question
+MAX_POLICIES = 100
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|;|[^\s"/;]+|[/"]', re.DOTALL)
+_PREFIX = re.compile(r"^for policy `[^`]*`, ")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a file of policies, and from which line on."""
+
+    line: int
+    policy: str
+    message: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"line": self.line, "policy": self.policy, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyText:
+    """One file: the name of each policy in it, in order, and whether it decides by the id of a row."""
+
+    ids: tuple[str, ...]
+    names_rows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A set in force. INVARIANT: it parsed, it validated, and it is never changed."""
+
+    handle: cedarpy.PolicySet
+    ids: tuple[str, ...]
+    version: str  # of its text: decisions are kept under it
+    is_grouped: bool  # rows with equal attributes may share a decision
+
+    def name(self, internal: str) -> str:
+        """Cedar numbers policies in the order of the text."""
+        number = internal.removeprefix("policy")
+        return self.ids[int(number)] if number.isdecimal() and int(number) < len(self.ids) else internal
+
+
+class Engine:
+    """The schema and the shipped policies; sets made of them and of what was added."""
+
+    def __init__(self, policies: Path = POLICIES, schema: Path = SCHEMA) -> None:
+        self._policies, self._schema = policies, schema
+
+    @cached_property
+    def shipped_text(self) -> str:
+        return _read(self._policies)
+
+    @cached_property
+    def schema(self) -> cedarpy.Schema:
+        try:
+            return cedarpy.Schema.from_str(_read(self._schema))
+        except ValueError as error:
+            raise _broken(f"the schema of policies is not valid: {error}") from None
+
+    @cached_property
+    def shipped(self) -> PolicyText:
+        """Refuses to start with a shipped set that is not valid, or in which a policy has no id."""
+        problems = self.problems(self.shipped_text)
+        if problems:
+            raise _broken(f"the shipped policies are not valid: line {problems[0].line}: {problems[0].message}")
+        described = _described(self.shipped_text, "shipped")
+        if any("#" in id for id in described.ids):
+            raise _broken("a shipped policy has no @id")
+        return described
+
+    def load(self, added: Sequence[AddedPolicy] = ()) -> Loaded:
+        """The whole set, or Misconfigured: there is no half of one."""
+        texts, described = [self.shipped_text], [self.shipped]
+        for policy in added:
+            problems = self.problems(policy.text)
+            if problems:
+                message = f"the policy '{policy.name}' is not valid: {problems[0].message}"
+                raise _broken(message, next=f"load another in its place, or: clew policy drop {policy.name}")
+            texts.append(policy.text)
+            described.append(_described(policy.text, policy.name))
+        text = "\n".join(texts)
+        handle = cedarpy.PolicySet.from_str(text)
+        ids = tuple(id for one in described for id in one.ids)
+        if len(handle) != len(ids):
+            raise _broken("the policies do not add up")
+        version = sha256(text.encode()).hexdigest()[:16]
+        return Loaded(handle, ids, version, is_grouped=not any(one.names_rows for one in described))
+
+    def ids_of(self, text: str, name: str) -> tuple[str, ...]:
+        """In order; a policy without an @id is called after the file. A text that is broken has none."""
+        try:
+            return _described(text, name).ids
+        except ValueError:
+            return ()
+
+    def problems(self, text: str, *, taken: Iterable[str] = ()) -> list[Problem]:
+        """What is wrong with one file; `taken` are ids of policies that are in force already."""
+        if len(text) > MAX_CHARS:
+            return [Problem(1, "", f"it has {len(text):,} characters; {MAX_CHARS:,} are allowed")]
+        statements = list(_statements(text))
+        try:
+            handle = cedarpy.PolicySet.from_str(text)
+            ids = _described(text, "").ids
+        except ValueError as error:
+            return [_where_it_breaks(statements, str(error))]
+        if handle.templates():
+            return [Problem(1, "", "it holds a template (?principal or ?resource); only whole policies are taken")]
+        if not 0 < len(handle) <= MAX_POLICIES:
+            return [Problem(1, "", f"it holds {len(handle)} policies; 1 to {MAX_POLICIES} are allowed")]
+        return [*self._invalid(text, statements, ids), *_taken(statements, ids, set(taken))]
+
+    def _invalid(self, text: str, statements: Sequence[tuple[int, str]], ids: Sequence[str]) -> Iterator[Problem]:
+        result = cedarpy.validate_policies(text, self.schema)
+        if not result.validation_passed and not result.errors:
+            yield Problem(1, "", "it does not validate")
+        for error in result.errors:
+            number = int(error.policy_id.removeprefix("policy") or 0)
+            yield Problem(statements[number][0], ids[number], _PREFIX.sub("", error.error))
+
+    def ask(self, loaded: Loaded, requests: Sequence[dict[str, Any]], entities: str) -> list[Decision]:
+        """One decision per request, in order. Entities are parsed with the schema, which also tells the engine
+        that `inject` is a kind of `read`; a handle made without it would deny every inject."""
+        known = cedarpy.Entities.from_json_str(entities, self.schema)
+        results = cedarpy.is_authorized_batch(list(requests), loaded.handle, known, self.schema)
+        if len(results) != len(requests):
+            return [Decision(False, reason="count_mismatch") for _ in requests]
+        return [_decision(loaded, result) for result in results]
+
+
+def _decision(loaded: Loaded, result: cedarpy.AuthzResult) -> Decision:
+    """FC-1: allowed only without any diagnostic. A forbid that fails is skipped by Cedar, which then allows."""
+    policies = tuple(sorted(loaded.name(reason) for reason in result.diagnostics.reasons))
+    if result.diagnostics.errors:
+        no_decision = result.decision == cedarpy.Decision.NoDecision
+        return Decision(False, policies, "no_decision" if no_decision else "evaluation_error")
+    if result.decision == cedarpy.Decision.Allow:
+        return Decision(True, policies)
+    if result.decision == cedarpy.Decision.Deny:
+        return Decision(False, policies, "forbidden" if policies else "no_permit")
+    return Decision(False, policies, "no_decision")
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def _described(text: str, name: str) -> PolicyText:
+    node = cedarpy.policies_to_pst(text)
+    policies = sorted(node.static_policies.items(), key=lambda item: int(item[0].removeprefix("policy")))
+    annotated = [policy.annotations.get("id") for _internal, policy in policies]
+    ids = tuple(id or f"{name}#{number}" for number, id in enumerate(annotated, 1))
+    named = {str(uid.type) for uid in cedarpy.pst.entity_uids(node)}
+    return PolicyText(ids, names_rows=not named.isdisjoint(NAMED_ROWS))
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """The line on which each policy begins, and its text; comments and strings may hold semicolons."""
+    start: int | None = None
+    for token in _TOKEN.finditer(text):
+        if token[0].startswith("//"):
+            continue
+        start = token.start() if start is None else start
+        if token[0] == ";":
+            yield text.count("\n", 0, start) + 1, text[start : token.end()]
+            start = None
+    if start is not None:
+        yield text.count("\n", 0, start) + 1, text[start:]
+
+
+def _where_it_breaks(statements: Sequence[tuple[int, str]], message: str) -> Problem:
+    for line, statement in statements:
+        try:
+            cedarpy.PolicySet.from_str(statement)
+        except ValueError as error:
+            return Problem(line, "", str(error))
+    return Problem(1, "", message)
+
+
+def _taken(statements: Sequence[tuple[int, str]], ids: Sequence[str], taken: set[str]) -> Iterator[Problem]:
+    for (line, _statement), id in zip(statements, ids, strict=False):
+        if id in taken:
+            yield Problem(line, id, "another policy has this id")
+        taken.add(id)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _broken(f"{path.name} cannot be read: {error.strerror}") from None
+
+
+def _broken(message: str, *, next: str = "install Clew anew") -> Misconfigured:
+    return Misconfigured(message, code="POLICIES_INVALID", next=next)

@@ -1,0 +1,187 @@
+"""The one renderer of everything that reaches a prompt.
+
+Text goes in as it was stored; lines come out in the documented formats. Pure: no clock, no randomness, so the
+same input gives the same bytes.
+
+Invariants, whatever the text says:
+- an item is one line that starts with `- [id] ` (or `- Source → `), so nothing in it can begin a line;
+- what a host or a markdown reader would act upon (tags, role templates, fences, links, images, entities) stands
+  there readable but broken;
+- a line has a fixed greatest length. Text is cut before it is neutralised, and neutralising puts one code point
+  in the place of one or of none: it never lets a line grow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, NewType, TypeVar
+
+# Text that may stand in a prompt. Only this module makes it, so that joining raw text into a block is a type error.
+SafeText = NewType("SafeText", str)
+Key = TypeVar("Key")
+
+OBSERVATIONS_HEADING = SafeText("## Relevant Past Observations")
+TRIPLETS_HEADING = SafeText("## Knowledge Graph Triplets")
+SUMMARIES_HEADING = SafeText("## Related Past Sessions")
+HEADINGS = frozenset({OBSERVATIONS_HEADING, TRIPLETS_HEADING, SUMMARIES_HEADING})
+
+EXCERPT_CHARS = 300  # rensei.md C-14: code points after whitespace is collapsed, no ellipsis
+SUMMARY_CHARS = 200  # rensei.md 2.8
+NAME_CHARS = 120  # an id, an entity, an issue: as long as an imported id may be
+OUTCOME_CHARS = 40
+OBSERVED_MARK = "[observed] "
+NOTHING_VISIBLE = "(nothing visible)"
+
+# Printable for Python and yet invisible: fillers, joiners, blanks, and the variation selectors that smuggle bytes.
+# The rest goes by category (control, format with its bidirectional and zero-width characters and the tag block,
+# surrogate, private use, unassigned). Joiners inside emoji go too: these then show as their parts.
+_BLANKS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+_WIDE = str.maketrans("\uff1c\ufe64", "<<")  # a tag for whoever normalises before looking
+
+# Each pattern finds the one character that makes its neighbours active; a visible look-alike takes its place. So
+# the text stays readable, a reader sees that it was touched, and no parser takes it for syntax, nor does one that
+# normalises first: none of them has another form. Entities are no way out, because these sections are read raw; nor
+# are invisible characters, which are what we remove.
+_TEMPLATES = (
+    "inst|sys|system|system_prompt|user|assistant|human|tool|tool_calls|tool_results|tool_content|available_tools|"
+    "think|gmask|smask|bos|eos|img|observed"
+)
+_SCHEMES = "|".join(
+    f"(?<={scheme}:)" for scheme in ("mailto", "xmpp", "javascript", "vbscript", "data", "tel", "sms")
+)
+_BROKEN: tuple[tuple[re.Pattern[str], str], ...] = (
+    # A tag, comment, autolink or template such as <|im_start|> and <<SYS>>. `a < b`, `<=` and `<-` stay.
+    (re.compile("<(?![ =-])"), "‹"),
+    # An entity is a tag for whoever decodes before looking.
+    (re.compile("&(?=#|[A-Za-z][A-Za-z0-9]{0,31};|[lL][tT]|[gG][tT])"), "⅋"),
+    # Role templates in brackets such as [INST] and [/INST], and the mark that is ours to give.
+    (re.compile(rf"\[(?= ?/| ?(?:{_TEMPLATES}) ?\])", re.IGNORECASE), "⟦"),
+    # The destination of [text](url) and ![alt](url), and what makes a bare address a link. The literal stands first
+    # in each pattern, because that is what lets a search run through plain text at full speed.
+    (re.compile(r"\((?<=\]\()"), "❨"),
+    (re.compile(rf":(?! )(?:(?=//)|{_SCHEMES})", re.IGNORECASE), "∶"),
+    (re.compile(r"\.(?<=www\.)", re.IGNORECASE), "·"),
+)
+# Three and more make a fence or a rule; one or two are inline code and options.
+_RUNS = (re.compile("```+"), re.compile("~~~+"), re.compile("---+"))
+_RUN_OF = str.maketrans("`~-", "ˋ∼‐")
+# What would begin a block where text follows the dash at once, as a triplet's source does: a heading, a quote, a
+# list in the list, a task, or an id that makes it look like an observation.
+_BLOCK_START = re.compile(r"(?:#{1,6}(?= |$)|[-+*](?= |$)|>|\[|\d{1,9}[.)](?= |$))")
+_BLOCK_OF = str.maketrans({"#": "♯", "-": "‐", "+": "·", "*": "∗", ">": "›", "[": "⟦", ".": "·", ")": "❩"})
+# The arrow between parts, and those that look like it.
+_ARROWS = re.compile("[→⟶➔➙➛➜➝➞➟➠➡⇒⟹￫]")
+_PARENTHESES = str.maketrans("()", "❨❩")
+_NOT_IN_ID = re.compile(r"[^\w.:@-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Packed(Generic[Key]):
+    """A section within its budget, the keys of its lines, and of those that did not fit."""
+
+    text: SafeText
+    taken: tuple[Key, ...] = ()
+    left_out: tuple[Key, ...] = ()
+
+
+def excerpt(text: str, limit: int = EXCERPT_CHARS) -> SafeText:
+    """Return the beginning of a text as one line of at most `limit` code points that does nothing but be read."""
+    # Each word takes a character and a space: no more words than these can matter, however long the text is.
+    collapsed = " ".join(text.split(None, limit // 2 + 1))
+    return _neutral(collapsed[:limit])
+
+
+def observation_line(id: str, text: str, weight: float, *, observed: bool = False) -> SafeText:
+    mark = OBSERVED_MARK if observed else ""
+    shown = excerpt(text) or NOTHING_VISIBLE
+    return SafeText(f"- [{_safe_id(id)}] {mark}{shown} (weight: {_two_decimals(weight)})")
+
+
+def triplet_line(source: str, relation: str, target: str) -> SafeText:
+    first = _entity(source)
+    start = _BLOCK_START.match(first)
+    if start:
+        first = start[0].translate(_BLOCK_OF) + first[start.end() :]
+    return SafeText(f"- {first} → {_entity(relation)} → {_entity(target)}")
+
+
+def summary_line(id: str, issue: str, outcome: str, text: str) -> SafeText:
+    """The parentheses around the outcome are the only ones before the text, so that it cannot be foretold."""
+    named = (excerpt(issue, NAME_CHARS) or "no issue").translate(_PARENTHESES)
+    ended = (excerpt(outcome, OUTCOME_CHARS) or "no outcome").translate(_PARENTHESES)
+    return SafeText(f"- [{_safe_id(id)}] {named} ({ended}): {excerpt(text, SUMMARY_CHARS) or NOTHING_VISIBLE}")
+
+
+def tokens(text: str) -> int:
+    """Return what a finished text costs: a quarter of its code points, rounded up (rensei.md C-13)."""
+    return -(-len(text) // 4)
+
+
+def pack(heading: SafeText, lines: Sequence[tuple[Key, SafeText]], budget_tokens: int) -> Packed[Key]:
+    """Take the lines in order, leave out what does not fit, go on. A heading alone is nothing."""
+    chars = 4 * budget_tokens - len(heading)
+    taken: list[tuple[Key, SafeText]] = []
+    left_out: list[Key] = []
+    for key, line in lines:
+        cost = 1 + len(line)
+        if cost <= chars:
+            taken.append((key, line))
+            chars -= cost
+        else:
+            left_out.append(key)
+    text = "\n".join((heading, *(line for _key, line in taken))) if taken else ""
+    return Packed(SafeText(text), tuple(key for key, _line in taken), tuple(left_out))
+
+
+def join_sections(parts: Iterable[SafeText]) -> SafeText:
+    """One blank line between sections, none for those that are empty."""
+    return SafeText("\n\n".join(part for part in parts if part))
+
+
+def rendered(section: str) -> SafeText:
+    """A section that was rendered here and kept as text. Any other text is a mistake of the caller."""
+    heading, *lines = section.split("\n") if section else [OBSERVATIONS_HEADING]
+    if heading not in HEADINGS or not all(line.startswith("- ") for line in lines):
+        raise ValueError("this text was not made by the renderer")
+    return SafeText(section)
+
+
+def _neutral(line: str) -> SafeText:
+    visible = _visible(line)
+    if visible != line:  # what went may have stood between two spaces
+        visible = " ".join(visible.split())
+    for pattern, replacement in _BROKEN:
+        visible = pattern.sub(replacement, visible)
+    for pattern in _RUNS:
+        visible = pattern.sub(_broken_run, visible)
+    return SafeText(visible.strip())
+
+
+def _broken_run(run: re.Match[str]) -> str:
+    return run[0].translate(_RUN_OF)
+
+
+def _visible(line: str) -> str:
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(char for char in _BLANKS.sub("", line).translate(_WIDE) if char.isprintable())
+
+
+def _entity(name: str) -> str:
+    """One part of a triplet; only the renderer's own arrows stand in its line."""
+    return _ARROWS.sub("›", excerpt(name, NAME_CHARS)) or NOTHING_VISIBLE
+
+
+def _safe_id(id: str) -> str:
+    """Ids may come from an import: letters, digits and a few signs, and no more active than any other text."""
+    return _NOT_IN_ID.sub("_", _neutral(id[:NAME_CHARS])) or "_"
+
+
+def _two_decimals(weight: float) -> str:
+    """Not a number counts as nothing; the comparison in this order says so."""
+    return f"{min(max(0.0, weight), 999.0):.2f}"

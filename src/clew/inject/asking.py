@@ -1,0 +1,90 @@
+"""What is asked about a tool call: its focal path, and its text. Pure.
+
+A path is asked for as the project knows it, without the folders that only this machine has. Of a shell command only
+what it is about counts: programs and options are in every second command and say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clew.inject.hooks import cut
+from clew.model.inject import VerbEvent
+from clew.recall.analyse import terms
+
+PATH, QUERY = "path", "query"
+PATH_PARTS = 4  # of a path from the root of the disk: `src/billing/vat.py` and a folder more
+SHELLS = frozenset(
+    ("bash", "shell", "local_shell", "exec_command", "execute_command", "run_terminal_cmd", "terminal")
+)
+# Names that every project has, and that say nothing about what is in the file.
+NAMELESS = frozenset(
+    "app base common conf config conftest core index init lib main mod model package readme setting setup spec "
+    "test type util".split()
+)
+_SEPARATOR = re.compile(r"[;&|\n]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_ROOTED = re.compile(r"[/\\~]|[A-Za-z]:[/\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`words` are its terms; so many of them at least must stand in a memory for it to be an answer."""
+
+    kind: str
+    text: str
+    words: frozenset[str]
+    is_command: bool = False
+
+
+def questions_of(event: VerbEvent) -> tuple[Question, ...]:
+    """At most one about the path and one about the text; none for a call that says nothing."""
+    found = (_about_path(focal_path(event)), _about_text(event))
+    return tuple(one for one in found if one is not None and one.text)
+
+
+def focal_path(event: VerbEvent) -> str | None:
+    return project_path(event.paths[0]) if event.paths else None
+
+
+def project_path(path: str) -> str:
+    """Relative paths as they are; of others the end, since nobody says where the project begins."""
+    parts = [part for part in cut(path[:1_000]).replace("\\", "/").split("/") if part not in ("", ".")]
+    return "/".join(parts[-PATH_PARTS:] if _ROOTED.match(path) else parts)
+
+
+def name_words(path: str) -> frozenset[str]:
+    """The words of a file's own name that say what is in it: `test_vat_rates.py` is about vat and rates. None for
+    what has no ending, which is mostly a folder."""
+    stem, dot, _ending = path.rsplit("/", 1)[-1].rpartition(".")
+    if not dot:
+        return frozenset()
+    return frozenset(
+        word for word in terms(" ".join(_WORD.findall(stem))) if word not in NAMELESS and not word.isdigit()
+    )
+
+
+def command_words(command: str) -> str:
+    """A command without its programs and options."""
+    return " ".join(word for part in _SEPARATOR.split(command) for word in _arguments(part))
+
+
+def _arguments(command: str) -> Iterator[str]:
+    words = command.split()
+    while words and "=" in words[0]:  # variables before the program
+        words.pop(0)
+    yield from (word for word in words[1:] if not word.startswith("-"))
+
+
+def _about_path(path: str | None) -> Question | None:
+    return Question(PATH, path, name_words(path)) if path else None
+
+
+def _about_text(event: VerbEvent) -> Question | None:
+    text = cut(event.query)
+    is_command = event.phase != "failure" and event.tool.casefold() in SHELLS
+    asked = " ".join((command_words(text) if is_command else text).split())
+    words = frozenset(terms(asked))
+    return Question(QUERY, asked, words, is_command) if words else None

@@ -1,0 +1,301 @@
+"""The block at the start of a session: what is known about its work, within a budget.
+
+In: who works on what, where memories come from, perhaps the graph. Out: one text and what is in it, with a reason
+for everything that was found and is not. Steps: retrieve, drop what may not be injected, order by feedback, pack,
+then the graph's part. Nothing is written, and the same input gives the same bytes. Neither part takes the other
+down: one that fails is left out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
+from typing import Protocol
+
+from clew.guard.render import (
+    OBSERVATIONS_HEADING,
+    SUMMARIES_HEADING,
+    SafeText,
+    join_sections,
+    observation_line,
+    pack,
+    rendered,
+    summary_line,
+    tokens,
+)
+from clew.guard.trust import is_observed
+from clew.inject.access import Asker, Decider
+from clew.inject.budget import ContextBudgetConfig
+from clew.inject.candidates import MemoryStore, RetrievalQuery
+from clew.inject.graph_block import build_graph_context_block
+from clew.inject.graph_engine import GraphEngine
+from clew.learn.explore import draw_of, explore
+from clew.learn.rank import apply_feedback_ranking
+from clew.model.graph import NodeRef
+from clew.model.graph_fact import GraphContextBlock
+from clew.model.inject import Block, Considered, Observation, Skipped
+from clew.model.learning import Candidate
+from clew.model.scope import Identity, Scope
+from clew.model.start import SessionSummary
+from clew.remember.things import things_in
+
+_log = logging.getLogger(__name__)
+
+MAX_SUMMARIES = 2  # rensei.md 2.6
+SUMMARY_SHARE = 0.2  # of the observations' budget
+TRUSTED = ("agent", "user")
+
+
+class Transfer(Protocol):
+    """Adds memories of other projects to those of a store."""
+
+    def wrap(self, store: MemoryStore) -> MemoryStore: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """`reason` says why the graph is not enabled, in the words of the injection log."""
+
+    engine: GraphEngine | None
+    identity: Identity | None = None
+    graph_enabled: bool = True
+    reason: str = "graph_off"
+    budget_tokens: int = 500
+    top_k: int = 10
+    neighborhood_depth: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How observations are chosen. Rules lead, as many as `max_rules`; the rest needs the relevance `floor`, a
+    thing that the query names, or the graph."""
+
+    limit: int = 20
+    max_rules: int = 5
+    floor: float = 0.0
+    weighting_enabled: bool = True
+    ranking: str = "weight"
+    explore: float = 0.0  # the chance that something hardly tried takes the last place
+    hardly_tried: Callable[[str, Sequence[str]], Sequence[str]] | None = None  # which ids of an org are
+
+
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """What may be shown, in order, with the ranks of all, and what was left out so far."""
+
+    ordered: tuple[Observation, ...] = ()
+    ranks: tuple[Considered, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+def build_session_memory_block(
+    *,
+    session_id: str,
+    work_type: str | None,
+    org_id: str,
+    project_id: str | None,
+    query_text: str,
+    store: MemoryStore,
+    cross_project_transfer: Transfer | None = None,
+    graph: GraphOptions | None = None,
+    user_id: str | None = None,
+    identity: Identity | None = None,
+    pep: Decider | None = None,
+    asker: Asker | None = None,
+    budgets: ContextBudgetConfig | None = None,
+    budget_tokens: int | None = None,
+    summaries: Sequence[SessionSummary] = (),
+    choice: Choice | None = None,
+) -> Block:
+    """`budget_tokens` wins over `budgets`, `asker` over `identity` and `pep`; else the shipped ones decide."""
+    scope = Scope(org_id, project_id, user_id, session=session_id)
+    identity = identity or (graph.identity if graph else None) or Identity(org_id, user_id, "agent", ())
+    asker = asker or Asker.of(identity, scope, pep=pep)
+    budget = (
+        (budgets or ContextBudgetConfig()).resolve(org_id, work_type) if budget_tokens is None else budget_tokens
+    )
+    source = cross_project_transfer.wrap(store) if cross_project_transfer else store
+    choice = choice or Choice()
+    eligible = _eligible(source, scope, query_text, asker, choice, transfers=cross_project_transfer is not None)
+    draw = partial(_explored, eligible, choice, org_id, draw_of(session_id, query_text))
+    block = observations_block(eligible, _allowed_summaries(summaries, asker), budget_tokens=budget, explored=draw)
+    return _with_graph(block, graph, scope=scope, asker=asker, query_text=query_text)
+
+
+def _eligible(
+    store: MemoryStore, scope: Scope, query_text: str, asker: Asker, choice: Choice, *, transfers: bool
+) -> Eligible:
+    """Retrieve and choose; nothing when that fails, so that the session goes on without."""
+    try:
+        found = store.retrieve(scope, RetrievalQuery(text=query_text, limit=choice.limit, rules=True))
+        named = frozenset(thing.ref for thing in things_in(query_text))
+        return choose(found, asker, choice, transfers=transfers, named=named)
+    except Exception as error:  # memory is an extra to a session: it starts without
+        _log.warning("no observations for a block: retrieval failed: %s", type(error).__name__)
+        return Eligible()
+
+
+def choose(
+    found: Sequence[Observation],
+    asker: Asker,
+    choice: Choice,
+    *,
+    transfers: bool = False,
+    named: Collection[NodeRef] = (),
+) -> Eligible:
+    """Of what was found, what may be shown, best first. Rows of other projects only where transfers were asked for:
+    about those the transfer's own policy has decided, about everything else in them the ordinary ones do."""
+    distinct: dict[str, Observation] = {}
+    for one in found:
+        distinct.setdefault(one.id, one)
+    observations = list(distinct.values())
+    reasons = {one.id: reason for one in observations if (reason := _why_not(one, choice, named))}
+    asked = [one for one in observations if one.id not in reasons]
+    is_moved = {one.id: transfers and one.transferred_from is not None for one in asked}
+    reasons |= asker.refused(one.memory for one in asked if not is_moved[one.id])
+    reasons |= asker.in_whole_org().refused(one.memory for one in asked if is_moved[one.id])
+    kept = [one for one in asked if one.id not in reasons]
+    ordered, ranks = ranked(kept, choice)
+    rules = [one.id for one in ordered if _is_rule(one)]
+    reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
+    skipped = tuple(Skipped(one.id, reasons[one.id]) for one in observations if one.id in reasons)
+    return Eligible(tuple(one for one in ordered if one.id not in reasons), ranks, skipped)
+
+
+def ranked(observations: Sequence[Observation], choice: Choice) -> tuple[list[Observation], tuple[Considered, ...]]:
+    """Rules before the rest, each by feedback; both ranks count through the whole list."""
+    ordered: list[Observation] = []
+    ranks: list[Considered] = []
+    for are_rules in (True, False):
+        part = {one.id: one for one in observations if _is_rule(one) is are_rules}
+        candidates = [Candidate(one.id, one.relevance, one.weight) for one in part.values()]
+        found = apply_feedback_ranking(
+            candidates, weighting_enabled=choice.weighting_enabled, ranking=choice.ranking
+        )
+        before = len(ranks)
+        ordered += [part[one.id] for one in found]
+        ranks += [
+            Considered(
+                replace(one, unweighted_rank=one.unweighted_rank + before, weighted_rank=one.weighted_rank + before)
+            )
+            for one in found
+        ]
+    return ordered, tuple(ranks)
+
+
+def observations_block(
+    eligible: Eligible,
+    summaries: Sequence[SessionSummary] = (),
+    *,
+    budget_tokens: int,
+    explored: Callable[[Sequence[str]], tuple[list[str], str | None]] | None = None,
+) -> Block:
+    """What fits, in order; summaries take their small share first, so that both together keep the budget."""
+    told, summary_ids = _summaries_section(summaries, budget_tokens)
+    left = budget_tokens - (tokens(f"\n\n{told}") if told else 0)
+    lines = {one.id: observation_line(one.id, one.text, one.weight, observed=is_observed(one.memory))
+             for one in eligible.ordered}  # fmt: skip
+    packed = pack(OBSERVATIONS_HEADING, list(lines.items()), left)
+    ids, tried = explored(packed.taken) if explored else (list(packed.taken), None)
+    if tried:
+        other = pack(OBSERVATIONS_HEADING, [(id, lines[id]) for id in ids], left)
+        packed, tried = (other, tried) if tried in other.taken else (packed, None)
+    text = join_sections((packed.text, told))
+    return Block(
+        text=text,
+        tokens=tokens(text),
+        budget_tokens=budget_tokens,
+        memory_ids=packed.taken,
+        skipped=(*eligible.skipped, *(Skipped(id, "over_budget") for id in lines if id not in packed.taken)),
+        session_summary_ids=summary_ids,
+        observation_tokens=tokens(text),
+        candidates=tuple(_marked(one, packed.taken, tried) for one in eligible.ranks),
+        sections=(packed.text, told),
+    )
+
+
+def _explored(
+    eligible: Eligible, choice: Choice, org: str, random: Random, taken: Sequence[str]
+) -> tuple[list[str], str | None]:
+    """Never in the place of a rule, and only what may be shown anyway."""
+    others = [one.id for one in eligible.ordered if not _is_rule(one)]
+    if not choice.explore or choice.hardly_tried is None or not taken or taken[-1] not in others:
+        return list(taken), None
+    return explore(taken, choice.hardly_tried(org, others), choice.explore, random)
+
+
+def _marked(one: Considered, taken: Sequence[str], tried: str | None) -> Considered:
+    return replace(one, injected=one.ranked.id in taken, explored=one.ranked.id == tried)
+
+
+def _with_graph(block: Block, graph: GraphOptions | None, *, scope: Scope, asker: Asker, query_text: str) -> Block:
+    if graph is None or graph.engine is None:
+        return replace(block, graph_status="no_engine")
+    if not graph.graph_enabled:
+        return replace(block, graph_status=graph.reason, graph_budget_tokens=graph.budget_tokens)
+    # The blank line between the parts is paid by the first; by the second, if the first has nothing left for it.
+    is_full = bool(block.text) and len(block.text) + 2 > 4 * block.budget_tokens
+    found = build_graph_context_block(
+        identity=asker.identity,
+        scope=scope,
+        engine=graph.engine,
+        query_text=query_text,
+        budget_tokens=max(0, graph.budget_tokens - is_full),
+        top_k=graph.top_k,
+        neighborhood_depth=graph.neighborhood_depth,
+        asker=asker,
+    )
+    return joined(block, found, graph_budget_tokens=graph.budget_tokens)
+
+
+def joined(block: Block, found: GraphContextBlock, *, graph_budget_tokens: int) -> Block:
+    """Observations first, the graph second, past sessions last."""
+    observations, summaries = block.sections or ("", "")
+    text = join_sections(rendered(part) for part in (observations, found.block, summaries))
+    return replace(
+        block,
+        text=text,
+        tokens=tokens(text),
+        graph_node_ids=found.node_ids,
+        graph_edge_keys=found.edge_keys,
+        triplets=found.triplets,
+        skipped=(*block.skipped, *found.skipped),
+        graph_budget_tokens=graph_budget_tokens,
+        graph_tokens=found.actual_tokens,
+        graph_status=found.status,
+    )
+
+
+def _why_not(one: Observation, choice: Choice, named: Collection[NodeRef]) -> str:
+    """A memory about a ticket, file or service that the work item names is about it, however many other words that
+    has: of a long query a single name covers too little to reach the floor by words alone."""
+    if one.retired:
+        return "retired"
+    if _is_rule(one) or one.by_graph or one.relevance >= choice.floor:
+        return ""
+    text = " ".join((one.memory.title or "", one.memory.content, *one.memory.paths))
+    return "" if named and any(thing.ref in named for thing in things_in(text)) else "below_floor"
+
+
+def _is_rule(one: Observation) -> bool:
+    """A rule of another project is advice here."""
+    return one.memory.layer == "rule" and one.transferred_from is None
+
+
+def _allowed_summaries(summaries: Sequence[SessionSummary], asker: Asker) -> list[SessionSummary]:
+    trusted = [one for one in summaries if one.trust in TRUSTED]
+    try:
+        allowed = asker.may([one.resource for one in trusted])
+    except Exception as error:  # fails closed: what could not be decided is not told
+        _log.warning("no summaries for a block: policies could not be asked: %s", type(error).__name__)
+        return []
+    return [one for one, may in zip(trusted, allowed, strict=True) if may]
+
+
+def _summaries_section(summaries: Sequence[SessionSummary], budget_tokens: int) -> tuple[SafeText, tuple[str, ...]]:
+    lines = [(one.id, summary_line(one.id, one.issue or "", one.outcome or "", one.text)) for one in summaries]
+    packed = pack(SUMMARIES_HEADING, lines[:MAX_SUMMARIES], int(budget_tokens * SUMMARY_SHARE))
+    return packed.text, packed.taken

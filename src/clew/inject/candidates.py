@@ -1,0 +1,77 @@
+"""Candidates for a block: memories that recall finds for a query, with an absolute relevance and their weight.
+
+`MemoryStore` is the port that blocks and the injector read through; `RecallStore` is ours, over the recall step
+(words, meaning, activation through the graph). Nothing here decides what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from clew.model.inject import Observation
+from clew.model.recalled import RecallOptions
+from clew.model.scope import Reach, Scope
+from clew.recall.recall import MAX_LIMIT, Reader, recall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalQuery:
+    """What is asked of a memory store. `rules` come on top of the limit, whatever the `floor` of the relevance is;
+    `all_projects` is memory scope `org`."""
+
+    text: str
+    limit: int = 20
+    rules: bool = False
+    session: str | None = None
+    namespace: str | None = None
+    all_projects: bool = False
+    graph: bool = True
+    floor: float = 0.0
+
+
+class MemoryStore(Protocol):
+    """Where memories for a block come from, best first."""
+
+    def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]: ...
+
+
+class RecallStore:
+    """Memories by recall. `retired` says which ids of an org outcomes have made worthless."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        now: Callable[[], datetime],
+        *,
+        retired: Callable[[str, Sequence[str]], Collection[str]] | None = None,
+    ) -> None:
+        self._reader, self._now, self._retired = reader, now, retired
+
+    def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
+        if not query.text.strip():
+            return []
+        reach = Reach.across_projects(scope) if query.all_projects else Reach.of(scope)
+        options = RecallOptions(
+            limit=min(max(1, query.limit), MAX_LIMIT),
+            rules=query.rules,
+            session=query.session,
+            namespace=query.namespace,
+            graph=None if query.graph else False,
+            floor=query.floor,
+        )
+        found = recall(query.text, reach, options, reader=self._reader, now=self._now()).results
+        ids = [result.memory.id for result in found]
+        retired = self._retired(reach.org, ids) if self._retired and ids else ()
+        return [
+            Observation(
+                result.memory,
+                relevance=result.relevance,
+                weight=result.memory.weight,
+                by_graph=result.way is not None,
+                retired=result.memory.id in retired,
+            )
+            for result in found
+        ]

@@ -1,0 +1,138 @@
+"""A hard limit on how long a caller waits: the work runs on a few threads of its own that can be left behind.
+
+A thread cannot be stopped, only abandoned. So their number is bounded, an abandoned one counts as busy until what
+it hangs in lets go of it, and with none left the answer comes at once. A `Ticket` tells the work whether anyone
+still waits for it: whoever is late hands nothing over.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+GRACE_S = 0.005  # for what is settled already and only has to be handed back
+
+
+class Late(Exception):
+    """The time is up."""
+
+
+class AllBusy(Exception):
+    """Every thread is at work, or stuck."""
+
+
+class Ticket:
+    """Who waits for a piece of work, and until when."""
+
+    __slots__ = ("_left", "_lock", "_settled", "deadline")
+
+    def __init__(self, timeout_s: float) -> None:
+        self.deadline = time.perf_counter() + timeout_s
+        self._lock = threading.Lock()
+        self._left = False
+        self._settled = False
+
+    @property
+    def remaining_s(self) -> float:
+        return max(0.0, self.deadline - time.perf_counter())
+
+    @property
+    def is_late(self) -> bool:
+        return self._left or time.perf_counter() >= self.deadline
+
+    def check(self) -> None:
+        """Raises when nobody waits any more."""
+        if self.is_late:
+            raise Late
+
+    def leave(self) -> bool:
+        """Wait no longer: nothing can be settled from now on. False: it is settled, and the answer on its way."""
+        with self._lock:
+            self._left = not self._settled
+            return self._left
+
+    def settle(self, action: Callable[[], None]) -> bool:
+        """Do what may only happen if the answer arrives: all of it, or nothing when the caller has left. Must be
+        quick, for whoever leaves waits for it."""
+        with self._lock:
+            if not self._left:
+                action()
+                self._settled = True
+            return self._settled
+
+
+@dataclass(slots=True, eq=False)
+class _Task(Generic[T]):
+    work: Callable[[Ticket], T]
+    ticket: Ticket
+    done: threading.Event
+    value: T | None = None
+    error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.value = self.work(self.ticket)
+        except BaseException as error:  # whatever it is belongs to whoever asked
+            self.error = error
+
+    def answer(self) -> T:
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]
+
+
+class Workers:
+    """At most `threads` daemon threads, started when first needed."""
+
+    def __init__(self, threads: int) -> None:
+        self._lock = threading.Lock()
+        self._free = threads  # tasks that may still be taken on
+        self._idle = 0  # started threads without one
+        self._started = 0
+        self._tasks: SimpleQueue[_Task[Any] | None] = SimpleQueue()
+        self._closed = False
+
+    def run(self, work: Callable[[Ticket], T], *, ticket: Ticket) -> T:
+        """The value of `work(ticket)`. Raises what it raises, Late when the time is up, AllBusy at once."""
+        task = _Task(work, ticket, threading.Event())
+        self._hand_over(task)
+        if not task.done.wait(ticket.remaining_s) and (ticket.leave() or not task.done.wait(GRACE_S)):
+            raise Late
+        return task.answer()
+
+    def _hand_over(self, task: _Task[Any]) -> None:
+        with self._lock:
+            if self._closed or not self._free:
+                raise AllBusy
+            self._free -= 1
+            if self._idle:
+                self._idle -= 1
+            else:
+                self._started += 1
+                name = f"clew-inject-{self._started}"
+                threading.Thread(target=self._loop, name=name, daemon=True).start()
+            self._tasks.put(task)
+
+    def _loop(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task.run()
+            with self._lock:  # before the answer: whoever gets it may come back at once
+                self._free += 1
+                self._idle += 1
+            task.done.set()
+            del task  # its answer may be large, and this thread may sleep for long
+
+    def close(self) -> None:
+        """Let the threads go; one that hangs goes when it can."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            for _ in range(self._started):
+                self._tasks.put(None)

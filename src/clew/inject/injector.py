@@ -1,0 +1,222 @@
+"""The injector: on every tool call, what earlier sessions know about it; within a hard deadline, or silence.
+
+In: a VerbEvent. Out: one InjectionResult, by the deadline, whatever hangs or fails; nothing is ever raised but that
+the session is not there. Everything that reads or decides runs on a thread that is left behind when time is up;
+what it finds then is dropped: not pushed, not marked as seen. What was handed over is marked as seen, and is not
+said again. The same event twice is answered once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+from clew.errors import ClewError, NotFound
+from clew.inject.access import Decider
+from clew.inject.bus import Recent, Subscription, VerbBus
+from clew.inject.candidates import MemoryStore
+from clew.inject.config import InSessionConfig
+from clew.inject.deadline import AllBusy, Late, Ticket, Workers
+from clew.inject.match import Matched, Matching, Situation, match
+from clew.inject.matcher import GraphMatching, seen_key
+from clew.inject.pending import Pending, PendingInjection
+from clew.inject.seen import Seen
+from clew.inject.surroundings import Alone, Asked, Surroundings
+from clew.model.inject import InjectionResult, VerbEvent
+from clew.model.scope import Identity
+
+HANDLED_EVENTS = 4_096
+_LOOKED = ("injected", "queued", "no-match", "suppressed")  # outcomes after which an event has been dealt with
+
+_log = logging.getLogger(__name__)
+
+
+class Capability(Protocol):
+    """How an agent can be spoken to while it works."""
+
+    @property
+    def supports_message_injection(self) -> bool: ...
+
+    def inject_message(self, session_id: str, text: str) -> object: ...
+
+
+class InSessionMemoryInjector:
+    """Thread-safe. `surroundings` says what is known of sessions and takes what is pushed; without one there is
+    nothing but the event, and what the capability cannot say waits for `drain_pending_for_next_turn`."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        capability: Capability | None = None,
+        config: InSessionConfig | Mapping[str, Any] | None = None,
+        graph: GraphMatching | None = None,
+        *,
+        identity: Identity | None = None,
+        pep: Decider | None = None,
+        surroundings: Surroundings | None = None,
+        workers: Workers | None = None,
+        precise: bool = False,
+    ) -> None:
+        self.config = InSessionConfig.of(config)
+        self._capability = capability
+        self._identity = identity or (graph.identity if graph else None)
+        self._by = Matching(store, self.config, graph, precise)
+        self._around = surroundings or Alone(self.config, pep, has_graph=graph is not None)
+        self._workers = workers or Workers(self.config.threads)
+        self._seen = Seen(self._around.shown)
+        self._pending = Pending()
+        self._handled = Recent(HANDLED_EVENTS)
+
+    # -- events ------------------------------------------------------------------------------------
+
+    def handle_verb_event(self, event: VerbEvent, *, identity: Identity | None = None) -> InjectionResult:
+        """Exactly one outcome. NotFound for a session that does not exist is the only thing raised."""
+        asked = Asked(event, identity or self._identity)
+        result = self._refused(asked) or self._in_time(asked, Ticket(self.config.latency_ms / 1_000))
+        result = replace(result, ms=asked.ms)
+        if event.event_id and result.outcome in _LOOKED and not result.error:
+            self._handled.is_new(_event_key(asked))
+        self._note(asked, result)
+        return result
+
+    def subscribe_to_verb_bus(self, bus: VerbBus) -> Subscription:
+        """Until `unsubscribe()` of what is returned."""
+        return bus.subscribe(self.handle_verb_event)
+
+    def drain_pending_for_next_turn(
+        self, session_id: str, *, identity: Identity | None = None
+    ) -> list[PendingInjection]:
+        """What waits for the session, which then waits no longer."""
+        return self._pending.drain(_session_key(session_id, identity or self._identity))
+
+    def forget_session(self, session_id: str, *, identity: Identity | None = None) -> None:
+        key = _session_key(session_id, identity or self._identity)
+        self._seen.forget(key)
+        self._pending.drain(key)
+
+    def close(self) -> None:
+        self._workers.close()
+
+    # -- before the clock runs -----------------------------------------------------------------------
+
+    def _refused(self, asked: Asked) -> InjectionResult | None:
+        """The answer that needs no look at anything."""
+        event = asked.event
+        if self.config.is_off_for(event.agent):
+            return _disabled(self.config)
+        if self.config.skips(event.tool):
+            return InjectionResult("skipped", reason="tool")
+        if event.event_id and _event_key(asked) in self._handled:
+            return InjectionResult("skipped", reason="repeated")
+        if event.event_id and event.phase == "post" and _event_key(asked, phase="pre") in self._handled:
+            return InjectionResult("skipped", reason="pre_handled")
+        return None
+
+    def _in_time(self, asked: Asked, ticket: Ticket) -> InjectionResult:
+        try:
+            return self._workers.run(partial(self._look, asked), ticket=ticket)
+        except AllBusy:
+            return InjectionResult("budget-exceeded", reason="all_busy")
+        except Late:
+            return InjectionResult("budget-exceeded", reason="deadline")
+        except NotFound:
+            raise
+        except Exception as error:  # R-114: an agent's tool call never fails because of its memory
+            _log.warning("the injector failed: %s", _named(error))
+            return InjectionResult("no-match", reason="error", error=_named(error))
+
+    # -- while it runs, on a thread of its own -------------------------------------------------------
+
+    def _look(self, asked: Asked, ticket: Ticket) -> InjectionResult:
+        situation = asked.situation = self._around.situation(asked.event, asked.identity)
+        if self.config.is_off_for(situation.scope.agent):
+            return _disabled(self.config)
+        if situation.skip:
+            return InjectionResult("skipped", reason=situation.skip)
+        key = _session_key(asked.event.session, asked.identity)
+        matched = asked.matched = match(asked.event, situation, self._seen.of(key), self._by, ticket.check)
+        if not matched.text:
+            repeats = matched.reason == "seen"
+            return InjectionResult("no-match", reason=matched.reason, deduplicated=repeats, skipped=matched.skipped)
+        if not situation.pushes:
+            return _of_matched("suppressed", matched, reason="inject_off")
+        with self._seen.saying(key, _ids_of(matched)) as is_free:
+            if not is_free:
+                return InjectionResult("no-match", reason="seen", deduplicated=True)
+            result = self._hand_over(asked, situation, ticket)
+            is_said = result.outcome in ("injected", "queued")
+            if is_said and not ticket.settle(partial(self._seen.add, key, _ids_of(matched))):
+                raise Late
+        return result
+
+    def _hand_over(self, asked: Asked, situation: Situation, ticket: Ticket) -> InjectionResult:
+        ticket.check()
+        event, matched, error = asked.event, asked.matched, None
+        if self._capability is not None and self._capability.supports_message_injection:
+            try:
+                self._capability.inject_message(event.session, matched.text)
+                return _of_matched("injected", matched)
+            except Exception as raised:  # a plug-in: what it cannot say now is said at the next turn (C-06)
+                error = _named(raised)
+                _log.warning("a block could not be handed to the agent: %s", error)
+        handed = self._around.push(asked, situation, ticket)
+        if handed is not None:
+            return replace(handed, error=error)
+        ticket.check()
+        waiting = PendingInjection(event.session, matched.text, matched.memory_ids, event.event_id)
+        self._pending.keep(_session_key(event.session, asked.identity), waiting)
+        return _of_matched("queued", matched, error=error)
+
+    def _note(self, asked: Asked, result: InjectionResult) -> None:
+        """Log what was looked at, behind the answer. What was pushed is in the log already, with the push."""
+        if result.outcome in ("disabled", "skipped"):
+            return
+        try:
+            self._around.note(asked, result)
+        except Exception as error:  # R-076: the log is for us, and never the agent's trouble
+            _log.warning("an injection could not be logged: %s", _named(error))
+
+
+def create_in_session_memory_injector(
+    store: MemoryStore,
+    capability: Capability | None = None,
+    config: InSessionConfig | Mapping[str, Any] | None = None,
+    graph: GraphMatching | None = None,
+    **parts: Any,
+) -> InSessionMemoryInjector:
+    """The documented name of the constructor."""
+    return InSessionMemoryInjector(store, capability, config, graph, **parts)
+
+
+def _of_matched(
+    outcome: str, matched: Matched, *, reason: str | None = None, error: str | None = None
+) -> InjectionResult:
+    return InjectionResult(
+        outcome, matched.text, matched.tokens, matched.memory_ids, matched.triplets,
+        reason=reason, error=error, skipped=matched.skipped,
+    )  # fmt: skip
+
+
+def _ids_of(matched: Matched) -> tuple[str, ...]:
+    return (*matched.memory_ids, *(seen_key(one.key) for one in matched.triplets))
+
+
+def _disabled(config: InSessionConfig) -> InjectionResult:
+    return InjectionResult("disabled", reason="agent" if config.enabled else "config")
+
+
+def _session_key(session: str, identity: Identity | None) -> Hashable:
+    return (identity.org if identity else "local", session)
+
+
+def _event_key(asked: Asked, *, phase: str | None = None) -> Hashable:
+    event = asked.event
+    return (_session_key(event.session, asked.identity), event.event_id, phase or event.phase)
+
+
+def _named(error: Exception) -> str:
+    """What kind of failure it was; its message may hold what nobody should read."""
+    return error.code if isinstance(error, ClewError) else type(error).__name__

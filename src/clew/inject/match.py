@@ -1,0 +1,221 @@
+"""What a tool call makes worth saying: found, boosted, sure, new, allowed, ranked, cut to the budget.
+
+In: the event, what is known of its session, a memory store. Out: the rendered text, and what each candidate failed
+at. Nothing is written, and nothing is marked: running it twice finds the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from clew.guard.render import OBSERVATIONS_HEADING, join_sections, observation_line, pack, tokens
+from clew.guard.trust import is_observed
+from clew.inject.access import Asker
+from clew.inject.asking import PATH, Question, focal_path, questions_of
+from clew.inject.boost import BOOST, boost_by_path_overlap
+from clew.inject.candidates import MemoryStore, RetrievalQuery
+from clew.inject.config import InSessionConfig
+from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
+from clew.inject.precision import CANDIDATES, background_of, is_sure
+from clew.learn.rank import apply_feedback_ranking
+from clew.model.graph_fact import GraphContextBlock
+from clew.model.inject import Considered, Observation, Skipped, Triplet, VerbEvent
+from clew.model.learning import Candidate, RankedCandidate
+from clew.model.scope import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What is known of a session when one of its tools is called; made by us, never by the event."""
+
+    scope: Scope  # with the session's agent, user and id
+    asker: Asker
+    budget_tokens: int
+    work_type: str | None = None
+    skip: str | None = None  # why nothing is looked for at all
+    pushes: bool = True  # False: found and logged, but not pushed
+    weighting: bool = True
+    ranking: str = "weight"
+    graph_status: str = "no_engine"  # `ok`: the gates are open
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """An empty text: nothing is worth saying, and `reason` says why."""
+
+    text: str = ""
+    memory_ids: tuple[str, ...] = ()
+    graph: GraphContextBlock = field(default_factory=lambda: GraphContextBlock(status="no_engine"))
+    observation_tokens: int = 0
+    questions: tuple[Question, ...] = ()
+    candidates: tuple[Considered, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    reason: str | None = None
+
+    @property
+    def tokens(self) -> int:
+        return tokens(self.text)
+
+    @property
+    def triplets(self) -> tuple[Triplet, ...]:
+        return self.graph.triplets
+
+
+class Matching(NamedTuple):
+    """What an injector matches with. `precise`: only what is surely about the call counts."""
+
+    store: MemoryStore
+    config: InSessionConfig
+    graph: GraphMatching | None = None
+    precise: bool = False
+
+
+def match(
+    event: VerbEvent, situation: Situation, seen: frozenset[str], by: Matching, check: Callable[[], None]
+) -> Matched:
+    """`check` raises when nobody waits for the answer any more; it is called between the steps."""
+    questions = questions_of(event)
+    if not questions:
+        return Matched(reason="nothing_asked")
+    found, skipped = _found(event, questions, situation, by, check)
+    new = [one for one in found if one.id not in seen]
+    refused = situation.asker.refused(one.memory for one in new)
+    check()
+    allowed = [one for one in new if one.id not in refused]
+    skipped += [Skipped(one.id, "seen") for one in found if one.id in seen]
+    skipped += [Skipped(id, reason) for id, reason in refused.items()]
+    block = _observations(allowed, situation, by.config)
+    shown = [(one.id, one.relevance) for one in allowed if one.id in block.memory_ids]
+    graph = _graph(questions, situation, seen, by, block, shown)
+    check()
+    return replace(
+        block,
+        text=join_sections((block.text, graph.block)),  # type: ignore[arg-type]  # both were made by the renderer
+        graph=graph,
+        questions=questions,
+        skipped=(*skipped, *block.skipped),
+        reason=None if block.text or graph.block else _why_nothing(found, new, allowed, skipped),
+    )
+
+
+def _found(
+    event: VerbEvent,
+    questions: Sequence[Question],
+    situation: Situation,
+    by: Matching,
+    check: Callable[[], None],
+) -> tuple[list[Observation], list[Skipped]]:
+    """Everything that reaches the floor after the boost, each memory once with the best of its relevances; and what
+    was dropped on the way although it did."""
+    path, floor = focal_path(event), by.config.floor
+    best: dict[str, Observation] = {}
+    unsure: dict[str, str] = {}
+    for question in questions:
+        found = by.store.retrieve(situation.scope, _query(question, event, floor=floor - BOOST))
+        check()
+        background = background_of(found) if by.precise else 0.0
+        for one in _of_scope(boost_by_path_overlap(found, path), event, situation.scope):
+            if one.relevance < floor:
+                continue
+            if one.retired:
+                unsure[one.id] = "retired"
+            elif by.precise and not is_sure(one, question, path=path, background=background, floor=floor):
+                unsure.setdefault(one.id, "unsure")
+            elif one.id not in best or best[one.id].relevance < one.relevance:
+                best[one.id] = one
+    return list(best.values()), [Skipped(id, reason) for id, reason in unsure.items() if id not in best]
+
+
+def _query(question: Question, event: VerbEvent, *, floor: float) -> RetrievalQuery:
+    """What cannot reach the floor even with the boost is not read at all."""
+    return RetrievalQuery(
+        text=question.text,
+        limit=CANDIDATES,
+        rules=True,
+        session=event.session if event.memory_scope == "session" else None,
+        namespace=event.memory_namespace,
+        all_projects=event.memory_scope == "org",
+        graph=question.kind != PATH,  # what the graph leads to is about another file
+        floor=max(0.0, floor),
+    )
+
+
+def _of_scope(found: Iterable[Observation], event: VerbEvent, scope: Scope) -> Iterable[Observation]:
+    """Looked at once more: a store that ignores part of the question must not widen it (R-108, R-109)."""
+    for one in found:
+        memory, wanted = one.memory, event.memory_namespace
+        session = _said(memory.session, memory.metadata.get("sessionId"))
+        if event.memory_scope == "session" and session != event.session:
+            continue
+        if wanted is not None and _said(memory.namespace, memory.metadata.get("namespace")) != wanted:
+            continue
+        is_own = memory.project in (None, scope.project) or one.transferred_from is not None
+        if is_own or event.memory_scope == "org":
+            yield one
+
+
+def _said(own: str | None, documented: object) -> object:
+    return own if own is not None else documented
+
+
+def _observations(allowed: Sequence[Observation], situation: Situation, config: InSessionConfig) -> Matched:
+    ranked = apply_feedback_ranking(
+        (Candidate(one.id, one.relevance, one.weight) for one in allowed),
+        weighting_enabled=situation.weighting,
+        ranking=situation.ranking,
+    )
+    by_id = {one.id: one for one in allowed}
+    best = [by_id[one.id] for one in ranked[: config.max_suggestions]]
+    lines = [
+        (one.id, observation_line(one.id, one.text, one.weight, observed=is_observed(one.memory))) for one in best
+    ]
+    packed = pack(OBSERVATIONS_HEADING, lines, situation.budget_tokens)
+    left_out = [Skipped(id, "over_budget") for id in packed.left_out]
+    beyond = [Skipped(one.id, "beyond_limit") for one in ranked[config.max_suggestions :]]
+    return Matched(
+        packed.text,
+        packed.taken,
+        observation_tokens=tokens(packed.text),
+        candidates=_considered(ranked, packed.taken),
+        skipped=(*left_out, *beyond),
+    )
+
+
+def _considered(ranked: Iterable[RankedCandidate], taken: Sequence[str]) -> tuple[Considered, ...]:
+    return tuple(Considered(one, injected=one.id in taken) for one in ranked)
+
+
+def _graph(
+    questions: Sequence[Question],
+    situation: Situation,
+    seen: frozenset[str],
+    by: Matching,
+    block: Matched,
+    shown: Seeds,
+) -> GraphContextBlock:
+    """In what the observations leave of the budget. The graph is an extra: it fails by itself."""
+    if by.graph is None or situation.graph_status != "ok":
+        return GraphContextBlock(status=situation.graph_status if by.graph else "no_engine")
+    if not block.text and not by.graph.alone:
+        return GraphContextBlock(status="no_match")
+    left = situation.budget_tokens - block.observation_tokens - (1 if block.text else 0)  # the blank line between
+    try:
+        facts = by.graph.matcher.match(questions, situation.scope, shown)
+        return matched_triplets(facts, situation.asker, budget_tokens=left, beside=block.memory_ids, seen=seen)
+    except Exception:  # R-057: whatever goes wrong in the graph, the memories stand by themselves
+        return GraphContextBlock(status="error")
+
+
+def _why_nothing(
+    found: Sequence[Observation],
+    new: Sequence[Observation],
+    allowed: Sequence[Observation],
+    skipped: Sequence[Skipped],
+) -> str:
+    """At which step the last candidate was lost."""
+    for some, reason in ((allowed, "over_budget"), (new, "denied"), (found, "seen"), (skipped, "unsure")):
+        if some:
+            return reason
+    return "nothing_found"

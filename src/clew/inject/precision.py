@@ -1,0 +1,57 @@
+"""Silent unless sure: which of the memories found for a tool call are certainly about it. Pure.
+
+A relevance above the floor is not enough in the middle of an agent's work: a stray hint costs more than a missing
+one. So a memory must also
+- found by the path: be about this file (its paths say so, or, when it has none, its text names the file or uses
+  every word of the file's name). One that lists other files is about those; a folder has no such name;
+- found by the text: stand out from what the same question finds anyway, and share words with it: two; or, if it
+  stands out by more, a single one that is a name and no word of the language. A shell command always needs two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clew.inject.asking import PATH, Question
+from clew.inject.boost import is_about_path, paths_of
+from clew.model.inject import Observation
+from clew.recall.analyse import hash_term, terms
+from clew.recall.common import informativeness
+
+READ_CHARS = 2_000  # of a memory, when its words are compared
+CANDIDATES = 20  # asked of the store per question
+ONE_WORD = 0.1  # by so much more a memory must stand out that shares a single word
+
+
+def is_sure(
+    candidate: Observation, question: Question, *, path: str | None, background: float, floor: float
+) -> bool:
+    if question.kind == PATH:
+        return path is not None and _is_about(candidate, path, question)
+    above = candidate.relevance - background - floor
+    return above >= 0 and _shares_words(candidate, question, above=above)
+
+
+def background_of(found: Sequence[Observation]) -> float:
+    """What a question finds anyway: the last of as many as were asked for."""
+    best = sorted((one.relevance for one in found), reverse=True)
+    return best[CANDIDATES - 1] if len(best) >= CANDIDATES else 0.0
+
+
+def _is_about(candidate: Observation, path: str, question: Question) -> bool:
+    if is_about_path(candidate.memory, path):
+        return True
+    return not paths_of(candidate.memory) and bool(question.words) and question.words <= _words(candidate)
+
+
+def _shares_words(candidate: Observation, question: Question, *, above: float) -> bool:
+    shared = question.words & _words(candidate)
+    if question.is_command or len(shared) != 1:
+        return len(shared) >= 2
+    return above >= ONE_WORD and informativeness(hash_term(*shared)) >= 1
+
+
+def _words(candidate: Observation) -> frozenset[str]:
+    memory = candidate.memory
+    parts = (memory.title or "", memory.content[:READ_CHARS], *memory.tags, *paths_of(memory))
+    return frozenset(terms("\n".join(parts)))

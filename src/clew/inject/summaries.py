@@ -1,0 +1,105 @@
+"""What a session leaves behind for the next: a few lines about its work and how it went.
+
+Written when a session ends, by a template and without a model, so the same session gives the same text. Masked and
+classified as memories are. In blocks only when asked for: those about the same issue first, then similar ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import numpy as np
+
+from clew.guard.tripwire import trip
+from clew.inject.query import compose_retrieval_query
+from clew.model.ids import new_id
+from clew.model.session import AgentSession, SessionReport
+from clew.model.start import SessionSummary
+from clew.ports import Embedder, Tx
+from clew.recall.fuse import semantic_relevance
+from clew.remember.classify import classify
+from clew.remember.redact import redact
+
+MAX_TEXT = 1_200  # rensei.md 2.6
+MAX_LISTED = 5
+MAX_ITEM = 120
+MIN_SIMILARITY = 0.5
+CONSIDERED = 50  # the newest of the project
+
+
+def summarise(
+    session: AgentSession, report: SessionReport | None, *, now: datetime, strict_token_rule: bool = True
+) -> SessionSummary | None:
+    """None for a session that left nothing to tell."""
+    report = report or SessionReport()
+    goal = _one_line(compose_retrieval_query(identifier=session.issue, title=session.title))
+    files = tuple(dict.fromkeys(map(_one_line, report.files_modified)))
+    errors = tuple(dict.fromkeys(_one_line(str(error.get("message", ""))) for error in report.errors))
+    errors = tuple(filter(None, errors))
+    if not (goal or report.summary or files or errors):
+        return None
+    told = redact(_told(session, goal, report.summary or "", files, errors))
+    text = told.text[:MAX_TEXT]
+    label = classify(text, paths=files, masked=bool(told.kinds), strict_token_rule=strict_token_rule)
+    return SessionSummary(
+        id=new_id("sum", at_ms=int(now.timestamp() * 1000)),
+        org=session.org,
+        session=session.id,
+        project=session.project,
+        user=session.user,
+        agent=session.agent,
+        work_type=session.work_type,
+        issue=session.issue,
+        outcome=session.outcome,
+        goal=goal,
+        text=text,
+        files=files,
+        errors=errors,
+        classification=label,
+        trust="untrusted" if trip(text) else "agent",
+        created_at=now,
+    )
+
+
+def _told(session: AgentSession, goal: str, said: str, files: Sequence[str], errors: Sequence[str]) -> str:
+    """Short parts first, so that a long report is what is cut."""
+    ended = session.outcome or session.state
+    parts = [f"{goal or 'No work item'} ({ended})."]
+    if files:
+        parts.append(f"Files: {_listed(files)}.")
+    if errors:
+        parts.append(f"Errors: {_listed(errors)}.")
+    return " ".join([*parts, " ".join(said.split())]).strip()
+
+
+def _listed(items: Sequence[str]) -> str:
+    more = len(items) - MAX_LISTED
+    return ", ".join(items[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(redact(text).text.split())[:MAX_ITEM]
+
+
+def related_summaries(
+    tx: Tx, session: AgentSession, query_text: str, *, embedder: Embedder | None, limit: int
+) -> list[SessionSummary]:
+    """About the same issue, newest first; then those similar enough to what is asked, the most similar first."""
+    same = tx.injections.summaries(session, issue=session.issue, limit=limit) if session.issue else []
+    if len(same) >= limit or embedder is None or not query_text:
+        return same[:limit]
+    known = {one.id for one in same}
+    others = tx.injections.summaries(session, limit=CONSIDERED)
+    return (same + similar(query_text, [one for one in others if one.id not in known], embedder))[:limit]
+
+
+def similar(query_text: str, summaries: Iterable[SessionSummary], embedder: Embedder) -> list[SessionSummary]:
+    found = list(summaries)
+    if not found:
+        return []
+    vectors = embedder.embed([query_text, *(one.text for one in found)])
+    cosine = np.asarray(vectors[1:] @ vectors[0], np.float32)
+    likeness = semantic_relevance(cosine, embedder.space)
+    near = [(float(value), one) for value, one in zip(likeness, found, strict=True) if value >= MIN_SIMILARITY]
+    return [one for _value, one in sorted(near, key=lambda pair: (-pair[0], pair[1].id))]

@@ -1,0 +1,90 @@
+"""What surrounds an injector: what is known of a session, where a block goes, where it is noted.
+
+`Alone` knows nothing but the event, for whoever uses the injector as a library; `live.InStore` knows sessions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from clew.inject.access import Asker, Decider
+from clew.inject.budget import ContextBudgetConfig
+from clew.inject.config import InSessionConfig
+from clew.inject.deadline import Ticket
+from clew.inject.match import Matched, Situation
+from clew.model.inject import InjectionResult, VerbEvent
+from clew.model.scope import Identity, Scope
+
+
+@dataclass(slots=True)
+class Asked:
+    """An event, and how far the work on it got: for the log of one that came too late, too."""
+
+    event: VerbEvent
+    identity: Identity | None
+    started: float = field(default_factory=time.perf_counter)
+    situation: Situation | None = None
+    matched: Matched = field(default_factory=Matched)
+
+    @property
+    def ms(self) -> float:
+        """How long it has been."""
+        return (time.perf_counter() - self.started) * 1_000
+
+
+class Surroundings(Protocol):
+    def situation(self, event: VerbEvent, identity: Identity | None, /) -> Situation:
+        """NotFound when there is no such session."""
+        ...
+
+    def shown(self, session: Hashable, /) -> Iterable[str]:
+        """What a session, as (org, id), was shown before: by another process, or at its start."""
+        ...
+
+    def push(self, asked: Asked, situation: Situation, ticket: Ticket, /) -> InjectionResult | None:
+        """Hand what was matched over for good, before the time is up. None when there is no such way."""
+        ...
+
+    def note(self, asked: Asked, result: InjectionResult, /) -> None:
+        """Log an answer that `push` has not logged. Does not wait."""
+        ...
+
+
+class Alone:
+    """Nothing but the event, and the identity it comes with."""
+
+    def __init__(self, config: InSessionConfig, pep: Decider | None, *, has_graph: bool) -> None:
+        self._config, self._pep, self._has_graph = config, pep, has_graph
+
+    def situation(self, event: VerbEvent, identity: Identity | None) -> Situation:
+        given = identity or Identity(roles=())
+        agent = event.agent or given.agent
+        scope = Scope(given.org, event.project, given.user, agent, event.session)
+        work_type = self._config.work_type
+        return Situation(
+            scope=scope,
+            asker=asker_for(scope, event, self._pep, deadline_s=self._config.latency_ms / 1_000),
+            budget_tokens=self._config.budget_tokens or ContextBudgetConfig().resolve(scope.org, work_type),
+            work_type=work_type,
+            skip=None if agent else "no_agent",
+            graph_status="ok" if self._has_graph else "no_engine",
+        )
+
+    def shown(self, _session: Hashable, /) -> Iterable[str]:
+        return ()
+
+    def push(self, _asked: Asked, _situation: Situation, _ticket: Ticket, /) -> None:
+        return None
+
+    def note(self, _asked: Asked, _result: InjectionResult, /) -> None:
+        return None
+
+
+def asker_for(scope: Scope, event: VerbEvent, pep: Decider | None, *, deadline_s: float) -> Asker:
+    """The session's agent. Memory scope `org` asks without a project, which policies take for the whole org."""
+    identity = Identity(scope.org, scope.user, scope.agent, ())
+    asker = replace(Asker.of(identity, scope, pep=pep), deadline_s=deadline_s)
+    return asker.in_whole_org() if event.memory_scope == "org" else asker

@@ -1,0 +1,90 @@
+"""What Clew's own rules record about a tool call on this machine. Pure.
+
+In: a few fields of the call. Out: a draft whose sentences are ours and whose fields are quoted: one line each, cut,
+masked and looked at by the tripwire like every other text. Such a memory is as good as what an agent stated and is
+marked as observed wherever it is shown. The origin is reserved: whoever could claim it for text of their own could
+pass off any page as something we saw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from clew.errors import InvalidInput
+from clew.guard.trust import OBSERVED, is_reserved
+from clew.model.memory import Draft
+
+TOOL_CHARS = 60
+FIELD_CHARS = 200  # an error line is quoted for what went wrong, not for what it says at length
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a local tool: what ran, how it ended, which file it was about, and what made it work later."""
+
+    tool: str
+    command: str | None = None
+    exit_status: int | None = None
+    error_line: str | None = None
+    file: str | None = None
+    fixed_by: str | None = None
+    id: str | None = None  # the host's own name for the call
+    at: datetime | None = None
+
+
+def draft_of_call(call: ToolCall) -> Draft:
+    """The same call gives the same text, so seeing it twice is remembered once."""
+    tool, file = _field(call.tool, TOOL_CHARS), _field(call.file)
+    if not tool:
+        raise _nothing("the tool has no name")
+    told = (call.command, call.error_line, call.file, call.fixed_by)
+    if call.exit_status is None and not any(map(_field, told)):
+        raise _nothing(f"the call of '{tool}' has nothing worth recording")
+    return Draft(
+        content="; ".join(part for part in (_what(call, tool), file and f"file {file}", _later(call)) if part)
+        + ".",
+        origin=OBSERVED,
+        paths=(file,) if file else (),
+        tool_call=_field(call.id, TOOL_CHARS) or None,
+        at=call.at,
+        metadata={"tool": tool} | ({} if call.exit_status is None else {"exit_status": int(call.exit_status)}),
+    )
+
+
+def refuse_reserved(draft: Draft) -> Draft:
+    """The draft, unless it claims to be one of ours."""
+    if is_reserved(str(draft.origin)):
+        raise InvalidInput(
+            f"the origin '{OBSERVED}' is kept for what Clew records itself",
+            code="ORIGIN_RESERVED",
+            next="say where the text comes from, such as tool_output:local, or record a tool call with observe()",
+        )
+    return draft
+
+
+def _what(call: ToolCall, tool: str) -> str:
+    command, error = _field(call.command), _field(call.error_line)
+    subject = f"Command `{command}` ({tool})" if command else f"Tool `{tool}`"
+    return f"{subject} {_ending(call.exit_status, error)}" + (f': "{error}"' if error else "")
+
+
+def _ending(status: int | None, error: str) -> str:
+    if status is None:
+        return "failed" if error else "ran"
+    return f"failed with exit status {int(status)}" if status else "succeeded"
+
+
+def _later(call: ToolCall) -> str:
+    fix = _field(call.fixed_by)
+    return f"later fixed by `{fix}`" if fix else ""
+
+
+def _field(value: str | None, limit: int = FIELD_CHARS) -> str:
+    """One line that cannot end the quotes around it."""
+    line = " ".join((value or "").split(None, limit)).replace("`", "'").replace('"', "'")
+    return line[:limit].strip()
+
+
+def _nothing(message: str) -> InvalidInput:
+    return InvalidInput(message, code="OBSERVATION_EMPTY", next="give a command, its exit status or a file")

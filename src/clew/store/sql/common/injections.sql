@@ -1,0 +1,69 @@
+-- injection_insert: log what was shown
+INSERT INTO context_injection_logs
+  (org_id, id, session_id, project_id, agent, phase, event_id, work_type, budget_tokens, graph_budget_tokens,
+   actual_tokens, actual_observation_tokens, actual_graph_tokens, observation_ids, session_summary_ids,
+   graph_node_ids, graph_edge_keys, query_text, graph_status, outcome, delivered, delivery_id, ms, created_at)
+VALUES
+  (:org_id, :id, :session_id, :project_id, :agent, :phase, :event_id, :work_type, :budget_tokens,
+   :graph_budget_tokens, :actual_tokens, :actual_observation_tokens, :actual_graph_tokens, :observation_ids,
+   :session_summary_ids, :graph_node_ids, :graph_edge_keys, :query_text, :graph_status, :outcome, :delivered,
+   :delivery_id, :ms, :created_at)
+
+-- injection_columns: one row of the injection log (a fragment)
+session_id, org_id, project_id, agent, phase, event_id, work_type, budget_tokens, graph_budget_tokens,
+  actual_tokens, actual_observation_tokens, actual_graph_tokens, observation_ids, session_summary_ids,
+  graph_node_ids, graph_edge_keys, query_text, graph_status, outcome, delivered, delivery_id, ms, id, created_at
+
+-- injections_of_session: what was shown in a session, oldest first
+SELECT $injection_columns FROM context_injection_logs
+WHERE org_id = :org_id AND session_id = :session_id ORDER BY created_at, id LIMIT :limit
+
+-- injection_last: the newest entry of a session in one phase
+SELECT $injection_columns FROM context_injection_logs
+WHERE org_id = :org_id AND session_id = :session_id AND phase = :phase ORDER BY created_at DESC, id DESC LIMIT 1
+
+-- injection_shown: the memories that a session was shown, as lists; ordered, or SQLite would search the whole org
+SELECT observation_ids FROM context_injection_logs
+WHERE org_id = :org_id AND session_id = :session_id AND delivered ORDER BY created_at
+
+-- rank_insert: note where a candidate of a retrieval stood
+INSERT INTO retrieval_ab_logs
+  (org_id, retrieval_id, observation_id, session_id, project_id, relevance, weight, weighted_score,
+   unweighted_rank, weighted_rank, injected, explored, weighting_enabled, created_at)
+VALUES
+  (:org_id, :retrieval_id, :observation_id, :session_id, :project_id, :relevance, :weight, :weighted_score,
+   :unweighted_rank, :weighted_rank, :injected, :explored, :weighting_enabled, :created_at)
+
+-- ranks_of: where the candidates of a retrieval stood, in the order without weights
+SELECT observation_id, relevance, weight, weighted_score, unweighted_rank, weighted_rank, injected, explored
+FROM retrieval_ab_logs WHERE org_id = :org_id AND retrieval_id = :retrieval_id ORDER BY unweighted_rank
+
+-- summary_put: keep how a session went; a second one replaces the first
+INSERT INTO session_summaries
+  (org_id, id, session_id, project_id, user_id, agent, work_type, issue, outcome, goal, text, files, errors,
+   open_items, classification, trust, weight, created_at)
+VALUES
+  (:org_id, :id, :session_id, :project_id, :user_id, :agent, :work_type, :issue, :outcome, :goal, :text, :files,
+   :errors, :open_items, :classification, :trust, :weight, :created_at)
+ON CONFLICT (org_id, session_id) DO UPDATE SET
+  outcome = excluded.outcome, goal = excluded.goal, text = excluded.text, files = excluded.files,
+  errors = excluded.errors, open_items = excluded.open_items, classification = excluded.classification,
+  trust = excluded.trust
+
+-- summary_columns: one session summary (a fragment)
+id, org_id, session_id, project_id, user_id, agent, work_type, issue, outcome, goal, text, files, errors,
+  open_items, classification, trust, weight, created_at
+
+-- summary_of_session: how a session went
+SELECT $summary_columns FROM session_summaries WHERE org_id = :org_id AND session_id = :session_id
+
+-- summaries_of_issue: the newest summaries about an issue, but for one session
+SELECT $summary_columns FROM session_summaries
+WHERE org_id = :org_id AND project_id = :project_id AND issue = :issue AND session_id <> :session_id
+  AND user_id IN ('', :user_id)
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- summaries_newest: the newest summaries of a project, but for one session
+SELECT $summary_columns FROM session_summaries
+WHERE org_id = :org_id AND project_id = :project_id AND session_id <> :session_id AND user_id IN ('', :user_id)
+ORDER BY created_at DESC, id DESC LIMIT :limit

@@ -1,0 +1,81 @@
+-- inject_columns: an inject in the order of Inject's fields (a fragment, used as $inject_columns)
+id, org_id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, state, receipt, attempts,
+  fencing_token, reason, enqueued_at, first_delivered_at, last_delivered_at, ended_at
+
+-- inject_room: a session that may get an inject, and how many wait there
+SELECT s.state, s.project_id, s.user_id, s.agent,
+  (SELECT count(*) FROM session_memory_injects i
+   WHERE i.org_id = :org_id AND i.session_id = :session_id AND i.state = 'pending')
+FROM sessions s WHERE s.org_id = :org_id AND s.id = :session_id
+
+-- inject_insert: put a text at the end of a session's queue, unless it is there already
+INSERT INTO session_memory_injects
+  (org_id, id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, enqueued_at)
+VALUES
+  (:org_id, :id, :session_id, :agent, :kind, :phase, :text, :content_hash, :observation_ids, :node_ids, :enqueued_at)
+ON CONFLICT (org_id, session_id, content_hash) DO NOTHING
+RETURNING $inject_columns
+
+-- inject_by_hash: the inject of a session with this text
+SELECT $inject_columns FROM session_memory_injects
+WHERE org_id = :org_id AND session_id = :session_id AND content_hash = :content_hash
+
+-- inject_list: the queue of a session, first in first
+SELECT $inject_columns FROM session_memory_injects
+WHERE org_id = :org_id AND session_id = :session_id AND (:state IS NULL OR state = :state) ORDER BY seq
+
+-- inject_dead_list: what was given up in an org, newest first
+SELECT $inject_columns FROM session_memory_injects WHERE org_id = :org_id AND state = 'dead'
+ORDER BY seq DESC LIMIT :limit
+
+-- inject_head: who asks, and what is next for the session: the one in flight, else the oldest that waits
+SELECT s.project_id, s.user_id, s.state, s.stop_requested,
+  CASE WHEN l.holder = :worker AND l.token = :token AND l.expires_at > ($clock) THEN 1 ELSE 0 END,
+  CASE WHEN c.memory_enabled = 0 OR c.runtime_inject_enabled = 0 THEN 0 ELSE 1 END,
+  i.seq, i.id, i.text, i.kind, i.attempts, i.observation_ids
+FROM sessions s
+LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || s.id
+LEFT JOIN project_memory_config c ON c.org_id = s.org_id AND c.project_id = s.project_id
+LEFT JOIN session_memory_injects i ON i.seq = coalesce(
+  (SELECT d.seq FROM session_memory_injects d
+   WHERE d.org_id = :org_id AND d.session_id = :session_id AND d.state = 'delivered'),
+  (SELECT w.seq FROM session_memory_injects w
+   WHERE w.org_id = :org_id AND w.session_id = :session_id AND w.state = 'pending' ORDER BY w.seq LIMIT 1))
+WHERE s.org_id = :org_id AND s.id = :session_id
+
+-- inject_hand_out: in flight, once more
+UPDATE session_memory_injects SET state = 'delivered', attempts = attempts + 1, fencing_token = :token,
+  receipt = CASE receipt WHEN '' THEN 'printed' ELSE receipt END,
+  first_delivered_at = coalesce(first_delivered_at, :now), last_delivered_at = :now
+WHERE seq = :seq
+
+-- inject_close: an inject that will not be delivered any more, and why
+UPDATE session_memory_injects SET state = :state, reason = :reason, ended_at = :now WHERE seq = :seq
+
+-- inject_receipt_target: who asks, and what became of a delivery so far
+SELECT s.project_id, s.user_id, s.worker_id, s.fencing_token, s.ended_at,
+  CASE WHEN l.holder = :worker AND l.token = :token AND l.expires_at > ($clock) THEN 1 ELSE 0 END,
+  i.seq, i.state, i.receipt
+FROM sessions s
+LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || s.id
+LEFT JOIN session_memory_injects i ON i.org_id = s.org_id AND i.id = :delivery_id AND i.session_id = s.id
+WHERE s.org_id = :org_id AND s.id = :session_id
+
+-- inject_ack: the agent has it
+UPDATE session_memory_injects SET state = 'acked', receipt = :receipt, ended_at = coalesce(ended_at, :now)
+WHERE seq = :seq
+
+-- injects_cancel_waiting: a session that ended gets nothing more
+UPDATE session_memory_injects SET state = 'cancelled', reason = :reason, ended_at = :now
+WHERE org_id = :org_id AND session_id = :session_id AND state = 'pending'
+
+-- injects_reopen: a new agent process has not seen the start block
+UPDATE session_memory_injects SET state = 'pending', receipt = '', attempts = 0, ended_at = NULL
+WHERE org_id = :org_id AND session_id = :session_id AND phase = 'start' AND state = 'acked'
+
+-- injects_give_up: what was in flight when its session ended, and was never acknowledged
+UPDATE session_memory_injects SET state = 'dead', reason = :reason, ended_at = :now
+WHERE org_id = :org_id AND state = 'delivered' AND EXISTS (
+  SELECT 1 FROM sessions s
+  WHERE s.org_id = :org_id AND s.id = session_memory_injects.session_id AND s.ended_at < :before
+)

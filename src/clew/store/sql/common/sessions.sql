@@ -1,0 +1,34 @@
+-- session_columns: a session in the order of AgentSession's fields (a fragment, used as $session_columns)
+id, org_id, project_id, user_id, agent, work_type, issue, issue_id, title, description, state, worker_id,
+  provider_session, fencing_token, stop_requested, outcome, created_at, claimed_at, ended_at
+
+-- session_insert: a new session, still without a worker
+INSERT INTO sessions (org_id, id, project_id, user_id, agent, work_type, issue, issue_id, title, description, created_at)
+VALUES (:org_id, :id, :project_id, :user_id, :agent, :work_type, :issue, :issue_id, :title, :description, :created_at)
+
+-- session_by_id: one session
+SELECT $session_columns FROM sessions WHERE org_id = :org_id AND id = :id
+
+-- session_list: sessions of an org, newest first; NULL: any
+SELECT $session_columns FROM sessions
+WHERE org_id = :org_id AND (:project_id IS NULL OR project_id = :project_id) AND (:state IS NULL OR state = :state)
+ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+
+-- session_claim: give a session to a worker; the lock itself is its lease
+UPDATE sessions SET state = 'running', worker_id = :worker_id, fencing_token = :fencing_token,
+  provider_session = :provider_session, claimed_at = coalesce(claimed_at, :now)
+WHERE org_id = :org_id AND id = :id AND state IN ('queued', 'running')
+
+-- session_move: from one state to another, unless somebody was faster
+UPDATE sessions SET state = :state, outcome = :outcome, ended_at = :ended_at
+WHERE org_id = :org_id AND id = :id AND state = :old
+
+-- session_ask_stop: the next refresh tells the worker
+UPDATE sessions SET stop_requested = 1 WHERE org_id = :org_id AND id = :id
+
+-- session_lock: whether anyone holds the lock of a session, and whether it is this worker with this token
+SELECT holder = :worker AND token = :token FROM leases
+WHERE org_id = :org_id AND key = 'session:' || :id AND expires_at > ($clock)
+
+-- session_unlock: nobody holds it any more
+DELETE FROM leases WHERE org_id = :org_id AND key = 'session:' || :id

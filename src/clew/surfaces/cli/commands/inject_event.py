@@ -1,0 +1,62 @@
+"""One tool call of a session, read from stdin: what is worth saying about it goes on the session's queue."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from clew.errors import InvalidInput
+from clew.model.inject import InjectionResult, VerbEvent
+from clew.surfaces.cli.context import opened, settings_of
+from clew.surfaces.cli.terminal import Style, answer, safe
+
+MAX_BYTES = 1 << 20  # of an event; only the first 4 kB of its text are looked at
+
+
+def event(args: Namespace) -> None:
+    told = VerbEvent.from_json(_within_project(_read()), session=args.session)
+    with opened(settings_of(args)) as memory:
+        memory.inject.warm()
+        result = memory.inject.event(told)
+    answer(args, result.as_json(), lambda style: _lines(result, style))
+
+
+def _read() -> dict[str, Any]:
+    data = sys.stdin.buffer.read(MAX_BYTES + 1) if sys.stdin else b""
+    if len(data) > MAX_BYTES:
+        raise _invalid(f"it is longer than {MAX_BYTES:,} bytes")
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        raise _invalid("it is not valid JSON") from None
+    if not isinstance(document, dict):
+        raise _invalid("it is no JSON object")
+    return document
+
+
+def _within_project(document: dict[str, Any]) -> dict[str, Any]:
+    """Paths below this directory as the project knows them: memories name files without the folders around it."""
+    paths = document.get("paths")
+    if not isinstance(paths, list):
+        return document
+    here = f"{Path.cwd().as_posix()}/"
+    return document | {"paths": [path.removeprefix(here) if isinstance(path, str) else path for path in paths]}
+
+
+def _lines(result: InjectionResult, style: Style) -> Iterator[str]:
+    if result.block:
+        yield safe(result.block)
+    why = f": {result.reason}" if result.reason else ""
+    yield style("dim", f"{result.outcome}{why}; {result.tokens} tokens in {result.ms:.1f} ms")
+
+
+def _invalid(why: str) -> InvalidInput:
+    return InvalidInput(
+        f"the event cannot be read: {why}",
+        code="EVENT_INVALID",
+        next='send one JSON object such as {"v": 1, "session": "ses_...", "phase": "pre", "tool": "Edit"}',
+    )

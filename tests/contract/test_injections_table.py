@@ -1,0 +1,97 @@
+"""What was shown: log rows, ranks and summaries come back as they were written, each org its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from memories import NOW
+
+from clew.model.graph import NodeRef, node_id, uuid_text
+from clew.model.inject import Considered, ContextInjectionLog, EdgeKey
+from clew.model.learning import RankedCandidate
+from clew.model.scope import Reach
+from clew.model.session import AgentSession
+from clew.model.start import SessionSummary
+from clew.ports import Store
+
+LOG = ContextInjectionLog(
+    session_id="ses_1", org_id="local", project_id="shop", agent_id="agent", phase="in_session", event_id="ev",
+    work_type="chore", budget_tokens=1, graph_budget_tokens=2, actual_tokens=3, actual_observation_tokens=4,
+    actual_graph_tokens=5, observation_ids=("mem_ü",), session_summary_ids=("sum_1",), graph_node_ids=("n",),
+    graph_edge_keys=(EdgeKey("a", "b", "uses"),), query_text="q", graph_status="ok", outcome="injected",
+    delivered=True, delivery_id="inj_1", ms=1.5,
+)  # fmt: skip
+
+
+def write(store: Store, log: ContextInjectionLog, *, seconds: int = 0) -> str:
+    return store.write(lambda tx: tx.injections.put(log, at=NOW + timedelta(seconds=seconds)))
+
+
+def test_every_field_of_a_row_comes_back(store: Store) -> None:
+    id = write(store, LOG)
+    with store.read() as tx:
+        assert tx.injections.of_session("local", "ses_1") == [replace(LOG, id=id, timestamp=NOW)]
+        assert tx.injections.of_session("acme", "ses_1") == []
+
+
+def test_the_last_row_of_a_phase(store: Store) -> None:
+    write(store, replace(LOG, phase="start", query_text="first"))
+    write(store, replace(LOG, phase="start", query_text="second"), seconds=1)
+    write(store, replace(LOG, query_text="other phase"), seconds=2)
+    with store.read() as tx:
+        found = tx.injections.last("local", "ses_1")
+    assert found and found.query_text == "second"
+
+
+def test_ranks_come_back_in_the_order_without_weights(store: Store) -> None:
+    ranks = [
+        Considered(RankedCandidate("mem_b", 0.4, 1.0, 0.4, 1, 0), injected=True),
+        Considered(RankedCandidate("mem_a", 0.9, 0.1, 0.09, 0, 1), explored=True),
+    ]
+    log = replace(LOG, id="log_1")
+    store.write(lambda tx: tx.injections.put_ranks(log, ranks, weighting_enabled=True, at=NOW))
+    with store.read() as tx:
+        assert tx.injections.ranks("local", "log_1") == [ranks[1], ranks[0]]
+
+
+def summary(session: str, **changes: object) -> SessionSummary:
+    made = SessionSummary(
+        f"sum_{session}", "local", session, "shop", None, "agent", "chore", "SHOP-1", "accepted", "goal", "text",
+        files=("a.py",), errors=("boom",), open_items=("later",), created_at=NOW,
+    )  # fmt: skip
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def session(**changes: object) -> AgentSession:
+    nothing = dict.fromkeys(AgentSession.__slots__)
+    made = AgentSession(**nothing)  # type: ignore[arg-type]
+    return replace(made, id="ses_now", org="local", project="shop", **changes)  # type: ignore[arg-type]
+
+
+def test_a_session_has_one_summary_and_it_keeps_its_id(store: Store) -> None:
+    store.write(lambda tx: tx.injections.put_summary(summary("ses_1"), at=NOW))
+    again = summary("ses_1", id="sum_other", outcome="rework")
+    store.write(lambda tx: tx.injections.put_summary(again, at=NOW))
+    with store.read() as tx:
+        assert tx.injections.summary("local", "ses_1") == summary("ses_1", outcome="rework")
+
+
+def test_summaries_of_an_issue_and_of_a_project_but_of_nobody_else(store: Store) -> None:
+    kept = [summary("ses_1"), summary("ses_2", issue="SHOP-2"), summary("ses_3", project="till"),
+            summary("ses_4", user="kim"), summary("ses_5", org="acme"), summary("ses_now")]  # fmt: skip
+    store.write(lambda tx: [tx.injections.put_summary(one, at=NOW) for one in kept])
+    with store.read() as tx:
+        about = tx.injections.summaries(session(), issue="SHOP-1", limit=9)
+        newest = tx.injections.summaries(session(), limit=9)
+        kims = tx.injections.summaries(session(user="kim"), limit=9)
+    assert [one.session for one in about] == ["ses_1"]
+    assert {one.session for one in newest} == {"ses_1", "ses_2"}
+    assert {one.session for one in kims} == {"ses_1", "ses_2", "ses_4"}
+
+
+def test_no_memories_hang_on_a_node_that_is_not_there(store: Store) -> None:
+    node = uuid_text(node_id("local", "shop", NodeRef("service", "x")))
+    with store.read() as tx:
+        found = tx.injections.memories_at_nodes(Reach.everything("local"), [node], now=NOW, per_node=3)
+    assert found == {node: []}

@@ -1,0 +1,200 @@
+"""The queue of injects: rows in order, one in flight, one per text, and who holds the session."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from memories import NOW, a_memory, texts
+from sessions import a_session, claimed, put, started
+
+from clew.errors import Conflict
+from clew.model.scope import Reach
+from clew.model.session import Lock
+from clew.ports import Store
+
+
+def head_text(store: Store, lock: Lock) -> str | None:
+    with store.read() as tx:
+        head = tx.injects.head(lock)
+    assert head is not None
+    return head.text
+
+
+def seq_of(store: Store, lock: Lock) -> int:
+    with store.read() as tx:
+        head = tx.injects.head(lock)
+    assert head is not None and head.seq is not None
+    return head.seq
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=texts, agent=st.none() | texts, ids=st.lists(texts, max_size=4).map(tuple))
+def test_what_is_put_in_is_what_is_read(store: Store, text: str, agent: str | None, ids: tuple[str, ...]) -> None:
+    lock = started(store)
+    inject = put(store, lock, text, agent=agent, observation_ids=ids, node_ids=ids, kind="user", phase="start")
+    assert inject is not None
+    assert (inject.text, inject.agent, inject.observation_ids, inject.node_ids) == (text, agent, ids, ids)
+    assert (inject.state, inject.kind, inject.phase, inject.enqueued_at) == ("pending", "user", "start", NOW)
+    with store.read() as tx:
+        assert tx.injects.of_session("local", lock.session) == [inject]
+        assert tx.injects.same("local", lock.session, inject.content_hash) == inject
+
+
+def test_the_same_text_of_a_session_is_one_row(store: Store) -> None:
+    lock, other = started(store), started(store)
+    assert put(store, lock, "one")
+    assert put(store, lock, "one") is None
+    assert put(store, other, "one")
+
+
+def test_the_head_is_the_one_in_flight_else_the_oldest_that_waits(store: Store) -> None:
+    lock = started(store)
+    for text in ("one", "two", "three"):
+        put(store, lock, text)
+    assert head_text(store, lock) == "one"
+    store.write(lambda tx: tx.injects.hand_out(seq_of(store, lock), token=1, now=NOW))
+    assert head_text(store, lock) == "one"
+    store.write(lambda tx: tx.injects.ack(seq_of(store, lock), receipt="consumed", now=NOW))
+    assert head_text(store, lock) == "two"
+    store.write(lambda tx: tx.injects.close(seq_of(store, lock), "dead", reason="why", now=NOW))
+    assert head_text(store, lock) == "three"
+
+
+def test_the_head_knows_who_holds_the_session(store: Store) -> None:
+    lock, over = started(store), started(store, ttl_s=0)
+    answers = []
+    for asker in (
+        lock,
+        replace(lock, worker="x"),
+        replace(lock, token=lock.token + 1),
+        over,
+        started(store, holder=None),
+    ):
+        with store.read() as tx:
+            answers.append(bool(tx.injects.head(asker).is_holder))  # type: ignore[union-attr]
+    assert answers == [True, False, False, False, False]
+    with store.read() as tx:
+        assert tx.injects.head(replace(lock, session="ses_unknown")) is None
+        assert tx.injects.head(replace(lock, reach=Reach.everything("other"))) is None
+
+
+def test_a_second_in_flight_is_refused_by_the_database(store: Store) -> None:
+    lock = started(store)
+    put(store, lock, "one")
+    first = seq_of(store, lock)
+    put(store, lock, "two")
+    store.write(lambda tx: tx.injects.hand_out(first, token=1, now=NOW))
+    with pytest.raises(Conflict):
+        store.write(lambda tx: tx.injects.hand_out(first + 1, token=1, now=NOW))
+    with store.read() as tx:
+        assert [row.state for row in tx.injects.of_session("local", lock.session)] == ["delivered", "pending"]
+
+
+def test_handing_out_counts_and_keeps_the_first_time(store: Store) -> None:
+    lock = started(store)
+    put(store, lock, "one")
+    later = NOW + timedelta(minutes=1)
+    for token, now in ((1, NOW), (2, later)):
+        store.write(lambda tx, t=token, n=now: tx.injects.hand_out(seq_of(store, lock), token=t, now=n))  # type: ignore[misc]
+    with store.read() as tx:
+        [row] = tx.injects.of_session("local", lock.session)
+    assert (row.attempts, row.fencing_token, row.receipt) == (2, 2, "printed")
+    assert (row.first_delivered_at, row.last_delivered_at) == (NOW, later)
+
+
+def test_a_receipt_is_for_a_delivery_of_this_session(store: Store) -> None:
+    lock, other = started(store), started(store)
+    inject = put(store, lock, "one")
+    assert inject
+    with store.read() as tx:
+        mine, foreign = (tx.injects.receipt_target(each, inject.delivery_id) for each in (lock, other))
+        assert tx.injects.receipt_target(replace(lock, session="ses_unknown"), inject.delivery_id) is None
+    assert mine and mine.state == "pending" and mine.is_holder
+    assert foreign and foreign.seq is None
+
+
+def test_a_source_is_gone_when_it_was_forgotten_or_never_was_ours_to_have(store: Store) -> None:
+    live, dead = a_memory("live"), a_memory("dead", deleted_at=NOW)
+    store.write(lambda tx: tx.memories.insert([live, dead]))
+
+    def gone(*ids: str) -> bool:
+        with store.read() as tx:
+            return tx.injects.are_sources_gone("local", json.dumps(ids))
+
+    assert not gone(live.id)
+    assert gone(live.id, dead.id)
+    assert gone("mem_0000000000000000000000000")
+    assert not gone("another-stores-id")
+
+
+def test_erasing_memories_touches_what_quotes_them_and_nothing_else(store: Store) -> None:
+    lock, foreign = started(store), started(store, org="other")
+    put(store, lock, "one", observation_ids=("m1", "m2"))
+    put(store, lock, "two", observation_ids=("m12",))
+    put(store, lock, "three")
+    put(store, foreign, "one", observation_ids=("m1",))
+    assert store.write(lambda tx: tx.injects.erase_memories("local", ["m1", "m9"], now=NOW)) == 1
+    with store.read() as tx:
+        rows = tx.injects.of_session("local", lock.session)
+        assert [row.text for row in rows] == ["[forgotten]", "two", "three"]
+        assert [row.state for row in rows] == ["cancelled", "pending", "pending"]
+        assert tx.injects.of_session("other", foreign.session)[0].text == "one"
+
+
+def test_what_waits_is_cancelled_and_what_is_in_flight_is_not(store: Store) -> None:
+    lock = started(store)
+    put(store, lock, "one")
+    put(store, lock, "two")
+    store.write(lambda tx: tx.injects.hand_out(seq_of(store, lock), token=1, now=NOW))
+    assert store.write(lambda tx: tx.injects.cancel_waiting("local", lock.session, reason="over", now=NOW)) == 1
+    with store.read() as tx:
+        assert [row.state for row in tx.injects.of_session("local", lock.session)] == ["delivered", "cancelled"]
+        assert tx.injects.of_session("local", lock.session, state="cancelled")[0].reason == "over"
+
+
+def test_what_was_in_flight_in_a_session_long_over_is_given_up(store: Store) -> None:
+    old, young = a_session(), a_session()
+    for session, ended in ((old, NOW - timedelta(hours=2)), (young, NOW)):
+        store.write(lambda tx, s=session: tx.sessions.insert(s))  # type: ignore[misc]
+        lock = Lock(Reach.everything("local"), session.id, "w", claimed(store, session, "w"))
+        put(store, lock, "one")
+        at, running = seq_of(store, lock), replace(session, state="running")
+        store.write(lambda tx, at=at: tx.injects.hand_out(at, token=1, now=NOW))  # type: ignore[misc]
+        store.write(lambda tx, s=running, e=ended: tx.sessions.move(s, "failed", outcome=None, ended_at=e))  # type: ignore[misc]
+    before = NOW - timedelta(hours=1)
+    assert store.write(lambda tx: tx.injects.give_up("local", before=before, reason="late", now=NOW)) == 1
+    with store.read() as tx:
+        assert [row.session for row in tx.injects.dead("local", limit=9)] == [old.id]
+        assert tx.injects.dead("other", limit=9) == []
+
+
+def test_only_acknowledged_start_blocks_are_opened_again(store: Store) -> None:
+    lock = started(store)
+    for text, phase in (("start", "start"), ("hint", "in_session")):
+        put(store, lock, text, phase=phase)
+        store.write(lambda tx: tx.injects.hand_out(seq_of(store, lock), token=1, now=NOW))
+        store.write(lambda tx: tx.injects.ack(seq_of(store, lock), receipt="consumed", now=NOW))
+    put(store, lock, "second start", phase="start")
+    assert store.write(lambda tx: tx.injects.reopen("local", lock.session)) == 1
+    with store.read() as tx:
+        rows = tx.injects.of_session("local", lock.session)
+    assert [(row.text, row.state, row.attempts) for row in rows] == [
+        ("start", "pending", 0),
+        ("hint", "acked", 1),
+        ("second start", "pending", 0),
+    ]
+
+
+def test_room_counts_what_waits(store: Store) -> None:
+    lock = started(store)
+    put(store, lock, "one")
+    put(store, lock, "two")
+    store.write(lambda tx: tx.injects.hand_out(seq_of(store, lock), token=1, now=NOW))
+    with store.read() as tx:
+        assert tx.injects.room("local", lock.session) == ("running", "p", "", "a", 1)
+        assert tx.injects.room("other", lock.session) is None

@@ -1,0 +1,114 @@
+"""The table of sessions and the locks on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from memories import NOW
+from sessions import EVERYTHING, HOUR, a_session, claimed, started
+
+from clew.model.scope import Reach
+from clew.ports import Store
+
+
+def test_what_is_inserted_is_what_is_read(store: Store) -> None:
+    session = a_session(
+        user="ann", work_type="bug_fix", issue="P-1", issue_id="uuid", title="ti'tle", description="two\nlines"
+    )
+    store.write(lambda tx: tx.sessions.insert(session))
+    with store.read() as tx:
+        assert tx.sessions.get(EVERYTHING, session.id) == session
+        assert tx.sessions.get(EVERYTHING, "ses_unknown") is None
+
+
+def test_a_session_is_seen_by_its_org_and_its_user_only(store: Store) -> None:
+    session = a_session(user="ann")
+    store.write(lambda tx: tx.sessions.insert(session))
+    with store.read() as tx:
+        assert tx.sessions.get(Reach.everything("other"), session.id) is None
+        assert tx.sessions.get(Reach("local", None, ("", "bob")), session.id) is None
+        assert tx.sessions.get(Reach("local", None, ("", "ann")), session.id) == session
+
+
+def test_a_claim_names_worker_token_and_when_it_was_first_claimed(store: Store) -> None:
+    session = a_session()
+    store.write(lambda tx: tx.sessions.insert(session))
+    later = NOW + timedelta(hours=1)
+    for worker, now in (("w1", NOW), ("w2", later)):
+        store.write(lambda tx, w=worker, n=now: tx.sessions.claim(session, worker=w, token=7, provider="x", now=n))  # type: ignore[misc]
+    with store.read() as tx:
+        found = tx.sessions.get(EVERYTHING, session.id)
+    assert found == replace(
+        session, state="running", worker="w2", fencing_token=7, provider_session="x", claimed_at=NOW
+    )
+
+
+def test_a_session_that_ended_cannot_be_claimed_by_accident(store: Store) -> None:
+    session = a_session()
+    store.write(lambda tx: tx.sessions.insert(session))
+    store.write(lambda tx: tx.sessions.move(session, "stopped", outcome=None, ended_at=NOW))
+    store.write(lambda tx: tx.sessions.claim(session, worker="w", token=1, provider="", now=NOW))
+    with store.read() as tx:
+        assert tx.sessions.get(EVERYTHING, session.id).state == "stopped"  # type: ignore[union-attr]
+
+
+def test_a_move_needs_the_state_it_started_from(store: Store) -> None:
+    session = a_session()
+    store.write(lambda tx: tx.sessions.insert(session))
+    assert store.write(lambda tx: tx.sessions.move(session, "stopped", outcome="rejected", ended_at=NOW))
+    assert not store.write(lambda tx: tx.sessions.move(session, "running", outcome=None, ended_at=None))
+    with store.read() as tx:
+        found = tx.sessions.get(EVERYTHING, session.id)
+    assert found == replace(session, state="stopped", outcome="rejected", ended_at=NOW)
+
+
+def test_a_lock_is_held_by_worker_and_token_until_it_runs_out(store: Store) -> None:
+    held, over = started(store), started(store, ttl_s=0)
+    with store.read() as tx:
+        assert tx.sessions.is_held(held)
+        assert not tx.sessions.is_held(replace(held, worker="other"))
+        assert not tx.sessions.is_held(replace(held, token=held.token + 1))
+        assert not tx.sessions.is_held(over)
+
+
+def test_whether_anyone_holds_a_session_is_told_without_a_name(store: Store) -> None:
+    session = a_session()
+    store.write(lambda tx: tx.sessions.insert(session))
+    seen = []
+    for step in (
+        lambda: None,
+        lambda: claimed(store, session, "w", ttl_s=HOUR),
+        lambda: store.write(lambda tx: tx.sessions.unlock(session)),
+    ):
+        step()
+        with store.read() as tx:
+            seen.append(tx.sessions.is_locked(session))
+    assert seen == [False, True, False]
+
+
+def test_a_token_grows_although_the_lock_was_given_back(store: Store) -> None:
+    session = a_session()
+    store.write(lambda tx: tx.sessions.insert(session))
+    first = claimed(store, session, "w")
+    store.write(lambda tx: tx.sessions.unlock(session))
+    assert claimed(store, session, "w") > first
+
+
+def test_the_list_pages_past_what_may_not_be_seen(store: Store) -> None:
+    for number in range(30):
+        user = "ann" if number % 10 == 0 else "bob"
+        session = a_session(user=user, created_at=NOW + timedelta(seconds=number))
+        store.write(lambda tx, s=session: tx.sessions.insert(s))  # type: ignore[misc]
+    ann = Reach("local", None, ("", "ann"))
+    with store.read() as tx:
+        found = tx.sessions.find(ann, project=None, state=None, limit=10, page=4)  # type: ignore[call-arg]
+    assert [session.created_at.second for session in found] == [20, 10, 0]
+
+
+def test_a_stop_is_asked_for(store: Store) -> None:
+    session = a_session()
+    store.write(lambda tx: tx.sessions.insert(session))
+    store.write(lambda tx: tx.sessions.ask_stop(session))
+    with store.read() as tx:
+        assert tx.sessions.get(EVERYTHING, session.id) == replace(session, stop_requested=True)

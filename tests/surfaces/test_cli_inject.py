@@ -1,0 +1,44 @@
+"""Injection on the command line."""
+
+from __future__ import annotations
+
+import pytest
+from cli_driver import Cli
+
+
+@pytest.fixture
+def session(cli: Cli) -> str:
+    cli.remember("AuthService depends on PostgresDB", "--project", "shop")
+    asked = ("--project", "shop", "--work-type", "bug_fix", "--issue", "SHOP-7", "--title", "Fix AuthService")
+    return str(cli("session", "start", *asked, "--json").json["id"])
+
+
+def test_start_prints_the_block(cli: Cli, session: str) -> None:
+    assert cli("session", "claim", session, "--worker", "w", "--json").code == 0
+    block = cli("inject", "start", session, "--json").json
+    assert block["text"].startswith("## Relevant Past Observations\n- [mem_")
+    assert block["text"].endswith("## Knowledge Graph Triplets\n- AuthService → depends_on → PostgresDB")
+    assert (block["tokens"], block["budget_tokens"]) == (-(-len(block["text"]) // 4), 750)
+    assert len(block["memory_ids"]) == 1 and len(block["graph_node_ids"]) == 2 and block["skipped"] == []
+    assert len(cli("queue", "list", session, "--json").json) == 1
+
+
+def test_a_dry_run_leaves_no_trace(cli: Cli, session: str) -> None:
+    assert "AuthService → depends_on" in cli("inject", "start", session, "--dry-run").out
+    assert cli("inject", "log", session, "--json").json == []
+    assert "nothing was computed" in cli("inject", "log", session).out
+
+
+def test_the_log_as_document_and_as_text(cli: Cli, session: str) -> None:
+    cli("session", "claim", session, "--worker", "w")
+    cli("inject", "start", session)
+    [entry] = cli("inject", "log", session, "--json").json
+    assert entry["delivered"] is True and entry["graph_status"] == "ok" and entry["session_id"] == session
+    assert "delivered" in cli("inject", "log", session).out
+
+
+def test_an_unclaimed_and_an_unknown_session_are_refused(cli: Cli, session: str) -> None:
+    unclaimed = cli("inject", "start", session, "--json")
+    assert (unclaimed.code, unclaimed.error["code"]) == (1, "SESSION_NOT_CLAIMED")
+    assert cli("inject", "start", "ses_nowhere").code == 3
+    assert cli("inject", "log", "ses_nowhere").code == 3

@@ -1,0 +1,70 @@
+"""Switches in the store on the command line: projects, the recall matrix, orgs."""
+
+from __future__ import annotations
+
+import pytest
+from cli_driver import Cli
+
+
+def test_a_project_is_listed_shown_and_set(cli: Cli) -> None:
+    cli.remember("a", "--project", "shop")
+    [listed] = cli("project", "list", "--json").json["projects"]
+    switches = ("memory_enabled", "graph_enabled", "runtime_inject_enabled")
+    assert listed["project"] == "shop" and all(listed[name] is True for name in switches)
+    assert cli("project", "set", "shop", "runtime-inject", "off").code == 0
+    shown = cli("project", "show", "shop", "--json").json
+    assert shown["runtime_inject_enabled"] is False
+    assert shown["gates"]["runtime_inject"]["reason"] == "inject_off"
+
+
+@pytest.mark.parametrize(
+    ("switch", "reason"), [("memory", "memory_off"), ("graph", "graph_off"), ("runtime-inject", "inject_off")]
+)
+def test_show_explains_each_gate_in_words_and_by_code(cli: Cli, switch: str, reason: str) -> None:
+    cli("project", "set", "shop", switch, "off")
+    text = cli("project", "show", "shop").out
+    assert reason in text and "closed" in text and "work_type_excluded" in text
+
+
+def test_the_plan_of_the_org_opens_the_graph_of_a_project_that_is_off(cli: Cli) -> None:
+    cli("project", "set", "shop", "graph", "off")
+    assert cli("org", "features", "--kg", "on", "--json").json["kg_enabled"] is True
+    assert "the org's plan grants the graph" in cli("project", "show", "shop").out
+
+
+def test_the_matrix_is_shown_and_set(cli: Cli) -> None:
+    asked = "--org local --graph on --budget 120 --graph-budget 0 --top-k 3 --depth 1".split()
+    outcome = cli("matrix", "set", "chore", *asked, "--json").json
+    [chore] = [row for row in cli("matrix", "show", "--json").json["matrix"] if row["work_type"] == "chore"]
+    for row in (outcome, chore):
+        assert (row["graph_enabled"], row["observation_budget"], row["graph_budget"]) == (True, 120, 0)
+        assert (row["top_k"], row["depth"]) == (3, 1)
+    assert "graph on (org)" in cli("matrix", "show").out
+
+
+def test_a_row_for_all_orgs_and_one_for_another(cli: Cli) -> None:
+    cli("matrix", "set", "spike", "--budget", "50")
+    cli("matrix", "set", "spike", "--budget", "70", "--org", "acme")
+    budgets = [
+        next(row["observation_budget"] for row in cli("matrix", "show", *org, "--json").json["matrix"]
+             if row["work_type"] == "spike")
+        for org in ((), ("--org", "acme"))
+    ]  # fmt: skip
+    assert budgets == [50, 70]
+
+
+def test_orgs_and_features(cli: Cli) -> None:
+    cli("org", "features", "acme", "--weighting", "off")
+    assert cli("org", "list", "--json").json["orgs"] == ["acme", "local"]
+    assert cli("org", "features", "acme", "--json").json["feedback_weighting_disabled"] is True
+    assert "weighting by outcomes: on" in cli("org", "features").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("project", "set", "shop", "memory", "perhaps"), ("project", "set", "shop", "colour", "on"),
+     ("matrix", "set", "chore", "--depth", "9"), ("matrix", "set", "chore"), ("project", "show", " ")],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(cli: Cli, words: tuple[str, ...]) -> None:
+    outcome = cli(*words)
+    assert outcome.code == 2 and "Next:" in outcome.err

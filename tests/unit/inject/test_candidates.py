@@ -1,0 +1,69 @@
+"""Candidates: what recall finds, as observations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.clew import Clew
+from clew.inject import RetrievalQuery
+from clew.model.scope import Identity, Scope
+from toys import open_toy
+
+SHOP = Scope(project="shop")
+
+
+def test_a_candidate_has_an_absolute_relevance_and_its_weight(memory: Clew) -> None:
+    memory.remember("login uses cookies", scope=SHOP, weight=0.7)
+    [found] = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login cookies"))
+    assert 0 < found.relevance <= 1 and found.weight == 0.7 and not found.by_graph
+
+
+def test_rules_come_only_when_asked_for(memory: Clew) -> None:
+    memory.remember("always sign commits", scope=SHOP, type="rule")
+    assert not memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login"))
+    assert memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", rules=True))
+
+
+def test_what_the_graph_leads_to_says_so(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "clew.db") as clew:
+        clew.remember("login uses AuthService", scope=SHOP)
+        far = clew.remember("AuthService depends on RedisCache", scope=SHOP)
+        found = {one.id: one for one in clew.inject.memories.retrieve(SHOP, RetrievalQuery(text="login"))}
+        assert found[far.id].by_graph and found[far.id].relevance == 0
+        alone = clew.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", graph=False))
+        assert far.id not in {one.id for one in alone}
+
+
+def test_scope_session_and_namespace_restrict_and_the_org_widens(memory: Clew) -> None:
+    here = Scope(project="shop", session="ses_1", namespace="ns")
+    own = memory.remember("login here", scope=here).id
+    memory.remember("login there", scope=Scope(project="till"))
+    retrieve = memory.inject.memories.retrieve
+    assert len(retrieve(SHOP, RetrievalQuery(text="login", all_projects=True))) == 2
+    for asked in ({"session": "ses_1"}, {"namespace": "ns"}, {}):
+        assert [one.id for one in retrieve(SHOP, RetrievalQuery(text="login", **asked))] == [own]
+    assert not retrieve(SHOP, RetrievalQuery(text="login", namespace="other"))
+
+
+def test_another_orgs_memories_are_not_candidates(memory: Clew) -> None:
+    memory.remember("login", scope=Scope("acme", "shop"), identity=Identity("acme"))
+    assert not memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", all_projects=True))
+
+
+def test_a_query_without_words_finds_nothing(memory: Clew) -> None:
+    memory.remember("login", scope=SHOP)
+    assert memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="  ", rules=True)) == []
+
+
+@pytest.mark.parametrize(("rejections", "retired"), [(4, False), (16, True)])
+def test_what_outcomes_made_worthless_is_marked(memory: Clew, rejections: int, retired: bool) -> None:
+    memory.remember("login uses cookies", scope=SHOP)
+    for _ in range(rejections):
+        session = memory.sessions.start(project="shop", title="login cookies", work_type="bug_fix")
+        memory.sessions.claim(session.id, "w")
+        memory.inject.start(session.id)
+        memory.sessions.end(session.id, "rejected")
+    [found] = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login cookies"))
+    assert found.retired is retired

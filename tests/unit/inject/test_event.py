@@ -1,0 +1,244 @@
+"""`clew.inject.event`: tool calls of real sessions, through recall and Cedar onto the queue and into the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from injector_toys import SHOP, logged, running, said
+
+from clew.clew import Clew
+from clew.errors import InvalidInput, NotFound
+from clew.model.inject import VerbEvent
+from clew.model.scope import Identity, Scope
+from toys import ToyEmbedder
+
+PATH = "src/pay/vat.py"
+NOTE = "VAT is rounded per line, never on the total"
+
+
+@pytest.fixture
+def shop(clew_at: Callable[..., Clew], tmp_path: Path) -> Clew:
+    """A project with one note about a file."""
+    clew = clew_at(tmp_path / "home", embedder=ToyEmbedder(), inject={"latency_ms": 10_000})
+    clew.remember(NOTE, scope=SHOP, paths=(PATH,))
+    return clew
+
+
+def test_r085_a_match_is_put_on_the_durable_queue(shop: Clew) -> None:
+    session = running(shop)
+    result = said(shop, session, paths=(PATH,))
+    [queued] = shop.queue.list(session.id)
+    assert (result.outcome, result.delivery_id, result.block) == ("queued", queued.delivery_id, queued.text)
+    assert (queued.phase, queued.observation_ids) == ("in_session", result.memory_ids)
+
+
+def test_r067_the_worker_is_handed_it_on_its_next_beat(shop: Clew) -> None:
+    session = shop.sessions.start(project="shop", agent="bob")
+    token = shop.sessions.claim(session.id, "w1")
+    result = said(shop, session, paths=(PATH,))
+    beat = shop.sessions.refresh(session.id, "w1", token)
+    assert beat.inject is not None
+    assert beat.inject.delivery_id == result.delivery_id
+
+
+def test_the_log_row_of_a_push_says_what_was_shown(shop: Clew) -> None:
+    session = running(shop, work_type="bug_fix")
+    result = said(shop, session, event_id="e1", paths=(PATH,))
+    [row] = logged(shop, session)
+    assert (row.phase, row.event_id, row.outcome, row.delivered) == ("in_session", "e1", "queued", True)
+    assert (row.observation_ids, row.delivery_id) == (result.memory_ids, result.delivery_id)
+    assert (row.budget_tokens, row.actual_tokens, row.work_type) == (200, result.tokens, "bug_fix")
+    assert row.query_text == PATH
+
+
+def test_r070_what_found_nothing_is_logged_behind_the_answer(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
+    first = clew_at(tmp_path, inject={"latency_ms": 10_000})
+    session = running(first)
+    assert said(first, session, query="zebra crossing").outcome == "no-match"
+    first.close()  # writes what was handed to the writer
+    [row] = logged(clew_at(tmp_path), session)
+    assert (row.outcome, row.delivered, row.observation_ids) == ("no-match", False, ())
+
+
+def test_both_ranks_of_every_candidate_are_logged(shop: Clew) -> None:
+    session = running(shop)
+    result = said(shop, session, paths=(PATH,))
+    [row] = logged(shop, session)
+    with shop.store.read() as tx:
+        [rank] = tx.injections.ranks("local", row.id or "")
+    assert (rank.ranked.id, rank.injected, rank.ranked.weighted_rank) == (result.memory_ids[0], True, 0)
+
+
+def test_r082_what_the_start_block_said_is_not_repeated(shop: Clew) -> None:
+    session = running(shop, title="VAT is rounded per line")
+    assert shop.inject.start(session.id).memory_ids
+    result = said(shop, session, paths=(PATH,))
+    assert (result.outcome, result.reason, result.deduplicated) == ("no-match", "seen", True)
+
+
+def test_c11_another_process_knows_what_was_said(shop: Clew, clew_at: Callable[..., Clew], tmp_path: Path) -> None:
+    session = running(shop)
+    assert said(shop, session, paths=(PATH,)).outcome == "queued"
+    other = clew_at(tmp_path / "home", embedder=ToyEmbedder(), inject={"latency_ms": 10_000})
+    assert said(other, session, paths=(PATH,)).reason == "seen"
+
+
+def test_r081_another_session_hears_it_all_the_same(shop: Clew) -> None:
+    said(shop, running(shop), paths=(PATH,))
+    assert said(shop, running(shop), paths=(PATH,)).outcome == "queued"
+
+
+def test_c06_two_processes_that_say_the_same_at_once_say_it_once(
+    shop: Clew, clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    other = clew_at(tmp_path / "home", embedder=ToyEmbedder(), inject={"latency_ms": 10_000})
+    session = running(shop)
+    for clew in (shop, other):  # both have met the session before anything was said
+        said(clew, session, query="zebra crossing")
+    first, second = (said(clew, session, paths=(PATH,)) for clew in (shop, other))
+    assert (first.outcome, second.outcome, second.deduplicated) == ("queued", "queued", True)
+    assert first.delivery_id == second.delivery_id
+    assert len(shop.queue.list(session.id)) == 1
+
+
+def test_r086_r062_toggled_off_everything_runs_and_nothing_is_pushed(shop: Clew) -> None:
+    shop.projects.set("shop", "runtime-inject", False)
+    session = running(shop)
+    result = said(shop, session, paths=(PATH,))
+    assert (result.outcome, result.reason) == ("suppressed", "inject_off")
+    assert result.memory_ids
+    assert shop.queue.list(session.id) == []
+    assert said(shop, session, paths=(PATH,)).outcome == "suppressed"  # nothing was handed over: nothing was seen
+
+
+def test_r075_what_is_suppressed_is_logged_as_not_delivered(shop: Clew) -> None:
+    shop.projects.set("shop", "runtime-inject", False)
+    session = running(shop)
+    result = said(shop, session, paths=(PATH,))
+    shop.remember("wait for the writer", scope=SHOP)
+    [row] = logged(shop, session)
+    assert (row.outcome, row.delivered, row.observation_ids) == ("suppressed", False, result.memory_ids)
+
+
+def test_memory_off_looks_for_nothing(shop: Clew) -> None:
+    shop.projects.set("shop", "memory", False)
+    result = said(shop, running(shop), paths=(PATH,))
+    assert (result.outcome, result.reason) == ("skipped", "memory_off")
+
+
+def test_r087_only_a_running_session_with_an_agent_is_looked_at(shop: Clew) -> None:
+    waiting, stage = shop.sessions.start(project="shop"), running(shop, agent=None)
+    ended = running(shop)
+    shop.sessions.end(ended.id)
+    reasons = [said(shop, session, paths=(PATH,)).reason for session in (waiting, stage, ended)]
+    assert reasons == ["not_running", "no_agent", "not_running"]
+
+
+def test_c16_the_agent_and_the_project_are_the_sessions_whatever_the_event_says(shop: Clew) -> None:
+    shop.remember("of another project", scope=Scope(project="bank"), paths=("src/bank.py",))
+    session = running(shop)
+    result = said(shop, session, project="bank", agent="mallory", paths=("src/bank.py",))
+    assert result.outcome == "no-match"
+
+
+def test_r108_scope_org_finds_what_other_projects_know(shop: Clew) -> None:
+    shop.remember("the bank file is upper case", scope=Scope(project="bank"), paths=("src/bank.py",))
+    session = running(shop)
+    assert said(shop, session, paths=("src/bank.py",)).outcome == "no-match"
+    assert said(shop, session, paths=("src/bank.py",), memory_scope="org").outcome == "queued"
+
+
+def test_r108_scope_session_finds_only_what_this_session_noted(shop: Clew) -> None:
+    session = running(shop)
+    assert said(shop, session, paths=(PATH,), memory_scope="session").outcome == "no-match"
+    mine = shop.remember(
+        "the total is rounded, too", scope=Scope(project="shop", session=session.id), paths=(PATH,)
+    )
+    assert said(shop, session, paths=(PATH,), memory_scope="session").memory_ids == (mine.id,)
+
+
+def test_r109_a_namespace_restricts_exactly(shop: Clew) -> None:
+    ops = shop.remember("page the owner of VAT", scope=Scope(project="shop", namespace="ops"), paths=(PATH,))
+    assert said(shop, running(shop), paths=(PATH,), memory_namespace="ops").memory_ids == (ops.id,)
+
+
+def test_another_users_private_memory_is_not_injected(shop: Clew) -> None:
+    shop.remember("kim dislikes cents", scope=Scope(project="shop", user="kim"), paths=("src/kim.py",))
+    session = running(shop, user="lee")
+    assert said(shop, session, paths=("src/kim.py",)).outcome == "no-match"
+
+
+def test_an_unknown_session_and_one_of_another_org_are_not_found(shop: Clew) -> None:
+    session = running(shop)
+    with pytest.raises(NotFound):
+        shop.inject.event(VerbEvent(session="ses_nobody", tool="Edit", paths=(PATH,)))
+    with pytest.raises(NotFound):
+        shop.inject.event(
+            VerbEvent(session=session.id, tool="Edit", paths=(PATH,)),
+            identity=Identity(org="acme", roles=("owner",)),
+        )
+
+
+def test_an_event_that_cannot_be_read_is_refused_with_the_next_move(shop: Clew) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        shop.inject.event({"session": "ses_1", "tool": "Edit", "phase": "never"})
+    assert (refused.value.code, bool(refused.value.next)) == ("EVENT_INVALID", True)
+
+
+def test_a_secret_in_a_command_is_not_logged(shop: Clew) -> None:
+    session = running(shop)
+    said(shop, session, tool="Grep", query="deploy with password=hunter2hunter2 now")
+    shop.remember("wait for the writer", scope=SHOP)
+    [row] = logged(shop, session)
+    assert "hunter2" not in row.query_text
+
+
+def test_a_full_queue_keeps_silent_and_says_so(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
+    clew = clew_at(tmp_path, embedder=ToyEmbedder(), inject={"latency_ms": 10_000}, deliver={"max_pending": 1})
+    clew.remember(NOTE, scope=SHOP, paths=(PATH,))
+    session = running(clew)
+    clew.queue.enqueue(session.id, "something before")
+    result = said(clew, session, paths=(PATH,))
+    assert (result.outcome, result.reason) == ("suppressed", "queue_full")
+
+
+def test_weighting_can_be_switched_off_and_both_ranks_still_logged(
+    clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    orders = []
+    for weighting in (True, False):
+        learn = {"weighting": weighting}
+        clew = clew_at(tmp_path / str(weighting), inject={"latency_ms": 10_000}, learn=learn)
+        better = clew.remember(f"{NOTE} {PATH}", scope=SHOP, paths=(PATH,), weight=0.5)
+        proven = clew.remember("tax of a line", scope=SHOP, paths=(PATH,), weight=1.0)
+        ids = said(clew, running(clew), paths=(PATH,), query=NOTE).memory_ids
+        orders.append([{better.id: "better", proven.id: "proven"}[id] for id in ids])
+    assert orders == [["proven", "better"], ["better", "proven"]]
+
+
+def test_events_given_as_json_are_read(shop: Clew) -> None:
+    session = running(shop)
+    result = shop.inject.event({"v": 1, "session": session.id, "phase": "pre", "tool": "Edit", "paths": [PATH]})
+    assert result.outcome == "queued"
+
+
+def test_r084_hooks_told_to_the_bus_are_answered_on_the_queue(shop: Clew) -> None:
+    session = running(shop)
+    hook = {"kind": "pre-tool-use", "sessionId": session.id, "toolUseId": "t1", "toolName": "Edit"}
+    assert shop.inject.bus is shop.inject.bus
+    assert shop.inject.bus.emit_hook(hook | {"toolInput": {"file_path": PATH}}) == 1
+    assert len(shop.queue.list(session.id)) == 1
+
+
+def test_r114_the_bus_survives_a_session_that_is_not_there(shop: Clew) -> None:
+    hook = {"kind": "pre-tool-use", "sessionId": "ses_nobody", "toolUseId": "t1", "toolName": "Edit"}
+    assert shop.inject.bus.emit_hook(hook) == 1
+
+
+def test_r099_what_an_ended_session_had_seen_is_let_go(shop: Clew) -> None:
+    session = running(shop)
+    said(shop, session, paths=(PATH,))
+    shop.sessions.end(session.id)
+    assert not shop.inject.injector._seen._sessions

@@ -1,0 +1,121 @@
+"""What is asked about a tool call, and which answers are sure enough to be said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from injector_toys import MEMORY, event
+
+from clew.inject.asking import command_words, name_words, project_path, questions_of
+from clew.inject.precision import CANDIDATES, background_of, is_sure
+from clew.model.inject import Observation
+
+
+def candidate(text: str, relevance: float = 0.9, *, paths: tuple[str, ...] = ()) -> Observation:
+    return Observation(replace(MEMORY, content=text, paths=paths), relevance, 1.0)
+
+
+def sure(one: Observation, *, background: float = 0.0, path: str | None = None, **asked: object) -> bool:
+    given = event(**({"paths": (path,)} if path else {}) | asked)
+    [question] = questions_of(given)
+    return is_sure(one, question, path=path, background=background, floor=0.4)
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("src/pay/vat.py", "src/pay/vat.py"),
+        ("./src/pay/vat.py", "src/pay/vat.py"),
+        ("/home/kim/work/shop/src/pay/vat.py", "shop/src/pay/vat.py"),
+        ("C:\\work\\shop\\src\\pay\\vat.py", "shop/src/pay/vat.py"),
+    ],
+)
+def test_a_path_is_asked_for_as_the_project_knows_it(path: str, asked: str) -> None:
+    assert project_path(path) == asked
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("tests/pay/test_vat_rates.py", {"vat", "rate"}),
+        ("web/TrackingPage.tsx", {"track", "page"}),
+        ("src/pay/__init__.py", set()),
+        ("web/index.ts", set()),
+        ("src/pay", set()),
+    ],
+)
+def test_a_files_name_says_what_is_in_it_unless_every_project_has_one(path: str, words: set[str]) -> None:
+    assert name_words(path) == words
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("git status", "status"),
+        ("env | sort", ""),
+        ("ls -la", ""),
+        ("TZ=UTC pytest tests/pay -q && echo done", "tests/pay done"),
+        ("docker build -t parcel .", "build parcel ."),
+    ],
+)
+def test_of_a_command_only_its_arguments_count(command: str, words: str) -> None:
+    assert command_words(command) == words
+
+
+def test_a_command_without_arguments_asks_nothing() -> None:
+    assert questions_of(event(tool="Bash", query="ls -la | sort")) == ()
+
+
+def test_a_memory_that_lists_the_file_is_sure() -> None:
+    assert sure(candidate("rounding", paths=("src/pay/vat.py",)), path="src/pay/vat.py")
+
+
+def test_a_memory_that_lists_other_files_is_about_those() -> None:
+    assert not sure(candidate("vat is rounded", paths=("src/pay/fx.py",)), path="src/pay/vat.py")
+
+
+def test_a_memory_without_files_must_use_every_word_of_the_name() -> None:
+    assert sure(candidate("VAT rates change in July"), path="src/pay/vat_rates.py")
+    assert not sure(candidate("VAT changes in July"), path="src/pay/vat_rates.py")
+
+
+def test_a_memory_found_by_the_text_must_stand_out() -> None:
+    one = candidate("VAT is rounded per line", 0.7)
+    assert sure(one, query="where is VAT rounded", background=0.25)
+    assert not sure(one, query="where is VAT rounded", background=0.35)
+
+
+def test_a_memory_found_by_its_meaning_alone_is_not_sure() -> None:
+    assert not sure(candidate("taxes are summed up late"), query="where is VAT rounded")
+
+
+def test_a_single_word_is_enough_only_if_it_is_a_name_and_stands_out_by_more() -> None:
+    assert sure(candidate("samesite is lax", 0.51), query="samesite")
+    assert not sure(candidate("samesite is lax", 0.49), query="samesite")
+    assert not sure(candidate("it is round", 0.9), query="round")
+
+
+def test_a_command_needs_two_words_in_any_case() -> None:
+    assert not sure(candidate("samesite is lax"), tool="Bash", query="grep samesite")
+    assert sure(candidate("samesite cookies are lax"), tool="Bash", query="grep samesite cookies.py")
+
+
+def test_an_error_line_of_a_shell_is_no_command() -> None:
+    assert sure(candidate("ENOSPC: prune the runner"), tool="Bash", phase="failure", query="ENOSPC")
+
+
+@given(st.lists(st.floats(0, 1), max_size=40))
+def test_the_background_is_what_the_last_of_those_asked_for_has(relevances: list[float]) -> None:
+    background = background_of([candidate("x", relevance) for relevance in relevances])
+    assert sum(relevance > background for relevance in relevances) < CANDIDATES
+    assert background == 0 or len(relevances) >= CANDIDATES
+
+
+@given(st.text(max_size=300), st.text(max_size=300), st.sampled_from(("Bash", "Edit")))
+def test_no_event_whatever_it_says_breaks_the_questions(path: str, query: str, tool: str) -> None:
+    for question in questions_of(event(tool=tool, paths=(path,), query=query)):
+        assert question.text
+        question.text.encode()
