@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Clew", "ClewError", "Conflict", "Denied", "Draft", "Filter", "Identity", "InjectionResult", "InvalidInput", "Memory",
-    "Misconfigured", "NotFound", "RecallOptions", "Recalled", "Remembered", "Result", "Scope", "StoreRefused",
-    "Trace", "Unavailable", "VerbEvent", "Version", "Why", "open",
+    "Clew", "ClewError", "Conflict", "Denied", "Draft", "Filter", "Identity", "InjectionResult", "InvalidInput",
+    "Memory", "Misconfigured", "NotFound", "RecallOptions", "Recalled", "Remembered", "Result", "Scope",
+    "StoreRefused", "Trace", "Unavailable", "VerbEvent", "Version", "Why", "open",
 ]  # fmt: skip
 
 

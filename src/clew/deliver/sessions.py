@@ -210,6 +210,7 @@ def _move(
     tx: Tx, session: AgentSession, state: str, *, outcome: str | None = None, ended_at: datetime | None = None
 ) -> AgentSession:
     check_move(session, state)
+    outcome = outcome or session.outcome  # what was told before stands until something else is told
     if not tx.sessions.move(session, state, outcome=outcome, ended_at=ended_at):
         raise Conflict(f"session {session.id} has just changed", code="SESSION_CHANGED", next="look at it again")
     return replace(session, state=state, outcome=outcome, ended_at=ended_at)

@@ -15,7 +15,7 @@ from clew.remember.forget import finish_purge, is_purge_pending
 from clew.remember.graph import MAX_ATTEMPTS
 
 REINDEX = "run: clew reindex"
-AUDIT_ENTRIES = 20_000  # read by the doctor, some 0.3 s
+AUDIT_ENTRIES = 20_000  # read by the doctor: the newest, in about a second
 SENTENCES = (
     "The tests run on every pull request.",
     "Each pull request has its tests run.",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clew.deliver import sessions as steps
     from clew.deliver import states
     from clew.model import session as values
-    from clew.model.session import AgentSession, Beat, Delivery, Enqueued, Inject, Lock
+    from clew.model.session import AgentSession, Beat, Delivery, Enqueued, Inject, Lock, SessionReport
 else:
     queueing, reporting, states, steps = (
         LazyModule(f"clew.deliver.{name}") for name in ("queue", "report", "states", "sessions")
@@ -134,14 +134,21 @@ class Sessions(_Verbs):
         lock = None if worker is None else self._lock(id, worker, token or 0, identity)
         end = partial(steps.end, id=id, state=state, outcome=outcome, lock=lock, reach=self._reach(identity))
         session = self._clew.store.write(partial(end, policy=self.policy, now=self._clew.now()))
+        self._look_back(session, report)
+        return session
+
+    def _look_back(self, session: AgentSession, report: SessionReport) -> None:
+        """Its summary and what it teaches: extras, without which it has ended all the same."""
         for name, extra in (("summary", self._clew.inject), ("feedback", self._clew.learn)):
             reporting.attempt(name, lambda extra=extra: extra.on_session_end(session, report))  # type: ignore[misc]
-        return session
 
     def stop(self, id: str, *, identity: Identity | None = None) -> AgentSession:
         """Ask its worker to stop; a session that nobody holds is stopped at once."""
         stop = partial(steps.stop, id=id, reach=self._reach(identity), policy=self.policy)
-        return self._clew.store.write(partial(stop, now=self._clew.now()))
+        session = self._clew.store.write(partial(stop, now=self._clew.now()))
+        if session.has_ended:
+            self._look_back(session, values.SessionReport())
+        return session
 
     def show(self, id: str, *, identity: Identity | None = None) -> AgentSession:
         with self._clew.store.read() as tx:

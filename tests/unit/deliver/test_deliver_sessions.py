@@ -262,3 +262,15 @@ def test_a_clock_that_jumps_back_lets_no_second_worker_in(make_desk: Callable[..
     assert desk.clew.sessions.refresh(desk.id, "w1", token).refreshed
     desk.leases.pass_by(91)
     assert desk.claim_session("w2") > token
+
+
+def test_an_outcome_that_was_told_before_the_end_stands(desk: Desk) -> None:
+    desk.claim_session()
+    desk.clew.learn.feedback(desk.id, "rework")
+    assert desk.clew.sessions.end(desk.id).outcome == "rework"
+    assert desk.clew.sessions.show(desk.id).outcome == "rework"
+
+
+def test_a_session_that_is_stopped_before_anybody_claimed_it_leaves_its_traces_too(desk: Desk) -> None:
+    assert desk.clew.sessions.stop(desk.id).state == "stopped"
+    assert desk.clew.learn.diagnostics(desk.id) is not None
