@@ -14,7 +14,7 @@ from typing import Protocol
 from clew.model.inject import Observation
 from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
-from clew.recall.recall import MAX_LIMIT, Reader, recall
+from clew.recall.recall import MAX_LIMIT, Reader, find
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,8 @@ class MemoryStore(Protocol):
 
 
 class RecallStore:
-    """Memories by recall. `retired` says which ids of an org outcomes have made worthless."""
+    """Memories by recall. `retired` says which ids of an org outcomes have made worthless; those that weigh
+    `retire_below` or more are not asked about."""
 
     def __init__(
         self,
@@ -47,8 +48,10 @@ class RecallStore:
         now: Callable[[], datetime],
         *,
         retired: Callable[[str, Sequence[str]], Collection[str]] | None = None,
+        retire_below: float = 1.0,
     ) -> None:
-        self._reader, self._now, self._retired = reader, now, retired
+        self._reader, self._now = reader, now
+        self._retired, self._retire_below = retired, retire_below
 
     def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
         if not query.text.strip():
@@ -62,16 +65,16 @@ class RecallStore:
             graph=None if query.graph else False,
             floor=query.floor,
         )
-        found = recall(query.text, reach, options, reader=self._reader, now=self._now()).results
-        ids = [result.memory.id for result in found]
-        retired = self._retired(reach.org, ids) if self._retired and ids else ()
+        found = find(query.text, reach, options, reader=self._reader, now=self._now())
+        light = [one.memory.id for one in found if one.memory.weight < self._retire_below]
+        retired = self._retired(reach.org, light) if self._retired and light else ()
         return [
             Observation(
-                result.memory,
-                relevance=result.relevance,
-                weight=result.memory.weight,
-                by_graph=result.way is not None,
-                retired=result.memory.id in retired,
+                one.memory,
+                relevance=one.relevance,
+                weight=one.memory.weight,
+                by_graph=one.by_graph,
+                retired=one.memory.id in retired,
             )
-            for result in found
+            for one in found
         ]

@@ -28,8 +28,7 @@ from clew.recall.triplets import DEPTH, SEED_MEMORIES, recalled_seeds, triplets,
 MODES = ("GRAPH_COMPLETION", "NEIGHBORS", "PATH", "NATURAL_LANGUAGE", "SUMMARY")
 NEED_A_MODEL = ("NATURAL_LANGUAGE", "SUMMARY")
 LIMIT = 50  # facts considered for one block: more than its default budget holds
-PER_NODE = 16  # memories through which a node is looked at, the newest
-WITNESSES = 16  # of one edge, the newest
+MEMORIES = 16
 _ARROW = re.compile(r"\s*(?:→|->)\s*")
 
 
@@ -42,13 +41,20 @@ class GraphEngine(Protocol):
 
 
 class GraphSearchEngine:
-    """Reads what recall reads. `all_projects` widens a scope's project to its whole org."""
+    """Reads what recall reads. `all_projects` widens a scope's project to its whole org; `memories` are looked at
+    per node and per edge, the newest: a fact without one among them that may be shown is not shown."""
 
     def __init__(
-        self, reader: Reader, now: Callable[[], datetime], *, all_projects: bool = False, limit: int = LIMIT
+        self,
+        reader: Reader,
+        now: Callable[[], datetime],
+        *,
+        all_projects: bool = False,
+        limit: int = LIMIT,
+        memories: int = MEMORIES,
     ) -> None:
         self._reader, self._now = reader, now
-        self._all_projects, self._limit = all_projects, limit
+        self._all_projects, self._limit, self._memories = all_projects, limit, memories
 
     def facts(
         self, query: str, scope: Scope, *, mode: str = MODES[0], top_k: int = SEED_MEMORIES, depth: int = DEPTH
@@ -58,8 +64,8 @@ class GraphSearchEngine:
         reach = Reach.across_projects(scope) if self._all_projects else Reach.of(scope)
         seeds = self._seeds(query, reach, top_k) if mode == MODES[0] else []
         with self._reader.store.read() as tx:
-            view = View(tx, reach, self._now(), max_witnesses=WITNESSES)
-            return _with_memories(view, self._found(view, query, seeds, mode, depth))
+            view = View(tx, reach, self._now(), max_witnesses=self._memories)
+            return _with_memories(view, self._found(view, query, seeds, mode, depth), per_node=self._memories)
 
     def facts_from(
         self,
@@ -74,9 +80,10 @@ class GraphSearchEngine:
         this importance, since reading the memories behind them is what takes the time."""
         reach = Reach.across_projects(scope) if self._all_projects else Reach.of(scope)
         with self._reader.store.read() as tx:
-            view = View(tx, reach, self._now(), max_witnesses=WITNESSES)
+            view = View(tx, reach, self._now(), max_witnesses=self._memories)
             found = self._found(view, query, seeds, MODES[0], depth)
-            return _with_memories(view, [fact for fact in found if fact.importance >= floor])
+            near = [fact for fact in found if fact.importance >= floor]
+            return _with_memories(view, near, per_node=self._memories)
 
     def search(
         self,
@@ -129,10 +136,10 @@ def _along_path(view: View, query: str, depth: int) -> list[Fact]:
     return facts
 
 
-def _with_memories(view: View, facts: Iterable[Fact]) -> list[GraphFact]:
+def _with_memories(view: View, facts: Iterable[Fact], *, per_node: int) -> list[GraphFact]:
     found = list(facts)
     nodes = {node.id for fact in found for node in (fact.source, fact.target)}
-    at = view.tx.injections.memories_at_nodes(view.reach, sorted(nodes), now=view.now, per_node=PER_NODE)
+    at = view.tx.injections.memories_at_nodes(view.reach, sorted(nodes), now=view.now, per_node=per_node)
     stating = (witness.memory_id for fact in found for witness in fact.evidence)
     wanted = dict.fromkeys((*stating, *(id for ids in at.values() for id in ids)))
     memories = view.tx.memories.get_many(view.reach, list(wanted))

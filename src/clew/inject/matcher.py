@@ -22,6 +22,7 @@ FLOOR = 0.5
 MAX_TRIPLETS = 3
 DEPTH = 1
 CONSIDERED = 10  # facts read for one call
+LOOKED_AT = 4  # memories read per node and edge of these: reading them is what takes the time
 
 Seeds = Sequence[tuple[str, float]]  # ids of memories with their relevance
 

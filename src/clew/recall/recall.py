@@ -84,6 +84,29 @@ def recall_and_run(
     return Recalled(results, Trace(tuple(run.stages), run.notes)), run
 
 
+class Found(NamedTuple):
+    """A result without its reasons."""
+
+    memory: Memory
+    relevance: float
+    by_graph: bool
+
+
+def find(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, now: datetime) -> list[Found]:
+    """What a recall finds, in its order, for those who show no reasons: an injector asks twice per tool call."""
+    run = search(query, reach, options, reader=reader, now=now)
+    if not run.chosen:
+        return []
+    ids = [run.corpus.ids[at] for at in run.chosen]
+    with reader.store.read() as tx:
+        memories = tx.memories.get_many(reach, ids)
+    return [
+        Found(memories[id], round(float(run.relevance[at]), 6), at in run.reached)
+        for at, id in zip(run.chosen, ids, strict=True)
+        if id in memories
+    ]
+
+
 def plan_recall(query: str, options: RecallOptions, reader: Reader) -> Plan:
     """An explicit recall is never planned away, and walks the graph from a single seed: the planner, and what an
     assisted recall needs, are for those who ask by a plan."""

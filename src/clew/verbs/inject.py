@@ -136,7 +136,8 @@ class Injection:
 
     @cached_property
     def memories(self) -> candidates.RecallStore:
-        return candidates.RecallStore(self._clew._reader, self._clew.now, retired=self._retired)
+        below = self._clew.settings.learn.retire_below
+        return candidates.RecallStore(self._clew._reader, self._clew.now, retired=self._retired, retire_below=below)
 
     @cached_property
     def engine(self) -> graph_engine.GraphSearchEngine:

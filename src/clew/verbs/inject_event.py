@@ -13,7 +13,7 @@ from clew.inject.gates import graph_settings_gate
 from clew.inject.graph_engine import GraphSearchEngine
 from clew.inject.injector import InSessionMemoryInjector
 from clew.inject.live import InStore
-from clew.inject.matcher import CONSIDERED, GraphMatcher, GraphMatching, Seeds
+from clew.inject.matcher import CONSIDERED, LOOKED_AT, GraphMatcher, GraphMatching, Seeds
 from clew.recall.common import common_terms
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class _Facts:
     clew: Clew
 
     def match(self, questions: Sequence[Question], scope: Scope, seeds: Seeds, /) -> list[GraphFact]:
-        engine = GraphSearchEngine(self.clew._reader, self.clew.now, limit=CONSIDERED)
+        engine = GraphSearchEngine(self.clew._reader, self.clew.now, limit=CONSIDERED, memories=LOOKED_AT)
         return GraphMatcher(engine).match(questions, scope, seeds)
 
 

@@ -40,7 +40,7 @@ def test_r025_only_the_first_line_and_whatever_is_known() -> None:
     assert compose_retrieval_query(identifier="SHOP-7", description="Users bounce") == "SHOP-7 Users bounce"
 
 
-@given(WORDS, WORDS, WORDS, WORDS, st.text(min_size=1).filter(str.split))
+@given(WORDS, WORDS, WORDS, WORDS, st.text(min_size=1).filter(lambda text: bool(text.split())))
 def test_r023_never_empty_while_there_is_a_session(
     identifier: str | None, title: str | None, description: str | None, issue_id: str | None, session_id: str
 ) -> None:
