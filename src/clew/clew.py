@@ -128,7 +128,7 @@ class Clew:
     ) -> Remembered:
         """Record a call of a local tool in our own words; shown as observed wherever it is injected."""
         [stored] = self._write([observing.draft_of_call(call)], scope=scope, identity=identity)
-        return stored
+        return replace(stored, masked=tuple(sorted({*stored.masked, *observing.secrets_in(call)})))
 
     def _write(
         self, drafts: Iterable[Draft], *, scope: Scope | None = None, identity: Identity | None = None
@@ -146,6 +146,7 @@ class Clew:
             trust=(identity or Identity()).trust,
             actor=(identity or Identity()).actor,
             check=door.check_new if door.pep else None,
+            may=door.may if door.pep else None,
         )
         if upkeep.after_write(self._look_after_graph) and self._in_background:
             self.background_upkeep.start()
@@ -160,13 +161,15 @@ class Clew:
         identity: Identity | None = None,
     ) -> Linked:
         """State an edge yourself, between memories (by id) and things (by name); it stays until `unlink`."""
-        reach, now = self._reach_of_id(scope, identity), self.clock.now()
+        reach, who = self._reach_of_id(scope, identity), identity or Identity()
+        door = self._doors.door(identity, scope)
         self._graph_policy.check_write()
-        self._doors.door(identity, scope).check_place()
-        if (identity or Identity()).trust != "user":
+        door.check_place()
+        if who.trust != "user":
             quarantined.refuse_suspicious((source, relation, target), "what is to be linked")
-        link = partial(linking.link, source=source, relation=relation, target=target)
-        return self.store.write(partial(link, reach=reach, now=now, actor=(identity or Identity()).actor))
+        link = partial(linking.link, source=source, relation=relation, target=target, now=self.clock.now())
+        may = door.may if door.pep else None
+        return self.store.write(lambda tx: link(tx, door.exact(tx, reach), may=may, actor=who.actor))
 
     def unlink(
         self,
@@ -178,12 +181,15 @@ class Clew:
         identity: Identity | None = None,
     ) -> Linked:
         """Take back what `link` stated; what memories state stays."""
-        reach, policy, now = self._reach_of_id(scope, identity), self._graph_policy, self.clock.now()
+        reach, policy, who = self._reach_of_id(scope, identity), self._graph_policy, identity or Identity()
+        door = self._doors.door(identity, scope)
         policy.check_write()
-        self._doors.door(identity, scope).check_place()
-        unlink = partial(linking.unlink, source=source, relation=relation, target=target)
-        actor = (identity or Identity()).actor
-        return self.store.write(partial(unlink, reach=reach, policy=policy, now=now, actor=actor))
+        door.check_place()
+        unlink = partial(linking.unlink, source=source, relation=relation, target=target, now=self.clock.now())
+        may = door.may if door.pep else None
+        return self.store.write(
+            lambda tx: unlink(tx, door.exact(tx, reach), policy=policy, may=may, actor=who.actor)
+        )
 
     # -- recall ------------------------------------------------------------------------------------
 
@@ -355,7 +361,7 @@ class Clew:
             if self.quarantine.find(id, identity=identity):
                 raise quarantined.is_held(id) from None
             raise
-        self._doors.door(identity, scope).must("read", memory)
+        self._doors.door(identity, scope).must("read", memory, asked=id)
         return memory
 
     def list(
@@ -386,35 +392,41 @@ class Clew:
         **changes: Any,
     ) -> Memory:
         """Change fields of a memory; the state before becomes history."""
-        reach = self._reach_of_id(scope, identity)
+        reach, door = self._reach_of_id(scope, identity), self._doors.door(identity, scope)
         with self.store.read() as tx:
             old = edit.must_get(tx, reach, id, now=self.clock.now())
+        door.must("write", old, asked=id)  # first: what else is wrong would tell that it is there
         if expected_version is not None:
             old = replace(old, version=expected_version)
         trust = (identity or Identity()).trust
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=self._policy, trust=trust)
-        self._doors.door(identity, scope).must_write(old, new)
+        door.must_write(old, new)
         return self._put(old, new, "edited", identity)
 
     def history(
         self, id: str, *, scope: Scope | None = None, identity: Identity | None = None
     ) -> Sequence[Version]:
-        """Every state, oldest first; the last one is the present."""
+        """Every state that may be read, oldest first; the last one is the present."""
         with self.store.read() as tx:
             memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
             versions = tx.memories.versions(memory)
-        self._doors.door(identity, scope).must("read", memory)
-        return versions
+        door = self._doors.door(identity, scope)
+        door.must("read", memory, asked=id)
+        return door.readable(versions, lambda version: edit.as_held_by(memory, version))
 
     def revert(
         self, id: str, version: int, *, scope: Scope | None = None, identity: Identity | None = None
     ) -> Memory:
         """Make an earlier state the present one; also brings back what was softly forgotten."""
+        door = self._doors.door(identity, scope)
         with self.store.read() as tx:
             old = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
+        door.must("read", old, asked=id)
+        with self.store.read() as tx:
             target = edit.version_of(tx, old, version)
+        door.must("read", edit.as_held_by(old, target))
         new = edit.reverted(old, target, self.clock.now())
-        self._doors.door(identity, scope).must_write(old, new)
+        door.must_write(old, new)
         return self._put(old, new, "reverted", identity)
 
     def _put(self, old: Memory, new: Memory, change: str, identity: Identity | None) -> Memory:
@@ -434,7 +446,7 @@ class Clew:
         identity = identity or Identity()
         with self.store.read() as tx:
             memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=hard)
-        self._doors.door(identity, scope).must("delete", memory)
+        self._doors.door(identity, scope).must("delete", memory, asked=id)
         return forget.forget(
             self.store,
             [memory],

@@ -11,7 +11,7 @@ from clew.model.graph import NodeRef, node_id, uuid_text
 from clew.model.inject import Considered, ContextInjectionLog, EdgeKey
 from clew.model.learning import RankedCandidate
 from clew.model.scope import Reach
-from clew.model.session import AgentSession
+from clew.model.session import AgentSession, InjectDraft
 from clew.model.start import SessionSummary
 from clew.ports import Store
 
@@ -95,3 +95,48 @@ def test_no_memories_hang_on_a_node_that_is_not_there(store: Store) -> None:
     with store.read() as tx:
         found = tx.injections.memories_at_nodes(Reach.everything("local"), [node], now=NOW, per_node=3)
     assert found == {node: []}
+
+
+def test_of_a_long_log_the_newest_rows_come_back_in_their_order(store: Store) -> None:
+    for second in range(5):
+        write(store, replace(LOG, event_id=f"e{second}"), seconds=second)
+    with store.read() as tx:
+        assert [row.event_id for row in tx.injections.of_session("local", LOG.session_id, limit=2)] == ["e3", "e4"]
+
+
+def queued(store: Store, text: str, ids: tuple[str, ...]) -> None:
+    draft = InjectDraft("ses_1", text, observation_ids=ids)
+    store.write(lambda tx: tx.injects.insert("local", f"inj_{text}", draft, content_hash=text, now=NOW))
+
+
+def test_what_waits_counts_as_shown_and_what_leaves_the_queue_is_noticed(store: Store) -> None:
+    write(store, LOG)
+    write(store, replace(LOG, observation_ids=("mem_no",), graph_edge_keys=(), delivered=False))
+    queued(store, "waits", ("mem_a", "mem_b"))
+    with store.read() as tx:
+        assert tx.injections.shown("local", "ses_1") == {"mem_ü", "mem_a", "mem_b"}
+        assert tx.injections.shown_edges("local", "ses_1") == {EdgeKey("a", "b", "uses")}
+        assert tx.injections.shown("acme", "ses_1") == tx.injections.shown_edges("acme", "ses_1") == set()
+        before = tx.injections.taken_back("local", "ses_1")
+    store.write(lambda tx: tx.injects.cancel_waiting("local", "ses_1", reason="test", now=NOW))
+    with store.read() as tx:
+        assert tx.injections.shown("local", "ses_1") == {"mem_ü"}
+        assert tx.injections.taken_back("local", "ses_1") != before == tx.injections.taken_back("acme", "ses_1")
+
+
+def test_which_memories_another_text_says(store: Store) -> None:
+    queued(store, "first", ("mem_a", "mem_b"))
+    with store.read() as tx:
+        assert tx.injections.said("local", "ses_1", ["mem_b", "mem_c"], beside="second") == {"mem_b"}
+        assert tx.injections.said("local", "ses_1", ["mem_b"], beside="first") == set()
+        assert tx.injections.said("local", "ses_2", ["mem_b"], beside="second") == set()
+        assert tx.injections.said("acme", "ses_1", ["mem_b"], beside="second") == set()
+
+
+def test_a_row_is_found_by_its_id_and_by_its_event_and_delivery(store: Store) -> None:
+    id = write(store, LOG)
+    with store.read() as tx:
+        assert tx.injections.is_there("local", id) and not tx.injections.is_there("acme", id)
+        assert tx.injections.has_event(LOG, "inj_1") and not tx.injections.has_event(LOG, "inj_2")
+        assert not tx.injections.has_event(replace(LOG, event_id="other"), "inj_1")
+        assert not tx.injections.has_event(replace(LOG, event_id=""), "inj_1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,8 +14,10 @@ from memories import NOW, a_memory, texts
 from sessions import a_session, claimed, put, started
 
 from clew.errors import Conflict
+from clew.model.config import AgentRights
 from clew.model.scope import Reach
 from clew.model.session import Lock
+from clew.model.times import to_micros
 from clew.ports import Store
 
 
@@ -124,12 +127,66 @@ def test_a_source_is_gone_when_it_was_forgotten_or_never_was_ours_to_have(store:
 
     def gone(*ids: str) -> bool:
         with store.read() as tx:
-            return tx.injects.are_sources_gone("local", json.dumps(ids))
+            return tx.injects.are_sources_gone("local", json.dumps(ids), since=to_micros(NOW), now=NOW)
 
     assert not gone(live.id)
     assert gone(live.id, dead.id)
     assert gone("mem_0000000000000000000000000")
     assert not gone("another-stores-id")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"classification": "restricted"},
+        {"superseded_by": "mem_other"},
+        {"invalid_at": NOW},
+        {"expires_at": NOW},
+        {"updated_at": NOW + timedelta(microseconds=1)},
+    ],
+)
+def test_a_source_is_gone_when_it_changed_or_no_longer_holds(store: Store, change: dict[str, Any]) -> None:
+    sound, other = a_memory("sound"), a_memory("other", **change)
+    store.write(lambda tx: tx.memories.insert([sound, other]))
+    with store.read() as tx:
+        gone = [
+            tx.injects.are_sources_gone("local", json.dumps(ids), since=to_micros(NOW), now=NOW)
+            for ids in ([sound.id], [sound.id, other.id])
+        ]
+    assert gone == [False, True]
+
+
+def test_sources_are_what_was_shown_and_what_it_rests_on(store: Store) -> None:
+    inject = put(store, started(store), "one", observation_ids=("m1", "m2"), source_ids=("m2", "m3"))
+    assert inject and inject.observation_ids == ("m1", "m2")
+    assert inject.source_ids == ("m1", "m2", "m3")
+
+
+def test_erasing_a_memory_erases_what_rests_on_it(store: Store) -> None:
+    lock = started(store)
+    put(store, lock, "one", source_ids=("m1",))
+    assert store.write(lambda tx: tx.injects.erase_memories("local", ["m1"], now=NOW)) == 1
+
+
+def test_a_cancelled_text_is_opened_again_with_its_new_sources(store: Store) -> None:
+    lock = started(store)
+    first = put(store, lock, "one", source_ids=("m1",))
+    put(store, lock, "two")
+    store.write(lambda tx: tx.injects.close(seq_of(store, lock), "cancelled", reason="why", now=NOW))
+    with store.read() as tx:
+        assert first and tx.injects.same("local", lock.session, first.content_hash) is None
+    again = put(store, lock, "one", source_ids=("m2",), phase="start")
+    assert again == replace(first, source_ids=("m2",), phase="start")
+    assert put(store, lock, "one") is None
+
+
+def test_the_head_knows_whether_its_agent_is_suspended(store: Store) -> None:
+    lock = started(store)
+    rights = AgentRights(suspended=True)
+    for org, expected in (("other", 0), ("local", 1)):
+        store.write(lambda tx, org=org: tx.guarding.put_rights(org, "a", rights, by="o", at=NOW))  # type: ignore[misc]
+        with store.read() as tx:
+            assert tx.injects.head(lock).is_suspended == expected  # type: ignore[union-attr]
 
 
 def test_erasing_memories_touches_what_quotes_them_and_nothing_else(store: Store) -> None:

@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from cli_driver import Cli
+
+from clew import Clew
 
 PATH = "src/pay/vat.py"
 EVENT = {"v": 1, "event_id": "e1", "phase": "pre", "tool": "Edit", "paths": [PATH]}
@@ -89,3 +92,25 @@ def test_an_unknown_session_is_not_found(cli: Cli) -> None:
 def test_an_event_as_a_process(cli: Cli, session: str) -> None:
     done = cli.process("inject", "event", session, "--json", stdin=json.dumps(EVENT).encode())
     assert (done.code, done.json["outcome"]) == (0, "queued")
+
+
+def test_r089_another_process_that_writes_holds_up_neither_the_answer_nor_the_end(
+    cli: Cli, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLEW_INJECT__LATENCY_MS", "100")
+    writer = apsw.Connection(str(cli.home / "clew.db"))
+    writer.execute("BEGIN IMMEDIATE")
+    try:  # far below the 30 seconds for which a writer waits
+        done = cli.process("inject", "event", session, "--json", stdin=json.dumps(EVENT).encode(), timeout=20)
+    finally:
+        writer.execute("ROLLBACK")
+    assert (done.code, done.json["outcome"], done.err) == (0, "budget-exceeded", "")
+
+
+def test_the_answer_is_out_before_the_store_is_closed(
+    cli: Cli, session: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed, close = list[str](), Clew.close
+    monkeypatch.setattr(Clew, "close", lambda self: (printed.append(capsys.readouterr().out), close(self))[1])
+    tell(cli, session, EVENT, "--json")
+    assert json.loads(printed[-1])["outcome"] == "queued"

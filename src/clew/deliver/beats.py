@@ -44,6 +44,8 @@ class Sessions(Protocol):
         *,
         acked: Collection[str] = (),
         dead: Mapping[str, str] | None = None,
+        held: str | None = None,
+        take: bool = True,
     ) -> Beat: ...
 
 
@@ -87,8 +89,11 @@ def run_beats(
     attempt("start injection", lambda: clew.inject.start(session_id))
     pulse = Pulse()
 
-    def refresh() -> Beat:
-        return clew.sessions.refresh(session_id, worker_id, token, acked=pulse.acked, dead=pulse.buried)
+    def refresh(*, take: bool = True) -> Beat:
+        held = pulse.held.delivery_id if pulse.held else None
+        return clew.sessions.refresh(
+            session_id, worker_id, token, acked=pulse.acked, dead=pulse.buried, held=held, take=take
+        )
 
     next_beat = clock()
     while not pulse.ended:
@@ -99,7 +104,7 @@ def run_beats(
             pulse.give(handle.inject)
             pulse.ended = "done" if handle.wait(max(0.0, next_beat - clock())) else ""
     if pulse.ended != "lost" and (pulse.acked or pulse.buried):
-        attempt("the last beat", refresh)  # its answer no longer matters
+        attempt("the last beat", lambda: refresh(take=False))  # nobody is left to be given anything
     return BeatsReport(pulse.ended, token, pulse.beats, tuple(pulse.given), dict(pulse.dead))
 
 

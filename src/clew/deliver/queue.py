@@ -12,24 +12,34 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from clew.deliver.states import DeliverPolicy, raised, why_dead
-from clew.errors import Conflict, InvalidInput, NotFound
+from clew.errors import Conflict, Denied, InvalidInput, NotFound
+from clew.lazy import LazyModule
 from clew.model.ids import new_id
 from clew.model.scope import Reach, is_encodable
-from clew.model.session import ENDED, KINDS, PHASES, RECEIPTS, Delivery, Enqueued, Head, Inject, InjectDraft, Lock
+from clew.model.session import ENDED, KINDS, PHASES, RECEIPTS, Delivery, Enqueued, Head, InjectDraft, Lock
 from clew.model.times import to_micros
 from clew.ports import Tx
 from clew.remember.redact import redact
 
+if TYPE_CHECKING:
+    from clew.guard import quarantine, render
+else:
+    quarantine, render = LazyModule("clew.guard.quarantine"), LazyModule("clew.guard.render")
+
 MAX_REASON = 200
-SWITCHED_OFF, SOURCE_GONE = "injection_switched_off", "source_gone"
+SWITCHED_OFF, SOURCE_GONE, SUSPENDED = "injection_switched_off", "source_gone", "agent_suspended"
 SESSION_ENDED, NEVER_ACKNOWLEDGED = "session_ended", "never_acknowledged"
-QUEUE_FULL, TEXT_TOO_LONG = "queue_full", "text_too_long"
+QUEUE_FULL, TEXT_TOO_LONG, GIVEN_UP = "queue_full", "text_too_long", "given_up_before"
 
 
-def prepared(draft: InjectDraft) -> InjectDraft:
-    """As it may be stored: checked and masked."""
+def prepared(draft: InjectDraft, *, trust: str = "user") -> InjectDraft:
+    """As it may be stored: checked and masked. `trust` is that of whoever says it; what the renderer made needs no
+    second look."""
+    if trust != "user":
+        draft = _said_by_agent(draft)
     for name, value, known in (("kind", draft.kind, KINDS), ("phase", draft.phase, PHASES)):
         if value not in known:
             message = f"'{value}' is no {name} of an inject"
@@ -45,6 +55,18 @@ def prepared(draft: InjectDraft) -> InjectDraft:
     return replace(draft, text=text)
 
 
+def _said_by_agent(draft: InjectDraft) -> InjectDraft:
+    """An agent does not speak as the user, says nothing invisible, and nothing that looks like an attack."""
+    if draft.kind == "user":
+        raise Denied(
+            "an agent may not speak as the user",
+            code="INJECT_KIND_DENIED",
+            next="leave the kind out, or have the user say it",
+        )
+    quarantine.refuse_suspicious((draft.text,), "the text of the inject")
+    return replace(draft, text=render.visible(draft.text))
+
+
 def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now: datetime) -> Enqueued:
     """Put a prepared text at the end of its session's queue. The same text is there once, whoever puts it in.
 
@@ -55,6 +77,8 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     if room is None or not reach.sees(room[1], room[2]):
         raise session_not_found(draft.session)
     known = tx.injects.same(reach.org, draft.session, content_hash)
+    if known and known.state == "dead":
+        return Enqueued(reason=GIVEN_UP)
     if known:
         return Enqueued(known=known)
     reason = _why_not(draft, state=room[0], waiting=room[4], policy=policy)
@@ -69,16 +93,22 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     return Enqueued(inject, known=None if inject else tx.injects.same(reach.org, draft.session, content_hash))
 
 
-def claim_next(tx: Tx, lock: Lock, *, policy: DeliverPolicy, now: datetime) -> Delivery | None:
+def claim_next(
+    tx: Tx, lock: Lock, *, policy: DeliverPolicy, now: datetime, held: str | None = None
+) -> Delivery | None:
     """The inject in flight once more, else the oldest that waits. None when there is nothing to say, when the lock
-    is lost, and when the session is to stop."""
+    is lost, and when the session is to stop. What the worker says it has `held` since is no further attempt: a turn
+    may last."""
     while True:
         head = head_of(tx, lock)
         if not head.is_holder or head.state != "running" or head.stop_requested or head.seq is None:
             return None
-        if not _closed(tx, head, head.seq, lock.reach.org, policy=policy, now=now):
+        is_held = head.delivery_id == held
+        if _closed(tx, head, head.seq, lock.reach.org, policy=None if is_held else policy, now=now):
+            continue
+        if not is_held:
             tx.injects.hand_out(head.seq, token=lock.token, now=now)
-            return Delivery(head.delivery_id, head.text, head.kind, head.attempts + 1)
+        return Delivery(head.delivery_id, head.text, head.kind, head.attempts + (not is_held))
 
 
 def acknowledge(
@@ -111,12 +141,6 @@ def dead_letter(tx: Tx, lock: Lock, delivery_id: str, *, reason: str, now: datet
     return True
 
 
-def of_session(tx: Tx, reach: Reach, session: str, *, state: str | None = None) -> list[Inject]:
-    if tx.sessions.get(reach, session) is None:
-        raise session_not_found(session)
-    return tx.injects.of_session(reach.org, session, state=state)
-
-
 def head_of(tx: Tx, lock: Lock) -> Head:
     head = tx.injects.head(lock)
     if head is None or not lock.reach.sees(head.project, head.user):
@@ -137,18 +161,28 @@ def session_not_found(id: str) -> NotFound:
     return NotFound(f"session '{id}' was not found", code="SESSION_NOT_FOUND", next="list them: clew session list")
 
 
-def _closed(tx: Tx, head: Head, seq: int, org: str, *, policy: DeliverPolicy, now: datetime) -> bool:
+def _closed(tx: Tx, head: Head, seq: int, org: str, *, policy: DeliverPolicy | None, now: datetime) -> bool:
     """Whether the head of the queue was taken off it instead of being handed out: what was allowed when it was put
-    in may have been revoked since (rensei.md 2.10)."""
-    if head.kind == "memory" and not head.is_enabled:
-        tx.injects.close(seq, "cancelled", reason=SWITCHED_OFF, now=now)
-    elif head.observation_ids != "[]" and tx.injects.are_sources_gone(org, head.observation_ids):
-        tx.injects.close(seq, "cancelled", reason=SOURCE_GONE, now=now)
-    elif reason := why_dead(head, policy):
+    in may have been revoked since (rensei.md 2.10). One source that is gone or changed is enough, also where a fact
+    has another witness: the next start of the session computes its block anew and puts that in."""
+    if reason := _why_cancelled(tx, head, org, now):
+        tx.injects.close(seq, "cancelled", reason=reason, now=now)
+    elif policy and (reason := why_dead(head, policy)):
         tx.injects.close(seq, "dead", reason=reason, now=now)
     else:
         return False
     return True
+
+
+def _why_cancelled(tx: Tx, head: Head, org: str, now: datetime) -> str | None:
+    if head.kind == "memory" and not head.is_enabled:
+        return SWITCHED_OFF
+    if head.kind == "memory" and head.is_suspended:
+        return SUSPENDED
+    if head.source_ids == "[]":
+        return None
+    gone = tx.injects.are_sources_gone(org, head.source_ids, since=head.enqueued_at, now=now)
+    return SOURCE_GONE if gone else None
 
 
 def _is_too_late(ended_at: int | None, policy: DeliverPolicy, now: datetime) -> bool:

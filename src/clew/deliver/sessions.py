@@ -105,6 +105,8 @@ def refresh(
     *,
     acked: Collection[str] = (),
     dead: Mapping[str, str] | None = None,
+    held: str | None = None,
+    take: bool = True,
     policy: DeliverPolicy,
     now: datetime,
 ) -> Beat:
@@ -119,7 +121,8 @@ def refresh(
         queue.dead_letter(tx, lock, delivery_id, reason=reason, now=now)
     if head.stop_requested:
         return Beat(refreshed=True, stop=True)
-    return Beat(refreshed=True, inject=queue.claim_next(tx, lock, policy=policy, now=now))
+    inject = queue.claim_next(tx, lock, held=held, policy=policy, now=now) if take else None
+    return Beat(refreshed=True, inject=inject)
 
 
 def finalize(tx: Tx, lock: Lock) -> AgentSession:

@@ -12,17 +12,21 @@ as the graph is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clew.graph.adjacency import Adjacency, Floats, Kinds, Nodes, Walkable
 from clew.graph.groups import Groups, first_best, group, highest, strongest, summed
 from clew.graph.refine import hub_damping, inhibit, refine
 from clew.graph.settings import Activation, Refinement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from clew.graph.adjacency import Adjacency, Floats, Kinds, Nodes, Walkable
 
 __all__ = ["Activated", "Activation", "Refinement", "spread"]
 

@@ -6,12 +6,14 @@ direction, so that a walk costs a few array operations per hop, however many edg
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 Nodes = NDArray[np.int64]
 Floats = NDArray[np.float64]

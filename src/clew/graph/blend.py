@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from clew.graph.adjacency import Floats
 from clew.graph.settings import clamp_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from clew.graph.adjacency import Floats
 
 # Engram's defaults: how much the activation counts against the score of the seeds, and the range of the result.
 ACTIVATION_WEIGHT = 0.65

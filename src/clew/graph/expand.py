@@ -7,14 +7,17 @@ score and orders by another, without the edge's weight; here one score does both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from clew.graph.adjacency import Floats, Kinds, Nodes, Walkable
 from clew.graph.groups import first_best, newcomers
 from clew.model.graph import TYPE_WEIGHTS, type_weight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from clew.graph.adjacency import Floats, Kinds, Nodes, Walkable
 
 Memory = TypeVar("Memory", int, str)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clew.graph.adjacency import Floats, Nodes
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clew.graph.adjacency import Floats, Nodes
 
 BUCKETS = 1 << 13  # of the filter in `locate`: 256 nodes leave some 3 % of strangers to the exact search
 

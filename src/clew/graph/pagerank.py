@@ -6,12 +6,16 @@ Engram's rule: r' = (1 - d) s + d * sum of r(u) w / out(u) + d * (mass of nodes 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clew.graph.adjacency import Floats, Nodes
 from clew.graph.groups import summed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clew.graph.adjacency import Floats, Nodes
 
 DAMPING = 0.85
 ITERATIONS = 20

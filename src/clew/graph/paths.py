@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clew.graph.adjacency import Floats, Kinds, Nodes, Walkable
 from clew.graph.groups import first_best, newcomers, strongest
 from clew.graph.settings import DEFAULT_FLOOR
+
+if TYPE_CHECKING:
+    from clew.graph.adjacency import Floats, Kinds, Nodes, Walkable
 
 MAX_HOPS = 4
 FAN_OUT = 64

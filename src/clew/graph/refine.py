@@ -7,14 +7,16 @@ nearness stays. Both keep the total, so that their scores compare.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clew.graph.adjacency import Floats, Nodes, Walkable
 from clew.graph.groups import locate, strongest, summed
 from clew.graph.pagerank import DAMPING, walk
-from clew.graph.settings import Activation
+
+if TYPE_CHECKING:
+    from clew.graph.adjacency import Floats, Nodes, Walkable
+    from clew.graph.settings import Activation
 
 # Of the personalised walk. At 0.85 the middle of a chain still overtakes the node next to the seed; at 0.25 the
 # near stay ahead on chains of one-way and of two-way edges, and nodes that support one another still gain.

@@ -6,8 +6,10 @@ they are put together is ours, as Rensei does not publish it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 FEEDBACK_INFLUENCE = 0.3  # Rensei's feedbackInfluence
 HOP_PENALTY = 0.15  # of a node that only the walk found

@@ -11,26 +11,28 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from clew.errors import ClewError, Denied
-from clew.guard.entities import USER_ONLY, acts_as_agent
 from clew.lazy import LazyModule
-from clew.model.access import AccessContext, Resource
 from clew.model.memory import CLASSIFICATIONS, Draft, Memory, Prepared
-from clew.model.recalled import Recalled, Trace
+from clew.model.recalled import Recalled, Trace, Why
 from clew.model.scope import Identity, Reach, Scope
 
 if TYPE_CHECKING:
+    from clew.guard import entities
     from clew.guard.pep import Pep
     from clew.guard.stored import StoredRights
+    from clew.model import access
     from clew.ports import Tx
     from clew.recall.context import Context
     from clew.remember import lifecycle
     from clew.remember import remember as remembering
-else:
+else:  # an open door, as the owner's is, needs none of this
+    access, entities = LazyModule("clew.model.access"), LazyModule("clew.guard.entities")
     lifecycle, remembering = LazyModule("clew.remember.lifecycle"), LazyModule("clew.remember.remember")
 
 T = TypeVar("T")
 NEW = "new"  # the id of a memory that is not stored yet
 PAGE = 200
+MAX_HIDDEN = 5_000  # rows named to a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,12 @@ class Door:
     identity: Identity
     scope: Scope | None
     pep: Pep | None
+    has_added: bool = False  # policies beside the shipped ones, which may be about anything
 
     def may(self, action: str, memories: Sequence[Memory]) -> list[bool]:
         if self.pep is None:
             return [True] * len(memories)
-        return self._may(action, [Resource.of_memory(memory) for memory in memories])
+        return self._may(action, [access.Resource.of_memory(memory) for memory in memories])
 
     def may_each(self, action: str) -> Callable[[Memory], bool]:
         return lambda memory: self.may(action, [memory])[0]
@@ -55,11 +58,11 @@ class Door:
         may = self.may("read", [memory_of(entry) for entry in kept])
         return [entry for entry, allowed in zip(kept, may, strict=True) if allowed]
 
-    def must(self, action: str, *memories: Memory) -> None:
-        """Refuse: what may not be read is 'not found', the rest is 'denied'."""
+    def must(self, action: str, *memories: Memory, asked: str | None = None) -> None:
+        """Refuse: what may not be read is 'not found', by the id that was `asked` for; the rest is 'denied'."""
         for memory, allowed in zip(memories, self.may("read", memories), strict=True):
             if not allowed:
-                raise lifecycle.not_found(memory.id)
+                raise lifecycle.not_found(asked or memory.id)
         denied = self.may(action, memories).count(False)
         if denied:
             one = f"memory {memories[0].id}" if memories else ""
@@ -74,13 +77,13 @@ class Door:
     def check_place(self) -> None:
         """Refuse those who may not write into this scope at all."""
         scope, writer = self.scope or Scope(org=self.identity.org), self.identity.user
-        new = Resource("memory", NEW, scope.org, scope.project, scope.user, "internal", writer=writer)
+        new = access.Resource("memory", NEW, scope.org, scope.project, scope.user, "internal", writer=writer)
         if not all(self._may("write", [new])):
             raise self._denied("write", self._place)
 
     def check_action(self, action: str) -> None:
         """Refuse what is for people to those who are none."""
-        if self.pep and action in USER_ONLY and acts_as_agent(self.identity, action):
+        if self.pep and action in entities.USER_ONLY and entities.acts_as_agent(self.identity, action):
             raise self._denied(action, "memories")
 
     def narrowed(self, reach: Reach) -> Reach:
@@ -92,12 +95,25 @@ class Door:
         readable = [label for label in CLASSIFICATIONS if all(self._may("read", _samples(scope, label)))]
         return replace(reach, labels=tuple(readable))
 
+    def exact(self, tx: Tx, reach: Reach) -> Reach:
+        """The same by looking at every memory: an added policy may be about a project, a writer or a single one."""
+        if self.pep is None or not self.has_added:
+            return self.narrowed(reach)
+        rows = tx.guarding.rows(reach)
+        may = self._may("read", [resource for _row, resource in rows])
+        hidden = tuple(row for (row, _resource), allowed in zip(rows, may, strict=True) if not allowed)
+        if len(hidden) > MAX_HIDDEN:  # no list for a query; fail closed
+            raise self._denied("read", "the graph of so many memories that others may not show you")
+        return replace(reach, labels=None, hidden=hidden)
+
     # -- writing -----------------------------------------------------------------------------------
 
     def signed(self, drafts: Iterable[Draft]) -> Iterable[Draft]:
         """What a user adds to what all share says who wrote it: the writer may correct it later."""
-        user = None if acts_as_agent(self.identity, "write") else self.identity.user
-        if self.pep is None or user is None or (self.scope and self.scope.user):
+        if self.pep is None or (self.scope and self.scope.user):
+            return drafts
+        user = None if entities.acts_as_agent(self.identity, "write") else self.identity.user
+        if user is None:
             return drafts
         return (draft if draft.author or draft.past else replace(draft, author=user) for draft in drafts)
 
@@ -105,7 +121,7 @@ class Door:
         """Refuse a batch in which one may not be written, or would replace what this identity may not change."""
         if self.pep is None:
             return
-        new = [replace(Resource.of_memory(item.memory), writer=self.identity.user) for item in prepared]
+        new = [replace(access.Resource.of_memory(item.memory), writer=self.identity.user) for item in prepared]
         if not all(self._may("write", new)):
             raise self._denied("write", self._place)
         for item in prepared:
@@ -119,7 +135,10 @@ class Door:
         if self.pep is None:
             return recalled
         kept = self.readable(recalled.results, lambda result: result.memory)
-        return recalled if len(kept) == len(recalled.results) else Recalled(kept, Trace())
+        if self.has_added:  # the names on a way may come from what a policy hides
+            kept = [replace(result, way=None, why=_without_way(result.why)) for result in kept]
+        whole = len(kept) == len(recalled.results)
+        return Recalled(kept, recalled.trace if whole and not self.has_added else Trace())
 
     def context(self, context: Context) -> Context:
         if self.pep is None:
@@ -128,6 +147,8 @@ class Door:
             name: self.readable(getattr(context, name), lambda entry: entry.memory)
             for name in ("rules", "working", "long_term", "added")
         }
+        if self.has_added:
+            lists["added"] = [replace(entry, linked_via_node="") for entry in lists["added"]]
         seen = {entry.memory.id for entries in lists.values() for entry in entries}
         conflicts = [one for one in context.conflicts if {one.memory_a_id, one.memory_b_id} <= seen]
         whole = all(len(entries) == len(getattr(context, name)) for name, entries in lists.items())
@@ -147,11 +168,11 @@ class Door:
 
     # -- asking ------------------------------------------------------------------------------------
 
-    def _may(self, action: str, rows: Sequence[Resource]) -> list[bool]:
+    def _may(self, action: str, rows: Sequence[access.Resource]) -> list[bool]:
         if self.pep is None:
             return [True] * len(rows)
         scope = self.scope or Scope(org=self.identity.org)
-        context = AccessContext(self.identity.org, scope.project, user=scope.user or self.identity.user)
+        context = access.AccessContext(self.identity.org, scope.project, user=scope.user or self.identity.user)
         return [decision.allowed for decision in self.pep.decide(self.identity, action, rows, context)]
 
     @property
@@ -167,10 +188,16 @@ class Door:
         )
 
 
-def _samples(scope: Scope, label: str) -> list[Resource]:
+def _without_way(why: Iterable[Why]) -> tuple[Why, ...]:
+    return tuple(replace(reason, via=None) if reason.source == "graph" else reason for reason in why)
+
+
+def _samples(scope: Scope, label: str) -> list[access.Resource]:
     """Memories as they may lie in a scope, all with one label."""
     places = {(None, None), (scope.project, None), (scope.project, scope.user)}
-    return [Resource("memory", NEW, scope.org, project, user, label) for project, user in sorted(places, key=str)]
+    return [
+        access.Resource("memory", NEW, scope.org, project, user, label) for project, user in sorted(places, key=str)
+    ]
 
 
 class Doors:
@@ -181,10 +208,11 @@ class Doors:
 
     def door(self, identity: Identity | None, scope: Scope | None) -> Door:
         identity = identity or Identity()
-        return Door(identity, scope, None if self._stands_open(identity) else self._pep())
+        has_added = self._stored.has_added(identity.org)
+        return Door(identity, scope, None if self._stands_open(identity, has_added) else self._pep(), has_added)
 
-    def _stands_open(self, identity: Identity) -> bool:
+    def _stands_open(self, identity: Identity, has_added: bool) -> bool:
         """For the owner, unless policies were added or the agent that acts with this right is suspended."""
-        if "owner" not in identity.roles or self._stored.policies(identity.org).policies:
+        if "owner" not in identity.roles or has_added:
             return False
         return not (identity.agent and self._stored.rights(identity.org, identity.agent).suspended)

@@ -9,9 +9,10 @@ After 30 days it goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clew.errors import Conflict, InvalidInput, NotFound
 from clew.guard.tripwire import trip
@@ -24,12 +25,15 @@ from clew.ports import Tx
 
 if TYPE_CHECKING:
     from clew.remember import graph as mapping
+    from clew.remember import lifecycle
     from clew.remember import remember as remembering
     from clew.remember.graph import GraphPolicy
+    from clew.remember.lifecycle import May
     from clew.remember.prepare import WritePolicy
 else:
     # The write path looks here, and a release goes back into it.
     mapping, remembering = LazyModule("clew.remember.graph"), LazyModule("clew.remember.remember")
+    lifecycle = LazyModule("clew.remember.lifecycle")
 
 KEPT_DAYS = 30
 MAX_PAGE = 1_000
@@ -43,7 +47,21 @@ def suspicions(memory: Memory) -> tuple[str, ...]:
 def words_of(memory: Memory) -> list[str]:
     """Everything of it that can show up in an answer, a graph or a prompt."""
     labels = (memory.title, memory.author, memory.category, memory.thread, *memory.tags, *memory.paths)
-    return [memory.content, *(label for label in labels if label)]
+    places = (memory.project, memory.namespace, memory.agent, memory.session, memory.upsert_key)
+    return [memory.content, *(label for label in (*labels, *places) if label), *_texts_in(memory.metadata)]
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for key, inner in value.items():
+                yield str(key)
+                yield from _texts_in(inner)
+        case list():
+            for inner in value:
+                yield from _texts_in(inner)
 
 
 def refuse_suspicious(words: Sequence[str], what: str) -> None:
@@ -69,7 +87,10 @@ def hold(tx: Tx, item: Prepared, *, now: datetime, actor: str) -> Remembered:
         raise Conflict(
             f"the id {item.memory.id} is taken", code="MEMORY_ID_TAKEN", next="leave the id out to get a new one"
         )
-    return Remembered(there.memory, True, masked=item.masked, quarantined=there.reasons)
+    # In the words of whoever says it now: the row's title and tags may be another's.
+    return Remembered(
+        replace(item.memory, id=there.memory.id), True, masked=item.masked, quarantined=item.suspicions
+    )
 
 
 def release(
@@ -81,20 +102,22 @@ def release(
     graph: GraphPolicy,
     now: datetime,
     actor: str,
+    may: May | None = None,
 ) -> Remembered:
-    """Remember it after all. `indexed` is what the indices keep of it, as `prepare.index_terms` made it."""
+    """Remember it after all. `indexed` is what the indices keep of it, as `prepare.index_terms` made it; `may` is
+    about what is there already: to review is not to change that."""
     memory = held.memory
     if not tx.guarding.drop_quarantined(memory.org, memory.id):  # by someone else, meanwhile
-        return released_before(tx, memory.org, memory.id)
+        return released_before(tx, memory.org, memory.id, may=may)
     prepared = Prepared(memory, indexed, graph=mapping.draft_of(memory, graph), has_given_id=True)
-    [stored] = remembering.save(tx, [prepared], now=now, policy=policy, graph=graph, actor=actor)
+    [stored] = remembering.save(tx, [prepared], now=now, policy=policy, graph=graph, actor=actor, may=may)
     _note(tx, stored.memory, held.reasons, action="quarantine_release", now=now, actor=actor)
     return stored
 
 
-def released_before(tx: Tx, org: str, id: str) -> Remembered:
+def released_before(tx: Tx, org: str, id: str, *, may: May | None = None) -> Remembered:
     memory = tx.memories.get(Reach.everything(org), id)
-    if memory is None:
+    if memory is None or not lifecycle.may_read(may, memory):
         raise not_held(id)
     return Remembered(memory, deduplicated=True)
 

@@ -31,6 +31,7 @@ EXCERPT_CHARS = 300  # rensei.md C-14: code points after whitespace is collapsed
 SUMMARY_CHARS = 200  # rensei.md 2.8
 NAME_CHARS = 120  # an id, an entity, an issue: as long as an imported id may be
 OUTCOME_CHARS = 40
+PROJECT_CHARS = 40  # in the mark of what another project knows
 OBSERVED_MARK = "[observed] "
 NOTHING_VISIBLE = "(nothing visible)"
 
@@ -41,7 +42,11 @@ _BLANKS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
-_WIDE = str.maketrans("\uff1c\ufe64", "<<")  # a tag for whoever normalises before looking
+# Full-width forms, and small, vertical and raised ones of signs: syntax for whoever normalises before looking.
+_WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | str.maketrans(
+    "﹐﹒﹔﹕﹖﹗﹙﹚﹛﹜﹟﹠﹡﹢﹣﹤﹥﹦﹨﹩﹪﹫︓︔︕︵︶﹇﹈⁽⁾₍₎․\u037e\u1fef",
+    ",.;:?!(){}#&*+-<>=\\$%@:;!()[]()().;`",
+)
 
 # Each pattern finds the one character that makes its neighbours active; a visible look-alike takes its place. So
 # the text stays readable, a reader sees that it was touched, and no parser takes it for syntax, nor does one that
@@ -59,8 +64,8 @@ _BROKEN: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile("<(?![ =-])"), "‹"),
     # An entity is a tag for whoever decodes before looking.
     (re.compile("&(?=#|[A-Za-z][A-Za-z0-9]{0,31};|[lL][tT]|[gG][tT])"), "⅋"),
-    # Role templates in brackets such as [INST] and [/INST], and the mark that is ours to give.
-    (re.compile(rf"\[(?= ?/| ?(?:{_TEMPLATES}) ?\])", re.IGNORECASE), "⟦"),
+    # Role templates in brackets such as [INST] and [/INST], and the marks that are ours to give.
+    (re.compile(rf"\[(?= ?/| ?from | ?(?:{_TEMPLATES}) ?\])", re.IGNORECASE), "⟦"),
     # The destination of [text](url) and ![alt](url), and what makes a bare address a link. The literal stands first
     # in each pattern, because that is what lets a search run through plain text at full speed.
     (re.compile(r"\((?<=\]\()"), "❨"),
@@ -77,6 +82,8 @@ _BLOCK_OF = str.maketrans({"#": "♯", "-": "‐", "+": "·", "*": "∗", ">": "
 # The arrow between parts, and those that look like it.
 _ARROWS = re.compile("[→⟶➔➙➛➜➝➞➟➠➡⇒⟹￫]")
 _PARENTHESES = str.maketrans("()", "❨❩")
+_BRACKETS = str.maketrans("[]", "⟦⟧")
+_TASKS = frozenset("xX")  # a box that is ticked
 _NOT_IN_ID = re.compile(r"[^\w.:@-]")
 
 
@@ -96,8 +103,11 @@ def excerpt(text: str, limit: int = EXCERPT_CHARS) -> SafeText:
     return _neutral(collapsed[:limit])
 
 
-def observation_line(id: str, text: str, weight: float, *, observed: bool = False) -> SafeText:
-    mark = OBSERVED_MARK if observed else ""
+def observation_line(
+    id: str, text: str, weight: float, *, observed: bool = False, came_from: str | None = None
+) -> SafeText:
+    """`came_from` is the project it was taken over from."""
+    mark = (OBSERVED_MARK if observed else "") + (_moved(came_from) if came_from else "")
     shown = excerpt(text) or NOTHING_VISIBLE
     return SafeText(f"- [{_safe_id(id)}] {mark}{shown} (weight: {_two_decimals(weight)})")
 
@@ -151,6 +161,11 @@ def rendered(section: str) -> SafeText:
     return SafeText(section)
 
 
+def visible(text: str) -> str:
+    """The lines of a text without what nobody sees in them. Not safe by that: they still say what they say."""
+    return "\n".join(_visible(line.replace("\t", " ")) for line in text.splitlines())
+
+
 def _neutral(line: str) -> SafeText:
     visible = _visible(line)
     if visible != line:  # what went may have stood between two spaces
@@ -179,7 +194,13 @@ def _entity(name: str) -> str:
 
 def _safe_id(id: str) -> str:
     """Ids may come from an import: letters, digits and a few signs, and no more active than any other text."""
-    return _NOT_IN_ID.sub("_", _neutral(id[:NAME_CHARS])) or "_"
+    safe = _NOT_IN_ID.sub("_", _neutral(id[:NAME_CHARS]))
+    safe = _NOT_IN_ID.sub("_", _neutral(safe)) or "_"  # without its spaces it may have become active
+    return f"{safe}_" if safe in _TASKS else safe
+
+
+def _moved(project: str) -> str:
+    return f"[from {(excerpt(project, PROJECT_CHARS) or NOTHING_VISIBLE).translate(_BRACKETS)}] "
 
 
 def _two_decimals(weight: float) -> str:

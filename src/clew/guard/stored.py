@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from clew.errors import Unavailable
-from clew.model.access import AddedPolicies
-from clew.model.config import AgentRights
-from clew.ports import Store, Tx
+from clew.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from clew.model import access
+    from clew.model.access import AddedPolicies
+    from clew.model.config import AgentRights
+    from clew.ports import Store, Tx
+else:
+    access = LazyModule("clew.model.access")
 
 T = TypeVar("T")
 KEPT = 1_000
@@ -22,6 +28,10 @@ class StoredRights:
         self._store = store
         self._known: dict[Hashable, tuple[tuple[int, int], object]] = {}
 
+    def has_added(self, org: str) -> bool:
+        """Whether there are policies beside the shipped ones. Where none ever was, this is one cheap look."""
+        return self._behind_version(("added", org), _ever_added(org)) and bool(self.policies(org).policies)
+
     def policies(self, org: str) -> AddedPolicies:
         return self._behind_version(("policies", org), lambda tx: self._policies(tx, org))
 
@@ -30,7 +40,11 @@ class StoredRights:
 
     def _policies(self, tx: Tx, org: str) -> AddedPolicies:
         version = tx.guarding.policy_version(org)
-        return AddedPolicies(version, tuple(tx.guarding.policies(org))) if any(version) else AddedPolicies()
+        return (
+            access.AddedPolicies(version, tuple(tx.guarding.policies(org)))
+            if any(version)
+            else access.AddedPolicies()
+        )
 
     def _behind_version(self, key: Hashable, read: Callable[[Tx], T]) -> T:
         version = self._store.data_version()
@@ -50,6 +64,10 @@ class StoredRights:
                 return read(tx)
         except Exception:
             return _elsewhere(self._store, read)
+
+
+def _ever_added(org: str) -> Callable[[Tx], bool]:
+    return lambda tx: any(tx.meta.counter(place, "policies") for place in ("", org))
 
 
 def _elsewhere(store: Store, read: Callable[[Tx], T]) -> T:

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from clew.guard.trust import why_not_injected
 from clew.model.access import AccessContext, Decision, Resource
 from clew.model.config import AgentRights
+from clew.model.inject import DENIED
 from clew.model.memory import Memory
 from clew.model.scope import Identity, Scope
 
-DENIED = "denied"
 FOREIGN = "other_org"
 
 

@@ -20,18 +20,17 @@ from clew.guard.render import (
     SUMMARIES_HEADING,
     SafeText,
     join_sections,
-    observation_line,
     pack,
     rendered,
     summary_line,
     tokens,
 )
-from clew.guard.trust import is_observed
 from clew.inject.access import Asker, Decider
 from clew.inject.budget import ContextBudgetConfig
 from clew.inject.candidates import MemoryStore, RetrievalQuery
 from clew.inject.graph_block import build_graph_context_block
 from clew.inject.graph_engine import GraphEngine
+from clew.inject.match import line_of
 from clew.learn.explore import draw_of, explore
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph import NodeRef
@@ -196,8 +195,7 @@ def observations_block(
     """What fits, in order; summaries take their small share first, so that both together keep the budget."""
     told, summary_ids = _summaries_section(summaries, budget_tokens)
     left = budget_tokens - (tokens(f"\n\n{told}") if told else 0)
-    lines = {one.id: observation_line(one.id, one.text, one.weight, observed=is_observed(one.memory))
-             for one in eligible.ordered}  # fmt: skip
+    lines = {one.id: line_of(one) for one in eligible.ordered}
     packed = pack(OBSERVATIONS_HEADING, list(lines.items()), left)
     ids, tried = explored(packed.taken) if explored else (list(packed.taken), None)
     if tried:
@@ -262,6 +260,7 @@ def joined(block: Block, found: GraphContextBlock, *, graph_budget_tokens: int) 
         graph_node_ids=found.node_ids,
         graph_edge_keys=found.edge_keys,
         triplets=found.triplets,
+        source_ids=found.source_ids,
         skipped=(*block.skipped, *found.skipped),
         graph_budget_tokens=graph_budget_tokens,
         graph_tokens=found.actual_tokens,

@@ -11,8 +11,9 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from queue import Full, Queue
+from queue import Empty, Full, Queue
 from types import TracebackType
 from typing import Any
 
@@ -67,8 +68,9 @@ class VerbBus:
         self._lock = threading.Lock()
         self._subscriptions: tuple[Subscription, ...] = ()
         self._told = Recent(REMEMBERED_EVENTS)
-        self._posted: Queue[VerbEvent] = Queue(MAX_POSTED)
+        self._posted: Queue[VerbEvent | None] = Queue(MAX_POSTED)  # None: no more will come
         self._teller: threading.Thread | None = None
+        self._closed = False
         self.dropped = 0
 
     @property
@@ -102,27 +104,43 @@ class VerbBus:
         return 0 if event is None else self.emit(event)
 
     def post(self, event: VerbEvent) -> bool:
-        """Hand over and go on at once. False when too much waits already."""
+        """Hand over and go on at once. False when too much waits already, or the bus is closed."""
         with self._lock:
+            if self._closed:
+                return False
             if self._teller is None:
                 self._teller = threading.Thread(target=self._tell_posted, name="clew-verb-bus", daemon=True)
                 self._teller.start()
-        try:
-            self._posted.put_nowait(event)
-        except Full:
-            self.dropped += 1
-            return False
+            try:
+                self._posted.put_nowait(event)
+            except Full:
+                self.dropped += 1
+                return False
         return True
 
     def wait(self) -> None:
         """Until everything that was posted is told."""
         self._posted.join()
 
+    def close(self) -> None:
+        """Let the thread go. What still waits is dropped and counted; what is being told is told to the end."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            with suppress(Empty):
+                while True:
+                    self._posted.get_nowait()
+                    self._posted.task_done()
+                    self.dropped += 1
+            if self._teller is not None:
+                self._posted.put_nowait(None)
+
     def _tell_posted(self) -> None:
-        while True:
-            event = self._posted.get()
+        while (event := self._posted.get()) is not None:
             self.emit(event)
             self._posted.task_done()
+        self._posted.task_done()
 
     @staticmethod
     def _tell(subscription: Subscription, event: VerbEvent) -> None:

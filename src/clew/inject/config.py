@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from clew.errors import InvalidInput
+from clew.model.inject import InjectionResult, VerbEvent
 
 DOCUMENTED_NAMES = {
     "enabled": "enabled",
@@ -57,6 +58,16 @@ class InSessionConfig:
 
     def is_off_for(self, agent: str | None) -> bool:
         return not self.enabled or (agent is not None and agent in self.disabled_for_agents)
+
+    @property
+    def disabled(self) -> InjectionResult:
+        return InjectionResult("disabled", reason="agent" if self.enabled else "config")
+
+    def refusal(self, event: VerbEvent) -> InjectionResult | None:
+        """The answer to an event that is not to be looked at, whatever is known."""
+        if self.is_off_for(event.agent):
+            return self.disabled
+        return InjectionResult("skipped", reason="tool") if self.skips(event.tool) else None
 
 
 def _frozen(value: Any) -> Any:

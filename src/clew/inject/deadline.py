@@ -30,13 +30,19 @@ class AllBusy(Exception):
 class Ticket:
     """Who waits for a piece of work, and until when."""
 
-    __slots__ = ("_left", "_lock", "_settled", "deadline")
+    __slots__ = ("_left", "_lock", "_settled", "deadline", "started")
 
     def __init__(self, timeout_s: float) -> None:
-        self.deadline = time.perf_counter() + timeout_s
+        self.started = time.perf_counter()
+        self.deadline = self.started + timeout_s
         self._lock = threading.Lock()
         self._left = False
         self._settled = False
+
+    @property
+    def ms(self) -> float:
+        """How long it has been."""
+        return (time.perf_counter() - self.started) * 1_000
 
     @property
     def remaining_s(self) -> float:

@@ -8,7 +8,7 @@ among the memories through which a node is shown.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from clew.guard.render import TRIPLETS_HEADING, pack, tokens, triplet_line
@@ -48,7 +48,8 @@ def graph_block_of(facts: Sequence[GraphFact], asker: Asker, *, budget_tokens: i
     """What of these facts may be shown and fits, most important first."""
     if not facts:
         return GraphContextBlock(status="no_match")
-    by_key = {one.key: one for one in in_order(fact.triplet for fact in authorised(facts, asker))}
+    allowed = authorised(facts, asker)
+    by_key = {one.key: one for one in in_order(fact.triplet for fact in allowed)}
     denied = _skipped((key for key in map(key_of, facts) if key not in by_key), "denied")
     if not by_key:
         return GraphContextBlock(status="all_denied", skipped=denied)
@@ -62,6 +63,7 @@ def graph_block_of(facts: Sequence[GraphFact], asker: Asker, *, budget_tokens: i
         actual_tokens=tokens(packed.text),
         status="ok" if packed.taken else "over_budget",
         skipped=(*_skipped(packed.left_out, "over_budget"), *denied),
+        source_ids=sources_of(allowed, packed.taken),
     )
 
 
@@ -89,6 +91,11 @@ def in_order(triplets: Iterable[Triplet]) -> list[Triplet]:
             one.source_node_id, one.target_node_id,
         ),
     )  # fmt: skip
+
+
+def sources_of(facts: Iterable[GraphFact], keys: Collection[EdgeKey]) -> tuple[str, ...]:
+    """The memories on which those of these facts rest that are shown."""
+    return tuple(dict.fromkeys(id for fact in facts if key_of(fact) in keys for id in fact.source_ids))
 
 
 def key_of(fact: GraphFact) -> EdgeKey:

@@ -42,7 +42,8 @@ class GraphEngine(Protocol):
 
 class GraphSearchEngine:
     """Reads what recall reads. `all_projects` widens a scope's project to its whole org; `memories` are looked at
-    per node and per edge, the newest: a fact without one among them that may be shown is not shown."""
+    per node and per edge, the newest: a fact without one among them that may be shown is not shown. A memory below
+    `floor` leads nowhere: what is known about something else is no context."""
 
     def __init__(
         self,
@@ -52,8 +53,9 @@ class GraphSearchEngine:
         all_projects: bool = False,
         limit: int = LIMIT,
         memories: int = MEMORIES,
+        floor: float = 0.0,
     ) -> None:
-        self._reader, self._now = reader, now
+        self._reader, self._now, self._floor = reader, now, floor
         self._all_projects, self._limit, self._memories = all_projects, limit, memories
 
     def facts(
@@ -113,7 +115,7 @@ class GraphSearchEngine:
         return found.facts
 
     def _seeds(self, query: str, reach: Reach, top_k: int) -> list[tuple[str, float]]:
-        options = RecallOptions(limit=max(1, top_k), graph=False)
+        options = RecallOptions(limit=max(1, top_k), graph=False, floor=self._floor)
         found = recall(query, reach, options, reader=self._reader, now=self._now())
         return recalled_seeds(found.results, top_k=top_k)
 

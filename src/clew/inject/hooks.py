@@ -29,8 +29,9 @@ MAX_QUERY_CHARS = 200  # rensei.md 2.9
 MAX_PATHS = 8
 
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S[^\n\t]*)", re.MULTILINE)
-# Something with a folder or a known kind of ending; options and addresses are no paths.
-_PATH = re.compile(r"(?<![\w./:@=-])((?:\.{0,2}/)?(?:[\w.@+-]+/)+[\w.@+-]+|[\w+-]+\.[A-Za-z]\w{0,5})(?![\w/:])")
+# Something with a folder or a known kind of ending; options and addresses are no paths. Whatever may stand in a
+# path is in the look-behind too: else a long row of it is tried anew from each of its characters.
+_PATH = re.compile(r"(?<![\w./:@=+-])((?:\.{0,2}/)?(?:[\w.@+-]+/)+[\w.@+-]+|[\w+-]+\.[A-Za-z]\w{0,5})(?![\w/:])")
 _TROUBLE = re.compile(
     r"error|exception|fail|fatal|panic|denied|refused|not found|cannot|can't|undefined|unresolved", re.I
 )
@@ -65,7 +66,7 @@ def event_of_hook(hook: Mapping[str, Any]) -> VerbEvent | None:
 
 def paths_of_input(tool_input: Mapping[str, Any]) -> tuple[str, ...]:
     """Named ones first, then those of a patch, then whatever looks like one in a command."""
-    named = (value for key in PATH_KEYS if isinstance(value := tool_input.get(key), str) and value)
+    named = (value[:1_000] for key in PATH_KEYS if isinstance(value := tool_input.get(key), str) and value)
     found = [path for key in TEXT_KEYS for path in paths_in(cut(tool_input.get(key)))]
     return tuple(islice(dict.fromkeys([*named, *found]), MAX_PATHS))
 

@@ -31,6 +31,8 @@ from clew.model.scope import Identity
 HANDLED_EVENTS = 4_096
 _LOOKED = ("injected", "queued", "no-match", "suppressed")  # outcomes after which an event has been dealt with
 
+_REPEATED = InjectionResult("no-match", reason="seen", deduplicated=True)
+
 _log = logging.getLogger(__name__)
 
 
@@ -72,15 +74,33 @@ class InSessionMemoryInjector:
 
     # -- events ------------------------------------------------------------------------------------
 
-    def handle_verb_event(self, event: VerbEvent, *, identity: Identity | None = None) -> InjectionResult:
-        """Exactly one outcome. NotFound for a session that does not exist is the only thing raised."""
-        asked = Asked(event, identity or self._identity)
-        result = self._refused(asked) or self._in_time(asked, Ticket(self.config.latency_ms / 1_000))
-        result = replace(result, ms=asked.ms)
-        if event.event_id and result.outcome in _LOOKED and not result.error:
-            self._handled.is_new(_event_key(asked))
+    def handle_verb_event(
+        self, event: VerbEvent, *, identity: Identity | None = None, ticket: Ticket | None = None
+    ) -> InjectionResult:
+        """Exactly one outcome. NotFound for a session that does not exist is the only thing raised. `ticket`: the
+        clock runs already."""
+        ticket = ticket or Ticket(self.config.latency_ms / 1_000)
+        asked = Asked(event, identity or self._identity, ticket.started)
+        refused = self._refused(asked)
+        if refused:
+            return replace(refused, ms=asked.ms)
+        result = replace(self._once(asked, ticket), ms=asked.ms)
         self._note(asked, result)
         return result
+
+    def catch_up(self, event: VerbEvent, result: InjectionResult, *, identity: Identity | None = None) -> None:
+        """For an event that was answered before this injector was made: look at what it would have looked at, which
+        loads what the next one needs, and log it. Nothing is said."""
+        asked = Asked(event, identity or self._identity)
+        try:
+            asked.situation = self._around.situation(event, asked.identity)
+            if not asked.situation.skip:
+                asked.matched = match(event, asked.situation, frozenset(), self._by, lambda: None)
+        except NotFound:
+            return
+        except Exception as error:  # R-114
+            _log.warning("the injector failed: %s", _named(error))
+        self._note(asked, result)
 
     def subscribe_to_verb_bus(self, bus: VerbBus) -> Subscription:
         """Until `unsubscribe()` of what is returned."""
@@ -105,15 +125,25 @@ class InSessionMemoryInjector:
     def _refused(self, asked: Asked) -> InjectionResult | None:
         """The answer that needs no look at anything."""
         event = asked.event
-        if self.config.is_off_for(event.agent):
-            return _disabled(self.config)
-        if self.config.skips(event.tool):
-            return InjectionResult("skipped", reason="tool")
-        if event.event_id and _event_key(asked) in self._handled:
-            return InjectionResult("skipped", reason="repeated")
-        if event.event_id and event.phase == "post" and _event_key(asked, phase="pre") in self._handled:
+        refused = self.config.refusal(event)
+        if refused or not event.event_id:
+            return refused
+        if event.phase == "post" and _event_key(asked, phase="pre") in self._handled:
             return InjectionResult("skipped", reason="pre_handled")
+        if not self._handled.is_new(_event_key(asked)):  # or being looked at
+            return InjectionResult("skipped", reason="repeated")
         return None
+
+    def _once(self, asked: Asked, ticket: Ticket) -> InjectionResult:
+        """What was not dealt with may be sent again."""
+        is_done = False
+        try:
+            result = self._in_time(asked, ticket)
+            is_done = result.outcome in _LOOKED and not result.error
+            return result
+        finally:
+            if not is_done:
+                self._handled.drop(_event_key(asked))
 
     def _in_time(self, asked: Asked, ticket: Ticket) -> InjectionResult:
         try:
@@ -133,23 +163,26 @@ class InSessionMemoryInjector:
     def _look(self, asked: Asked, ticket: Ticket) -> InjectionResult:
         situation = asked.situation = self._around.situation(asked.event, asked.identity)
         if self.config.is_off_for(situation.scope.agent):
-            return _disabled(self.config)
+            return self.config.disabled
         if situation.skip:
             return InjectionResult("skipped", reason=situation.skip)
         key = _session_key(asked.event.session, asked.identity)
-        matched = asked.matched = match(asked.event, situation, self._seen.of(key), self._by, ticket.check)
+        seen = self._seen.of(key, version=situation.version)
+        matched = asked.matched = match(asked.event, situation, seen, self._by, ticket.check)
         if not matched.text:
             repeats = matched.reason == "seen"
             return InjectionResult("no-match", reason=matched.reason, deduplicated=repeats, skipped=matched.skipped)
         if not situation.pushes:
             return _of_matched("suppressed", matched, reason="inject_off")
         with self._seen.saying(key, _ids_of(matched)) as is_free:
-            if not is_free:
-                return InjectionResult("no-match", reason="seen", deduplicated=True)
-            result = self._hand_over(asked, situation, ticket)
-            is_said = result.outcome in ("injected", "queued")
-            if is_said and not ticket.settle(partial(self._seen.add, key, _ids_of(matched))):
+            result = self._hand_over(asked, situation, ticket) if is_free else _REPEATED
+            stored = result.delivery_id is not None
+            add = partial(self._seen.add, key, _ids_of(matched), stored=stored)
+            if result.outcome in ("injected", "queued") and not ticket.settle(add):
                 raise Late
+        if result.reason == "seen":
+            self._seen.add(key, [one.id for one in result.skipped], stored=True)
+            asked.matched = Matched(questions=matched.questions)  # of which nothing was shown
         return result
 
     def _hand_over(self, asked: Asked, situation: Situation, ticket: Ticket) -> InjectionResult:
@@ -202,10 +235,6 @@ def _of_matched(
 
 def _ids_of(matched: Matched) -> tuple[str, ...]:
     return (*matched.memory_ids, *(seen_key(one.key) for one in matched.triplets))
-
-
-def _disabled(config: InSessionConfig) -> InjectionResult:
-    return InjectionResult("disabled", reason="agent" if config.enabled else "config")
 
 
 def _session_key(session: str, identity: Identity | None) -> Hashable:

@@ -8,31 +8,37 @@ it.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 
 from clew.deliver import queue
-from clew.deliver.sessions import must_get
+from clew.deliver.rights import SessionRights
 from clew.deliver.states import DeliverPolicy
 from clew.inject.access import Decider
+from clew.inject.asking import questions_of
 from clew.inject.config import InSessionConfig
 from clew.inject.deadline import Late, Ticket
 from clew.inject.gates import delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
 from clew.inject.log import write_log
 from clew.inject.match import Matched, Situation
+from clew.inject.matcher import seen_key
 from clew.inject.surroundings import Asked, asker_for
 from clew.inject.switches import Switched, Switches
 from clew.model.config import GateDecision
-from clew.model.inject import ContextInjectionLog, InjectionResult, VerbEvent
+from clew.model.inject import MAX_QUERY_BYTES, ContextInjectionLog, InjectionResult, Skipped, VerbEvent
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import AgentSession, InjectDraft
 from clew.ports import Store, Tx
 from clew.remember.redact import redact
 
 MAX_LOGGED_CHARS = 500  # of what was asked
+MAX_MASKED_CHARS = 4 * MAX_QUERY_BYTES  # looked at for secrets: those at the end of what is asked are seen whole
+_ID = re.compile(r"[\w.:@-]{1,120}")
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +51,7 @@ class InStore:
     switches: Switches
     now: Callable[[], datetime]
     pep: Decider
-    reach: Callable[[Identity | None], Reach]
+    rights: Callable[[Identity | None], SessionRights]
     policy: DeliverPolicy
     config: InSessionConfig
     graph: GateDecision
@@ -55,8 +61,11 @@ class InStore:
     # -- before ------------------------------------------------------------------------------------
 
     def situation(self, event: VerbEvent, identity: Identity | None, /) -> Situation:
+        at = self.now()
+        rights = self.rights(identity)
         with self.store.read() as tx:
-            session = must_get(tx, self.reach(identity), event.session)
+            session = rights.must_see(tx, event.session)
+            version = tx.injections.taken_back(session.org, session.id)
         work_type = session.work_type or self.config.work_type
         switched = self.switches.of(session.org, session.project, work_type)
         scope = Scope(session.org, session.project, session.user, session.agent, session.id)
@@ -70,6 +79,8 @@ class InStore:
             weighting=self.weighting and not switched.features.feedback_weighting_disabled,
             ranking=self.ranking,
             graph_status=self._graph_status(switched, work_type),
+            at=at,
+            version=version,
         )
 
     def _graph_status(self, switched: Switched, work_type: str) -> str:
@@ -80,8 +91,8 @@ class InStore:
         assert isinstance(session, tuple)
         org, id = session
         with self.store.read() as tx:
-            queued = (memory for inject in tx.injects.of_session(org, id) for memory in inject.observation_ids)
-            return {*tx.injections.shown(org, id), *queued}
+            edges = tx.injections.shown_edges(org, id)
+            return {*tx.injections.shown(org, id), *map(seen_key, edges)}
 
     # -- handing over ------------------------------------------------------------------------------
 
@@ -93,10 +104,12 @@ class InStore:
             InjectDraft(
                 asked.event.session, matched.text, agent=situation.scope.agent,
                 observation_ids=matched.memory_ids, node_ids=matched.graph.node_ids,
+                source_ids=matched.graph.source_ids,
             )
         )  # fmt: skip
-        log = _log_of(asked.event, situation, matched)
-        put = partial(self._put, asked, draft=draft, log=log, weighting=situation.weighting)
+        log = replace(_log_of(asked.event, situation, matched), id=asked.log_id)
+        # Enqueued when it began: what changes while it is looked for has changed since.
+        put = partial(self._put, asked, draft=draft, log=log, situation=situation, now=situation.at or self.now())
         return _committed(self.store.submit(partial(put, ticket=ticket)), ticket)
 
     def _put(
@@ -106,12 +119,18 @@ class InStore:
         *,
         draft: InjectDraft,
         log: ContextInjectionLog,
-        weighting: bool,
+        situation: Situation,
+        now: datetime,
         ticket: Ticket,
     ) -> InjectionResult:
         """In the writer's transaction. Whoever is late already puts nothing in."""
         ticket.check()
-        matched, now = asked.matched, self.now()
+        matched = asked.matched
+        said = tx.injections.said(log.org_id, draft.session, draft.observation_ids, beside=draft.text)
+        if said:  # at the start, or by another process: what we know of the session is older than that
+            return InjectionResult(
+                "no-match", reason="seen", deduplicated=True, skipped=tuple(Skipped(id, "seen") for id in said)
+            )
         put = queue.put(tx, draft, reach=Reach.everything(log.org_id), policy=self.policy, now=now)
         inject = put.inject or put.known
         result = InjectionResult(
@@ -126,8 +145,10 @@ class InStore:
             reason=put.reason,
             skipped=matched.skipped,
         )
-        if inject:  # what found no room is noted like everything else that was not pushed
-            _write(tx, log, matched, result, weighting=weighting, now=now)
+        # What found no room is noted like everything else that was not pushed.
+        is_new = put.inject is not None
+        if inject and (is_new or not tx.injections.has_event(log, inject.delivery_id)):
+            _write(tx, log, matched, result, weighting=situation.weighting, now=now, delivered=is_new)
         return result
 
     # -- noting ------------------------------------------------------------------------------------
@@ -139,10 +160,11 @@ class InStore:
         if situation:
             log = _log_of(event, situation, matched)
         else:  # too late before anything was known of the session
-            org = self.reach(asked.identity).org
+            org = self.rights(asked.identity).reach.org
             log = ContextInjectionLog(
-                session_id=event.session, org_id=org, phase="in_session", event_id=event.event_id
+                session_id=event.session, org_id=org, phase="in_session", event_id=_event_id(event)
             )
+        log = replace(log, id=asked.log_id)
         weighting = situation.weighting if situation else self.weighting
         note = partial(_note, log=log, matched=matched, result=result, weighting=weighting, now=self.now())
         self.store.submit(note, durable=False).add_done_callback(_tell_failure)
@@ -160,14 +182,13 @@ def _why_skipped(session: AgentSession, switched: Switched) -> str | None:
 
 def _log_of(event: VerbEvent, situation: Situation, matched: Matched) -> ContextInjectionLog:
     scope, graph = situation.scope, matched.graph
-    asked = "\n".join(question.text for question in matched.questions)
     return ContextInjectionLog(
         session_id=event.session,
         org_id=scope.org,
         project_id=scope.project,
         agent_id=scope.agent,
         phase="in_session",
-        event_id=event.event_id,
+        event_id=_event_id(event),
         work_type=situation.work_type,
         budget_tokens=situation.budget_tokens,
         graph_budget_tokens=situation.budget_tokens - matched.observation_tokens if graph.triplets else 0,
@@ -177,9 +198,28 @@ def _log_of(event: VerbEvent, situation: Situation, matched: Matched) -> Context
         observation_ids=matched.memory_ids,
         graph_node_ids=graph.node_ids,
         graph_edge_keys=graph.edge_keys,
-        query_text=redact(asked[:MAX_LOGGED_CHARS]).text,
+        query_text=_asked_text(event, matched),
         graph_status=graph.status,
     )
+
+
+def _asked_text(event: VerbEvent, matched: Matched) -> str:
+    """Masked before anything is cut or left out of it: half a secret, or one without the word before it, no longer
+    looks like one."""
+    query = (event.query or "")[:MAX_MASKED_CHARS]
+    masked = redact(query).text
+    questions = matched.questions
+    if questions and masked != query:
+        questions = questions_of(replace(event, query=masked))
+    return redact("\n".join(question.text for question in questions)).text[:MAX_LOGGED_CHARS]
+
+
+def _event_id(event: VerbEvent) -> str:
+    """As the host named it, if it is a name; of anything else the hash, which tells two apart as well."""
+    id = event.event_id
+    if not id or (_ID.fullmatch(id) and redact(id).text == id):
+        return id
+    return f"sha256:{sha256(id.encode('utf-8', 'replace')).hexdigest()[:32]}"
 
 
 def _committed(future: Future[InjectionResult], ticket: Ticket) -> InjectionResult:
@@ -199,15 +239,25 @@ def _note(
     weighting: bool,
     now: datetime,
 ) -> None:
-    """Of a session that is there: one too many or too late may be about none."""
-    if tx.sessions.get(Reach.everything(log.org_id), log.session_id):
-        _write(tx, log, matched, result, weighting=weighting, now=now)
+    """Of a session that is there: one too many or too late may be about none. Not of a push that was committed
+    after all, which has its row."""
+    if not tx.sessions.get(Reach.everything(log.org_id), log.session_id):
+        return
+    if not tx.injections.is_there(log.org_id, log.id or ""):
+        delivered = result.outcome in ("injected", "queued")
+        _write(tx, log, matched, result, weighting=weighting, now=now, delivered=delivered)
 
 
 def _write(
-    tx: Tx, log: ContextInjectionLog, matched: Matched, result: InjectionResult, *, weighting: bool, now: datetime
+    tx: Tx,
+    log: ContextInjectionLog,
+    matched: Matched,
+    result: InjectionResult,
+    *,
+    weighting: bool,
+    now: datetime,
+    delivered: bool,
 ) -> None:
-    delivered = result.outcome in ("injected", "queued")
     row = replace(
         log, outcome=result.outcome, delivered=delivered, delivery_id=result.delivery_id, ms=round(result.ms, 3)
     )

@@ -6,11 +6,12 @@ at. Nothing is written, and nothing is marked: running it twice finds the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import NamedTuple
 
-from clew.guard.render import OBSERVATIONS_HEADING, join_sections, observation_line, pack, tokens
+from clew.guard.render import OBSERVATIONS_HEADING, SafeText, join_sections, observation_line, pack, tokens
 from clew.guard.trust import is_observed
 from clew.inject.access import Asker
 from clew.inject.asking import PATH, Question, focal_path, questions_of
@@ -39,6 +40,8 @@ class Situation:
     weighting: bool = True
     ranking: str = "weight"
     graph_status: str = "no_engine"  # `ok`: the gates are open
+    at: datetime | None = None  # before anything was read
+    version: Hashable = None  # another one when something the session was shown no longer counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +171,7 @@ def _observations(allowed: Sequence[Observation], situation: Situation, config: 
     )
     by_id = {one.id: one for one in allowed}
     best = [by_id[one.id] for one in ranked[: config.max_suggestions]]
-    lines = [
-        (one.id, observation_line(one.id, one.text, one.weight, observed=is_observed(one.memory))) for one in best
-    ]
-    packed = pack(OBSERVATIONS_HEADING, lines, situation.budget_tokens)
+    packed = pack(OBSERVATIONS_HEADING, [(one.id, line_of(one)) for one in best], situation.budget_tokens)
     left_out = [Skipped(id, "over_budget") for id in packed.left_out]
     beyond = [Skipped(one.id, "beyond_limit") for one in ranked[config.max_suggestions :]]
     return Matched(
@@ -180,6 +180,12 @@ def _observations(allowed: Sequence[Observation], situation: Situation, config: 
         observation_tokens=tokens(packed.text),
         candidates=_considered(ranked, packed.taken),
         skipped=(*left_out, *beyond),
+    )
+
+
+def line_of(one: Observation) -> SafeText:
+    return observation_line(
+        one.id, one.text, one.weight, observed=is_observed(one.memory), came_from=one.transferred_from
     )
 
 

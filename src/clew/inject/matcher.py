@@ -13,7 +13,7 @@ from typing import Protocol
 from clew.guard.render import TRIPLETS_HEADING, pack, tokens, triplet_line
 from clew.inject.access import Asker
 from clew.inject.asking import Question
-from clew.inject.graph_block import authorised, in_order
+from clew.inject.graph_block import authorised, in_order, sources_of
 from clew.model.graph_fact import GraphContextBlock, GraphFact
 from clew.model.inject import EdgeKey
 from clew.model.scope import Identity, Scope
@@ -87,7 +87,13 @@ def matched_triplets(
     ]
     packed = pack(TRIPLETS_HEADING, lines, budget_tokens)
     taken = tuple(by_key[key] for key in packed.taken)
-    return GraphContextBlock(packed.text, taken, tokens(packed.text), "ok" if taken else "over_budget")
+    return GraphContextBlock(
+        packed.text,
+        taken,
+        tokens(packed.text),
+        "ok" if taken else "over_budget",
+        source_ids=sources_of(new, packed.taken),
+    )
 
 
 def seen_key(key: EdgeKey) -> str:

@@ -75,7 +75,7 @@ def unreadable(work_type: str | None) -> RecallSettings:
 
 def changed(row: MatrixRow, fields: Mapping[str, Any]) -> MatrixRow:
     """The row with other values; what is out of range is refused."""
-    _check_work_type(row.work_type)
+    check_work_type(row.work_type)
     for name, value in fields.items():
         if name not in FIELDS:
             raise _invalid(f"it has no field '{name[:40]}'", f"choose: {', '.join(FIELDS)}")
@@ -87,7 +87,7 @@ def changed(row: MatrixRow, fields: Mapping[str, Any]) -> MatrixRow:
     return replace(row, **fields)
 
 
-def _check_work_type(work_type: str) -> None:
+def check_work_type(work_type: str) -> None:
     if not work_type.strip() or len(work_type) > MAX_WORK_TYPE or not work_type.isprintable():
         raise InvalidInput(
             f"a work type is one line of 1 to {MAX_WORK_TYPE} characters",

@@ -1,7 +1,8 @@
 """What an agent was shown in its session, so that it is not shown again.
 
 Per process and session (rensei.md R-083). A session met for the first time starts with what the injection log and
-the queue say it was shown before: at its start, or by another process (C-11).
+the queue say it was shown before: at its start, or by another process (C-11). What is said later by someone else is
+met when it would be said again: whoever hands it over looks at the queue in the same transaction.
 """
 
 from __future__ import annotations
@@ -10,8 +11,22 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 MAX_SESSIONS = 1_024  # one that is dropped is seeded again when it comes back
+
+
+@dataclass(slots=True)
+class _Shown:
+    """`stored` is what the seed said and what was stored since; `told` is known to nobody but us."""
+
+    version: Hashable = None
+    stored: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(self.stored | self.told)
 
 
 class Seen:
@@ -20,29 +35,33 @@ class Seen:
     def __init__(self, seed: Callable[[Hashable], Iterable[str]] | None = None) -> None:
         self._seed = seed
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[Hashable, set[str]] = OrderedDict()
+        self._sessions: OrderedDict[Hashable, _Shown] = OrderedDict()
         self._being_said: set[tuple[Hashable, str]] = set()
 
-    def of(self, session: Hashable) -> frozenset[str]:
+    def of(self, session: Hashable, *, version: Hashable = None) -> frozenset[str]:
+        """`version` is another one whenever something that was shown no longer counts: the seed is read again."""
         with self._lock:
             known = self._sessions.get(session)
-            if known is not None:
+            if known is not None and known.version == version:
                 self._sessions.move_to_end(session)
-                return frozenset(known)
-        return self._begin(session, set(self._seed(session)) if self._seed else set())
+                return known.ids
+        return self._begin(session, set(self._seed(session)) if self._seed else set(), version)
 
-    def add(self, session: Hashable, ids: Iterable[str]) -> None:
+    def add(self, session: Hashable, ids: Iterable[str], *, stored: bool = False) -> None:
+        """`stored`: the store has them, and a later seed decides whether they still count."""
         with self._lock:
             if self._seed is None or session in self._sessions:  # otherwise its seed, read later, has them
-                self._sessions.setdefault(session, set()).update(ids)
+                shown = self._sessions.setdefault(session, _Shown())
+                (shown.stored if stored else shown.told).update(ids)
 
     @contextmanager
     def saying(self, session: Hashable, ids: Collection[str]) -> Iterator[bool]:
-        """Whether nobody else is about to say one of these; as long as it lasts, nobody else may. For tools that an
-        agent calls at the same time."""
+        """Whether nobody has said one of these meanwhile, nor is about to; as long as it lasts, nobody else may.
+        For tools that an agent calls at the same time."""
         mine = {(session, id) for id in ids}
         with self._lock:
-            is_free = self._being_said.isdisjoint(mine)
+            shown = self._sessions.get(session)
+            is_free = self._being_said.isdisjoint(mine) and (shown is None or shown.ids.isdisjoint(ids))
             if is_free:
                 self._being_said |= mine
         try:
@@ -56,10 +75,11 @@ class Seen:
         with self._lock:
             self._sessions.pop(session, None)
 
-    def _begin(self, session: Hashable, seed: set[str]) -> frozenset[str]:
+    def _begin(self, session: Hashable, seed: set[str], version: Hashable) -> frozenset[str]:
         with self._lock:
-            known = self._sessions.setdefault(session, set())
-            known.update(seed)
+            known = self._sessions.setdefault(session, _Shown())
+            known.version, known.stored = version, seed
+            self._sessions.move_to_end(session)
             while len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)
-            return frozenset(known)
+            return known.ids

@@ -69,16 +69,17 @@ class Starter:
     # -- telling -----------------------------------------------------------------------------------
 
     def start(self, session: AgentSession, *, dry_run: bool = False) -> InjectReport:
-        began = time.perf_counter()
+        began, now = time.perf_counter(), self.now()
         query_text, work_type = query_of(session), session.work_type or self.work_type
         switched = self._switched(session, work_type)
         choice = self._choice(switched)
         block = self._computed(session, switched, choice, query_text=query_text)
+        _log.debug("%d candidates of a start block were denied", block.denied)
         if dry_run:
             return InjectReport(block, reason="dry_run")
         ms = (time.perf_counter() - began) * 1000
         log = log_of(session, block, query_text=query_text, work_type=work_type, ms=round(ms, 3))
-        return self._saved(session, block, log, switched, weighting_enabled=choice.weighting_enabled)
+        return self._saved(session, block, log, switched, weighting_enabled=choice.weighting_enabled, now=now)
 
     def _switched(self, session: AgentSession, work_type: str) -> Switched | None:
         try:
@@ -166,10 +167,12 @@ class Starter:
         switched: Switched | None,
         *,
         weighting_enabled: bool,
+        now: datetime,
     ) -> InjectReport:
+        """`now` is when it began: what changes while a block is computed has changed since."""
         reason = why_not_pushed(block, switched)
         save = partial(save_start, session=session, block=block, log=log, weighting_enabled=weighting_enabled)
-        save = partial(save, reason=reason, policy=self.policy, now=self.now())
+        save = partial(save, reason=reason, policy=self.policy, now=now)
         failed = ""
         if not reason:
             try:
@@ -210,7 +213,9 @@ def save_start(
     reason = reason or put.reason or ("known" if put.known else "")
     log = replace(log, delivered=inject is not None, delivery_id=delivery_id, outcome=_outcome(reason))
     last = tx.injections.last(session.org, session.id)
-    is_same = last is not None and last.shown == log.shown and last.delivered == log.delivered
+    is_same = last is not None and (last.shown, last.delivered, last.delivery_id) == (
+        log.shown, log.delivered, log.delivery_id
+    )  # fmt: skip
     written = last if last and is_same else write_log(
         tx, log, block.candidates, weighting_enabled=weighting_enabled, now=now
     )  # fmt: skip
@@ -245,6 +250,7 @@ def draft_of(session: AgentSession, block: Block) -> InjectDraft:
             agent=session.agent,
             observation_ids=block.memory_ids,
             node_ids=block.graph_node_ids,
+            source_ids=block.source_ids,
         )
     )
 

@@ -6,6 +6,7 @@ classified as memories are. In blocks only when asked for: those about the same 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -26,6 +27,7 @@ MAX_LISTED = 5
 MAX_ITEM = 120
 MIN_SIMILARITY = 0.5
 CONSIDERED = 50  # the newest of the project
+_TOOL = re.compile(r"[\w.:-]{1,60}")
 
 
 def summarise(
@@ -35,11 +37,10 @@ def summarise(
     report = report or SessionReport()
     goal = _one_line(compose_retrieval_query(identifier=session.issue, title=session.title))
     files = tuple(dict.fromkeys(map(_one_line, report.files_modified)))
-    errors = tuple(dict.fromkeys(_one_line(str(error.get("message", ""))) for error in report.errors))
-    errors = tuple(filter(None, errors))
-    if not (goal or report.summary or files or errors):
+    tools = tuple(dict.fromkeys(_tool(error.get("tool")) for error in report.errors))
+    if not (goal or report.summary or files or tools):
         return None
-    told = redact(_told(session, goal, report.summary or "", files, errors))
+    told = redact(_told(session, goal, report, files, tools))
     text = told.text[:MAX_TEXT]
     label = classify(text, paths=files, masked=bool(told.kinds), strict_token_rule=strict_token_rule)
     return SessionSummary(
@@ -55,27 +56,35 @@ def summarise(
         goal=goal,
         text=text,
         files=files,
-        errors=errors,
+        errors=tools,
         classification=label,
         trust="untrusted" if trip(text) else "agent",
         created_at=now,
     )
 
 
-def _told(session: AgentSession, goal: str, said: str, files: Sequence[str], errors: Sequence[str]) -> str:
-    """Short parts first, so that a long report is what is cut."""
-    ended = session.outcome or session.state
-    parts = [f"{goal or 'No work item'} ({ended})."]
+def _told(
+    session: AgentSession, goal: str, report: SessionReport, files: Sequence[str], tools: Sequence[str]
+) -> str:
+    """Short parts first, so that a long report is what is cut. Of errors only how many and whose: what a tool said
+    may be the text of a page. The outcome stands beside the text, since it may be told or corrected later."""
+    parts = [f"{goal or 'No work item'} ({session.state})."]
     if files:
         parts.append(f"Files: {_listed(files)}.")
-    if errors:
-        parts.append(f"Errors: {_listed(errors)}.")
-    return " ".join([*parts, " ".join(said.split())]).strip()
+    if tools:
+        parts.append(f"Errors: {len(report.errors)} ({_listed(tools)}).")
+    return " ".join([*parts, " ".join((report.summary or "").split())]).strip()
 
 
 def _listed(items: Sequence[str]) -> str:
     more = len(items) - MAX_LISTED
     return ", ".join(items[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _tool(name: object) -> str:
+    """A name as tools have them; nothing else can pass for one."""
+    masked = redact(str(name or "")).text
+    return masked if _TOOL.fullmatch(masked) else "other"
 
 
 def _one_line(text: str) -> str:

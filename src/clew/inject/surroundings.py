@@ -15,6 +15,7 @@ from clew.inject.budget import ContextBudgetConfig
 from clew.inject.config import InSessionConfig
 from clew.inject.deadline import Ticket
 from clew.inject.match import Matched, Situation
+from clew.model.ids import new_id
 from clew.model.inject import InjectionResult, VerbEvent
 from clew.model.scope import Identity, Scope
 
@@ -28,6 +29,7 @@ class Asked:
     started: float = field(default_factory=time.perf_counter)
     situation: Situation | None = None
     matched: Matched = field(default_factory=Matched)
+    log_id: str = field(default_factory=lambda: new_id("log"))  # whoever logs it: an event has one row
 
     @property
     def ms(self) -> float:
@@ -45,7 +47,8 @@ class Surroundings(Protocol):
         ...
 
     def push(self, asked: Asked, situation: Situation, ticket: Ticket, /) -> InjectionResult | None:
-        """Hand what was matched over for good, before the time is up. None when there is no such way."""
+        """Hand what was matched over for good, before the time is up. None when there is no such way. Of what was
+        said before, nothing is: the answer is no-match, `seen`, and `skipped` names it."""
         ...
 
     def note(self, asked: Asked, result: InjectionResult, /) -> None:

@@ -58,6 +58,13 @@ class GraphFact:
         return (*self.witnesses, *self.source.memories, *self.target.memories)
 
     @property
+    def source_ids(self) -> tuple[str, ...]:
+        """The memories on which it rests as it is shown: all that state it, and for an end that none of them
+        spells one that does. Asked after it was authorised, when no others are left."""
+        ends = (memory for end in (self.source, self.target) for memory in _spelling(end, self.witnesses))
+        return tuple(dict.fromkeys(memory.id for memory in (*self.witnesses, *ends)))
+
+    @property
     def triplet(self) -> Triplet:
         first = self.witnesses[0] if self.witnesses else None
         return Triplet(
@@ -83,6 +90,7 @@ class GraphContextBlock:
     actual_tokens: int = 0
     status: str = "no_match"
     skipped: tuple[Skipped, ...] = ()
+    source_ids: tuple[str, ...] = ()  # the memories on which they rest
 
     @property
     def node_ids(self) -> tuple[str, ...]:
@@ -92,6 +100,14 @@ class GraphContextBlock:
     @property
     def edge_keys(self) -> tuple[EdgeKey, ...]:
         return tuple(dict.fromkeys(one.key for one in self.triplets))
+
+
+def _spelling(end: FactEnd, witnesses: tuple[Memory, ...]) -> tuple[Memory, ...]:
+    """Witnesses before others, so that a fact rests on as few memories as can be. Where nobody spells the name, it
+    is shown by its key, which whatever hangs on the node stands for."""
+    known = (*witnesses, *end.memories)
+    first = next((memory for memory in known if end.label in _words(memory)), None)
+    return (first,) if first else known[:1]
 
 
 def _words(memory: Memory) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,8 @@ GRAPH_STATUSES = (
     "ok", "memory_off", "graph_off", "work_type_excluded", "no_engine", "no_match", "all_denied", "over_budget",
     "error",
 )  # fmt: skip
+DENIED = "denied"  # by a policy: the owner may know, an agent may not
+_NAMES = ("session", "tool", "event_id", "agent", "project", "memory_namespace")
 MAX_QUERY_BYTES = 4_096  # cut before any regular expression or tokeniser sees it
 
 
@@ -41,8 +43,7 @@ class Observation:
     def text(self) -> str:
         """What an agent reads of it, before it is cut and neutralised."""
         title, content = self.memory.title, self.memory.content
-        told = content if not title or title.casefold() in content.casefold() else f"{title}: {content}"
-        return f"[from {self.transferred_from}] {told}" if self.transferred_from else told
+        return content if not title or title.casefold() in content.casefold() else f"{title}: {content}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ class Block:
     observation_tokens: int = 0
     graph_tokens: int = 0
     graph_status: str = "no_engine"
+    source_ids: tuple[str, ...] = ()  # the memories on which the triplets rest
     candidates: tuple[Considered, ...] = field(default=(), compare=False)
     sections: tuple[str, ...] = field(default=(), compare=False, repr=False)  # before the graph's part joins them
 
@@ -151,6 +153,16 @@ class Block:
     @property
     def actual_tokens(self) -> int:
         return self.tokens
+
+    @property
+    def denied(self) -> int:
+        """How many candidates policies kept out of it."""
+        return sum(one.reason == DENIED for one in self.skipped)
+
+    def for_agents(self) -> Block:
+        """Without a word about what policies kept out of it: that something is there would be told, too."""
+        status = "no_match" if self.graph_status == "all_denied" else self.graph_status
+        return replace(self, graph_status=status, skipped=_not_denied(self.skipped))
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -228,6 +240,13 @@ class VerbEvent:
     at: datetime | None = None
     v: int = 1
 
+    def __post_init__(self) -> None:
+        """JSON may hold half a character, a database may not. Spelt out, so that two ids stay two."""
+        for name in _NAMES:
+            text = getattr(self, name)
+            if text and not text.isascii():
+                object.__setattr__(self, name, text.encode("utf-8", "backslashreplace").decode())
+
     @classmethod
     def from_json(cls, document: Mapping[str, Any], *, session: str | None = None) -> VerbEvent:
         """Refuses what it cannot read; a field it does not know is ignored, for hosts of tomorrow."""
@@ -252,7 +271,9 @@ class VerbEvent:
             paths=tuple(path[:1_000] for path in paths[:32]),
             query=_text("query", document.get("query"), limit=None),
             ok=document.get("ok") if isinstance(document.get("ok"), bool) else None,
-            memory_scope=_one_of("memory_scope", document.get("memory_scope"), MEMORY_SCOPES),
+            memory_scope=_one_of(
+                "memory_scope", _text("memory_scope", document.get("memory_scope")), MEMORY_SCOPES
+            ),
             memory_namespace=_text("memory_namespace", document.get("memory_namespace")),
             at=_moment(at) if isinstance(at, str) else None,
         )
@@ -274,6 +295,11 @@ class InjectionResult:
     error: str | None = None
     skipped: tuple[Skipped, ...] = field(default=(), compare=False)
 
+    def for_agents(self) -> InjectionResult:
+        """Without a word about what policies kept out of it."""
+        reason = "nothing_found" if self.reason == DENIED else self.reason
+        return replace(self, reason=reason, skipped=_not_denied(self.skipped))
+
     def as_json(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"outcome": self.outcome}
         if self.block:
@@ -287,6 +313,10 @@ class InjectionResult:
             answer["delivery_id"] = self.delivery_id
         answer |= {"deduplicated": self.deduplicated, "ms": round(self.ms, 3)}
         return answer | {name: value for name in ("reason", "error") if (value := getattr(self, name)) is not None}
+
+
+def _not_denied(skipped: tuple[Skipped, ...]) -> tuple[Skipped, ...]:
+    return tuple(one for one in skipped if one.reason != DENIED)
 
 
 def _plain(value: Any) -> Any:

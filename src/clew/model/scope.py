@@ -42,8 +42,8 @@ class Identity:
 
     @property
     def trust(self) -> str:
-        """The most that what it says can be trusted: an agent is not its user."""
-        return "agent" if self.agent and not self.user else "user"
+        """The most that what it says can be trusted: an agent is not its user, also with its user's credential."""
+        return "agent" if self.agent else "user"
 
     @property
     def actor(self) -> str:
@@ -80,14 +80,15 @@ class Identity:
 class Reach:
     """Which rows of an org a query may see: every store call takes one. None means any.
 
-    `labels` narrows the graph to what memories of these classifications say; the lists of memories themselves are
-    looked through by the policies, one by one.
+    `labels` narrows the graph to what memories of these classifications say, `hidden` takes out single ones by
+    their rows; the lists of memories themselves are looked through by the policies, one by one.
     """
 
     org: str
     projects: tuple[str, ...] | None
     users: tuple[str, ...] | None
     labels: tuple[str, ...] | None = None
+    hidden: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, scope: Scope) -> Reach:

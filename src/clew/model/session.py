@@ -83,6 +83,7 @@ class Inject:
     content_hash: str
     observation_ids: tuple[str, ...]
     node_ids: tuple[str, ...]
+    source_ids: tuple[str, ...]  # every memory it rests on, those shown among them
     state: str  # pending | delivered | acked | dead | cancelled
     receipt: str | None
     attempts: int
@@ -108,6 +109,7 @@ class InjectDraft:
     agent: str | None = None
     observation_ids: tuple[str, ...] = ()
     node_ids: tuple[str, ...] = ()
+    source_ids: tuple[str, ...] = ()  # memories it rests on besides those it shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +141,14 @@ class Head(NamedTuple):
     stop_requested: int
     is_holder: int
     is_enabled: int
+    is_suspended: int  # the session's agent
     seq: int | None  # None: nothing in flight, nothing waits
     delivery_id: str
     text: str
     kind: str
     attempts: int
-    observation_ids: str  # JSON
+    source_ids: str  # JSON
+    enqueued_at: int
 
 
 class ReceiptTarget(NamedTuple):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.graph.adjacency import Adjacency
 from clew.model.graph import type_weight
-from clew.model.scope import Reach
 from clew.model.times import to_micros
-from clew.ports import Row, Store, Tx
 from clew.recall.walk import NEVER, SHARED, Entry, Nodes, Walk, adjacency, backward, entries_of, forward
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from clew.model.scope import Reach
+    from clew.ports import Row, Store, Tx
 
 BYTES_PER_ENTRY = 40
 

@@ -7,11 +7,14 @@ tools/common_words.py; they weight queries only, never what is stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clew.recall.analyse import hash_term
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # A word in one line of 3,000 counts fully: -ln(1/3000) = 8. Measured with 7 and 8, to the power of 0.5, 1 and 2:
 # docs/performance.md.

@@ -7,21 +7,24 @@ answer and the trace names the reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clew.errors import InvalidInput
 from clew.graph.adjacency import Adjacency
 from clew.graph.expand import MAX_DEPTH, MAX_LIMIT, Expansion, expand
-from clew.model.memory import Memory
-from clew.model.recalled import Recalled, RecallOptions, Result
-from clew.model.scope import Reach
-from clew.ports import Tx
 from clew.recall.recall import Reader, recall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from clew.model.memory import Memory
+    from clew.model.recalled import Recalled, RecallOptions, Result
+    from clew.model.scope import Reach
+    from clew.ports import Tx
 
 STRATEGIES = ("baseline", "hybrid_graph")
 MAX_PER_NODE = 64  # memories that one node may add, the newest; what hundreds share says little of each

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clew.model.scope import Reach
-from clew.model.space import VectorSpace
-from clew.ports import Store, Tx
 from clew.recall.segment import MAX_DOCS, Segment, build_segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from clew.model.scope import Reach
+    from clew.model.space import VectorSpace
+    from clew.ports import Store, Tx
 
 MAX_DELTA = 512  # more changes than this and a rebuild is cheaper than carrying them
 BYTES_BESIDE_VECTOR = 1_024  # of one memory: some 60 terms, bookkeeping
@@ -104,7 +109,7 @@ class Corpora:
 
     def get(self, reach: Reach) -> Corpus | None:
         """The present corpus; None when the scope is too large to keep."""
-        reach = replace(reach, labels=None)  # these are for the graph: no second copy of the same memories
+        reach = replace(reach, labels=None, hidden=None)  # for the graph alone: no second copy of the memories
         connection, version = self._store.data_version()
         with self._lock:
             corpus = self._kept.get(reach)

@@ -12,14 +12,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from clew.model.scope import Reach
-from clew.ports import Tx
 from clew.recall.corpus import Corpus
 from clew.recall.lexical import asked_terms
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clew.model.scope import Reach
+    from clew.ports import Tx
     from clew.recall.recall import Reader
 
 MAX_LEXICAL = 3_000  # stop adding commoner words once this many memories were named

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from clew.model.recalled import Why
 from clew.recall.fuse import of_allowed
 from clew.recall.run import RULE, WORKING, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Floats = NDArray[np.float32]
 

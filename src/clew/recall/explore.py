@@ -6,12 +6,14 @@ written; asked twice, the answer is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from clew.errors import InvalidInput
 from clew.model.explored import Explored, ExploredEdge, Neighbor, Neighborhood, SeenEdge, SeenNode
 from clew.recall.named import View, nodes_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 MAX_LIMIT = 100
 MAX_DEPTH = 3

@@ -8,11 +8,13 @@ of the two follows from what they found. A constant weight on min-max scores let
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.model.space import VectorSpace
+if TYPE_CHECKING:
+    from clew.model.space import VectorSpace
 
 Floats = NDArray[np.float32]
 

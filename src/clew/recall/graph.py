@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.graph.activation import Activated, Activation, spread
 from clew.graph.blend import Scored, blend, compare_shadow
 from clew.model.recalled import Removed, Stage
-from clew.recall.graphs import Graphs
-from clew.recall.plan import Plan
 from clew.recall.run import RULE, Run
-from clew.recall.walk import Walk
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clew.recall.graphs import Graphs
+    from clew.recall.plan import Plan
+    from clew.recall.walk import Walk
 
 NO_SEEDS = "baseline retrieval produced no seed results"
 COMPLETED = "graph expansion merged into recall ranking"

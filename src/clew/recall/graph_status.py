@@ -6,12 +6,16 @@ by the next write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from clew.model.explored import Counted, GraphStatus, Trouble
 from clew.recall.explore import check
-from clew.recall.named import View
 from clew.remember.graph import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from clew.recall.named import View
 
 MAX_TOP = 50
 

@@ -8,17 +8,21 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from typing import TYPE_CHECKING
 
-from clew.model.change import Change
-from clew.model.scope import Reach
 from clew.model.times import to_micros
-from clew.ports import Store, Tx
 from clew.recall.arrays import ArrayWalk, load_base
 from clew.recall.walk import QueryWalk, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from clew.model.change import Change
+    from clew.model.scope import Reach
+    from clew.ports import Store, Tx
 
 MAX_CHANGES = 8_192  # entries of the change log that are followed at once
 MAX_CHANGED = 50_000  # nodes to be read again before the arrays are made anew

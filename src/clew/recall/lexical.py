@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.recall.analyse import query_terms
 from clew.recall.common import informativeness, weight_of
-from clew.recall.corpus import Corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from clew.recall.corpus import Corpus
 
 # The textbook values. A flatter length norm (0.4) gains 0.005 recall on short turns and loses 0.10 where long
 # answers stand beside short questions: docs/performance.md.

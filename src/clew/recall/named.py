@@ -6,18 +6,22 @@ something that others keep private learns nothing from the answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from clew.errors import InvalidInput, NotFound
-from clew.model.explored import SeenNode, Witness
 from clew.model.graph import NODE_TYPES, NodeRef, node_id, parse_ref
 from clew.model.scope import Reach, is_encodable
-from clew.ports import Tx
 from clew.remember.edit import must_get
 from clew.remember.near import did_you_mean
 from clew.remember.things import fold_name, thing_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from clew.model.explored import SeenNode, Witness
+    from clew.ports import Tx
 
 MAX_WITNESSES = 3  # shown of one edge
 MAX_NAME = 300

@@ -6,7 +6,7 @@ that merely name both, or share a tag, are tried: they say that two things have 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from clew.graph.paths import Path, strongest_path
 from clew.model.explored import SHARED, FoundPath, SeenEdge, SeenNode, Step
 from clew.recall.explore import check
 from clew.recall.named import View, nodes_named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_HOPS = 8
 MAX_PAIRS = 64  # of nodes, when several projects know things of these names

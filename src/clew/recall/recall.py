@@ -7,13 +7,10 @@ ones, and a trace of what was left out where. Nothing is written, so running it 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.errors import InvalidInput
 from clew.model.memory import LAYERS, TYPES, Memory
@@ -28,18 +25,25 @@ from clew.model.recalled import (
     Stage,
     Trace,
 )
-from clew.model.scope import Reach
 from clew.model.times import to_micros
-from clew.ports import Embedder, Store, Tx
-from clew.recall.corpus import Corpora, Corpus
 from clew.recall.disk import corpus_of_candidates, with_memories
 from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, semantic_relevance
 from clew.recall.graph import GraphOptions, apply_activation, reach_through
-from clew.recall.graphs import Graphs
 from clew.recall.lexical import asked_terms, score_terms
 from clew.recall.plan import Plan, plan
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from clew.model.scope import Reach
+    from clew.ports import Embedder, Store, Tx
+    from clew.recall.corpus import Corpora, Corpus
+    from clew.recall.graphs import Graphs
 
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
 MAX_LIMIT = 1_000

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from clew.model.memory import LAYERS
-from clew.model.recalled import RecallOptions, Stage
-from clew.model.scope import Reach
-from clew.recall.corpus import Corpus
-from clew.recall.fuse import Evidence
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from clew.model.recalled import RecallOptions, Stage
+    from clew.model.scope import Reach
+    from clew.recall.corpus import Corpus
+    from clew.recall.fuse import Evidence
     from clew.recall.graph import Reached
 
 RULE, WORKING, LONG_TERM = (LAYERS.index(name) for name in ("rule", "working", "long_term"))

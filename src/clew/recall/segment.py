@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.model.memory import LAYERS, TYPES
-from clew.ports import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from clew.ports import Row
 
 NEVER = np.iinfo(np.int64).max
 MAX_DOCS = 1 << 24  # of one segment; more are searched on disk

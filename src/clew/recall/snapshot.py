@@ -16,19 +16,22 @@ import math
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.errors import InvalidInput
 from clew.graph.blend import ShadowComparison
 from clew.graph.settings import clamp_unit
-from clew.model.recalled import Recalled, Result
 from clew.model.times import to_rfc3339
 from clew.recall.plan import MODES, UNKNOWN, Intent, infer_intent
-from clew.recall.run import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from clew.model.recalled import Recalled, Result
+    from clew.recall.run import Run
 
 LAST = "last_graph_recall.json"
 MAX_ENTRIES = 64  # of each list; the counts stay true

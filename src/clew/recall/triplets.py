@@ -7,16 +7,19 @@ Nodes that only the walk finds lie farther with every hop. Without a question, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from clew.graph.triplets import importance, traversal_distance
 from clew.model.explored import Fact, Facts, SeenEdge
-from clew.model.graph import Node
-from clew.model.recalled import Result
 from clew.recall.explore import MAX_LIMIT, check
 from clew.recall.named import View, nodes_of
 from clew.remember.things import thing_named, things_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from clew.model.graph import Node
+    from clew.model.recalled import Result
 
 SEED_MEMORIES = 10  # Rensei's topK
 DEPTH = 2  # Rensei's neighborhoodDepth

@@ -7,17 +7,20 @@ same order, so the same pure functions find the same memories; a test compares t
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.graph.adjacency import Adjacency
 from clew.model.graph import type_weight
-from clew.model.scope import Reach
-from clew.ports import Tx
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from clew.model.scope import Reach
+    from clew.ports import Tx
 
 Nodes = NDArray[np.int64]
 Entry = tuple[int, float, float, str, int]  # target, weight, confidence, type, until when it counts

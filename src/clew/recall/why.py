@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clew.model.memory import Memory
-from clew.model.recalled import RecallOptions, Why
 from clew.model.scope import Reach, Scope
 from clew.recall.explain import reasons
-from clew.recall.plan import Plan
 from clew.recall.recall import MAX_LIMIT, MAX_WORKING, Reader, asked_layers, filter_memories, plan_recall, search
 from clew.recall.run import RULE, WORKING, Run
 from clew.remember.edit import must_get
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from clew.model.memory import Memory
+    from clew.model.recalled import RecallOptions, Why
+    from clew.recall.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

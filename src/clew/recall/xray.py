@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from clew.errors import InvalidInput
-from clew.model.recalled import Recalled, Result, Stage, Trace
 from clew.model.times import from_micros, to_micros, to_rfc3339
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from clew.model.recalled import Recalled, Result, Stage, Trace
 
 SCHEMA_VERSION = "1"
 FORMATS = ("text", "markdown", "json")

@@ -5,9 +5,10 @@ that the caller's reach sees, with the memories within it that witness them. Sen
 part of the memories, and found in them again.
 
 Import: a file in, a report out. An edge comes in when the memories at its ends are there and visible, and a memory
-that is visible witnesses it, or a person made it between two ends they could link themselves. Nothing in the store
-is overwritten, and what comes in is seen through memories like all else, so a file opens nothing to anyone. Each
-batch is durable before the next is read; run twice, the second run adds nothing.
+that is visible witnesses it, or a person made it between two ends they could link themselves. What an agent brings
+in must not look like an attack, and only memories that it may change speak for it. Nothing in the store is
+overwritten, and what comes in is seen through memories like all else, so a file opens nothing to anyone. Each batch
+is durable before the next is read; run twice, the second run adds nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from clew.errors import ClewError, InvalidInput, NotFound, Unavailable
+from clew.guard.quarantine import refuse_suspicious
 from clew.model.graph import ORG_WIDE, Statement
 from clew.model.memory import Memory
 from clew.model.progress import Progress
@@ -31,6 +33,7 @@ from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros, to_rfc3339
 from clew.ports import Row, Store, Tx
 from clew.relate.edge_line import EdgeLine, edge_of
+from clew.remember.lifecycle import May, may_change, may_read
 from clew.remember.line import parse_object
 from clew.remember.link import SHARE, End, label_of, make_node, memory_end, seen_things, state_by_user
 from clew.remember.things import thing_named
@@ -118,13 +121,34 @@ def _document(row: Row) -> dict[str, Any]:
 # -- import ----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Giver:
+    """Who brings the edges in: how far they see, what policies let them do with memories, and their trust."""
+
+    reach: Reach
+    may: May | None = None
+    trust: str = "user"
+
+    def memory(self, tx: Tx, id: str) -> Memory | None:
+        found = tx.memories.get(self.reach, id)
+        return found if found and may_read(self.may, found) else None
+
+    def witnesses(self, memories: Sequence[Memory]) -> list[Memory]:
+        """Those that may speak for an edge: an agent's word is not that of a memory it could not write itself."""
+        return [memory for memory in memories if self.trust == "user" or may_change(self.may, memory)]
+
+    def check(self, edge: EdgeLine) -> None:
+        if self.trust != "user":
+            refuse_suspicious((edge.source, edge.target, edge.label, edge.type), "the edge")
+
+
 def import_edges(
-    path: Path, store: Store, reach: Reach, *, now: datetime, dry_run: bool, progress: Progress
+    path: Path, store: Store, giver: Giver, *, now: datetime, dry_run: bool, progress: Progress
 ) -> EdgesImported:
     try:
         with path.open("rb") as file:
             total = path.stat().st_size
-            run = _Import(store, reach, now, EdgesImported(dry_run=dry_run))
+            run = _Import(store, giver, now, EdgesImported(dry_run=dry_run))
             return run.lines(file, lambda: progress(min(file.tell(), total), total))
     except FileNotFoundError:
         raise NotFound(f"{path} was not found", code="FILE_NOT_FOUND", next="check the name of the file") from None
@@ -144,9 +168,9 @@ class _Undone(Exception):
 class _Import:
     """One run: the report so far, and what a dry run pretends to have added."""
 
-    def __init__(self, store: Store, reach: Reach, now: datetime, report: EdgesImported) -> None:
+    def __init__(self, store: Store, giver: Giver, now: datetime, report: EdgesImported) -> None:
         self._store = store
-        self._reach = reach
+        self._giver = giver
         self._now = now
         self._report = report
         self._pretended: set[tuple[str, ...]] = set()
@@ -175,7 +199,9 @@ class _Import:
         try:
             if len(raw) > MAX_LINE:
                 raise InvalidInput("the line is too long", code="LINE_TOO_LONG")
-            return edge_of(parse_object(raw), now=self._now)
+            edge = edge_of(parse_object(raw), now=self._now)
+            self._giver.check(edge)
+            return edge
         except ClewError as error:
             self._report.skipped.append((number, error.code))
             return None
@@ -206,14 +232,15 @@ class _Import:
     def _put_one(self, tx: Tx, edge: EdgeLine) -> str:
         """added | known | the code of why not"""
         try:
-            return _put(tx, self._reach, edge, self._now)
+            return _put(tx, self._giver, edge, self._now)
         except ClewError as error:
             return error.code
 
 
-def _put(tx: Tx, reach: Reach, edge: EdgeLine, now: datetime) -> str:
-    memories = [_memory_at(tx, reach, name) for name in (edge.source, edge.target)]
-    witnesses = _witnesses(tx, reach, edge, memories)
+def _put(tx: Tx, giver: Giver, edge: EdgeLine, now: datetime) -> str:
+    reach = giver.reach
+    memories = [_memory_at(tx, giver, name) for name in (edge.source, edge.target)]
+    witnesses = _witnesses(tx, giver, edge, memories)
     named = ((edge.source, edge.source_project), (edge.target, edge.target_project))
     ends = [
         memory_end(tx, memory)
@@ -284,19 +311,19 @@ def _state(
         tx.edges.restore(org, found[0], confidence=sure, base=base, anchor=anchor, created_at=created)
 
 
-def _memory_at(tx: Tx, reach: Reach, name: str) -> Memory | None:
+def _memory_at(tx: Tx, giver: Giver, name: str) -> Memory | None:
     """The memory at an end; None when the end is a thing."""
     id = name.removeprefix("memory:")
-    memory = tx.memories.get(reach, id)
+    memory = giver.memory(tx, id)
     if memory is None and (id != name or id.startswith("mem_")):
         raise NotFound(f"memory {id[:60]} was not found", code="MEMORY_NOT_FOUND")
     return memory
 
 
-def _witnesses(tx: Tx, reach: Reach, edge: EdgeLine, ends: Sequence[Memory | None]) -> list[Memory]:
+def _witnesses(tx: Tx, giver: Giver, edge: EdgeLine, ends: Sequence[Memory | None]) -> list[Memory]:
     """Those that are there and visible; where a file names none, the memory at an end speaks for its edge."""
-    listed = [memory for id in edge.witnesses if (memory := tx.memories.get(reach, id))]
-    found = listed or [memory for memory in ends if memory][:1]
+    listed = giver.witnesses([memory for id in edge.witnesses if (memory := giver.memory(tx, id))])
+    found = listed or giver.witnesses([memory for memory in ends if memory])[:1]
     if not found and not edge.is_users:
         code = "WITNESS_NOT_FOUND" if edge.witnesses else "NO_WITNESS"
         raise NotFound("no memory here states the edge", code=code)

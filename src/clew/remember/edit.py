@@ -70,8 +70,8 @@ def edited(
         # What was observed is in our words: in anyone else's it is theirs.
         origin = trust if is_reserved(memory.origin) else memory.origin
         new = replace(new, trust=trust_of(memory.trust, [trust]), origin=origin)
-        if trust != "user":
-            quarantine.refuse_suspicious(quarantine.words_of(new), f"the new text of memory {new.id}")
+    if trust != "user" and (words := quarantine.words_of(new)) != quarantine.words_of(memory):
+        quarantine.refuse_suspicious(words, f"the new text of memory {new.id}")
     return new, masked
 
 
@@ -141,11 +141,22 @@ def version_of(tx: Tx, memory: Memory, number: int) -> Version:
     )
 
 
+def as_held_by(memory: Memory, version: Version) -> Memory:
+    """An earlier state as policies see it: under its own label, forgotten only if the memory is so now."""
+    return replace(version.memory, deleted_at=memory.deleted_at)
+
+
 def reverted(memory: Memory, to: Version, now: datetime) -> Memory:
-    """The earlier state with a new version number; what was forgotten softly comes back."""
+    """The earlier state with a new version number; what was forgotten softly comes back. Its weight is what
+    outcomes have made of it until now: they judged the memory, not one of its wordings."""
     classification = highest(memory.classification, to.memory.classification)  # never lowered on the side
     return replace(
-        to.memory, version=memory.version, updated_at=now, deleted_at=None, classification=classification
+        to.memory,
+        version=memory.version,
+        updated_at=now,
+        deleted_at=None,
+        classification=classification,
+        weight=memory.weight,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -10,6 +11,9 @@ from clew.model.memory import Indexed, Memory
 from clew.ports import Tx
 from clew.remember.graph import GraphPolicy, remap, unmap_quietly
 from clew.remember.prepare import index_terms
+
+# What policies say about memories, one answer each: `Door.may`. None where everything is allowed.
+May = Callable[[str, Sequence[Memory]], list[bool]]
 
 
 def put_state(tx: Tx, old: Memory, new: Memory, change: str) -> Memory:
@@ -87,6 +91,15 @@ def check_place(tx: Tx, memory: Memory) -> None:
             code="MEMORY_KEY_TAKEN",
             next=f"forget it, or choose another key: clew forget {holder}",
         )
+
+
+def may_read(may: May | None, memory: Memory) -> bool:
+    return may is None or may("read", [memory])[0]
+
+
+def may_change(may: May | None, *states: Memory) -> bool:
+    """Whether someone may write the memory that has, or is to have, these states; the first must be readable."""
+    return may is None or (may_read(may, states[0]) and all(may("write", states)))
 
 
 def is_expired(memory: Memory, now: datetime) -> bool:

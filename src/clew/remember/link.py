@@ -32,7 +32,7 @@ from clew.ports import Tx
 from clew.remember.edit import must_get
 from clew.remember.extract import cut_label
 from clew.remember.graph import GraphPolicy, draft_of, remap
-from clew.remember.lifecycle import is_expired, not_found
+from clew.remember.lifecycle import May, is_expired, may_read, not_found
 from clew.remember.near import did_you_mean
 from clew.remember.things import MAX_KEY, thing_named
 
@@ -85,10 +85,18 @@ def checked_relation(text: str) -> str:
 
 
 def link(
-    tx: Tx, reach: Reach, source: str, relation: str, target: str, *, now: datetime, actor: str = "owner"
+    tx: Tx,
+    reach: Reach,
+    source: str,
+    relation: str,
+    target: str,
+    *,
+    now: datetime,
+    actor: str = "owner",
+    may: May | None = None,
 ) -> Linked:
     type_ = checked_relation(relation)
-    ends = _ends(tx, reach, (source, target), now)
+    ends = _ends(tx, reach, (source, target), now, may)
     rows = [make_node(tx, reach.org, end, now) for end in ends]
     project = project_of(ends)
     changed = False
@@ -112,9 +120,10 @@ def unlink(
     policy: GraphPolicy,
     now: datetime,
     actor: str = "owner",
+    may: May | None = None,
 ) -> Linked:
     type_ = checked_relation(relation)
-    ends = _ends(tx, reach, (source, target), now)
+    ends = _ends(tx, reach, (source, target), now, may)
     project = project_of(ends)
     rows = [end.row for end in ends]
     keys = [(one, other, type_, project) for one, other in _directions(rows, type_)]
@@ -202,9 +211,9 @@ def _note_who(tx: Tx, org: str, ends: Sequence[End], type_: str, *, action: str,
 # -- the ends --------------------------------------------------------------------------------------
 
 
-def _ends(tx: Tx, reach: Reach, names: tuple[str, str], now: datetime) -> list[End]:
+def _ends(tx: Tx, reach: Reach, names: tuple[str, str], now: datetime, may: May | None) -> list[End]:
     """Both ends, or not found. A thing that a memory is linked to need not be known yet."""
-    memories = [_memory_named(tx, reach, name, now) for name in names]
+    memories = [_memory_named(tx, reach, name, now, may) for name in names]
     known = next((memory for memory in memories if memory), None)
     places = _places(tx, reach, known)
     one, other = (
@@ -221,16 +230,15 @@ def _ends(tx: Tx, reach: Reach, names: tuple[str, str], now: datetime) -> list[E
     return ends
 
 
-def _memory_named(tx: Tx, reach: Reach, name: str, now: datetime) -> Memory | None:
+def _memory_named(tx: Tx, reach: Reach, name: str, now: datetime, may: May | None) -> Memory | None:
     """The memory that a name means; None when it means a thing."""
     if not is_encodable(name):
         raise _no_node(name)
     id = name.strip().removeprefix(MEMORY)
-    if id.startswith("mem_") or name.strip().startswith(MEMORY):
-        return must_get(tx, reach, id, now=now)
-    memory = tx.memories.get(reach, id)
-    if memory and is_expired(memory, now):
-        raise not_found(id)
+    is_id = id.startswith("mem_") or name.strip().startswith(MEMORY)
+    memory = must_get(tx, reach, id, now=now) if is_id else tx.memories.get(reach, id)
+    if memory and (is_expired(memory, now) or not may_read(may, memory)):
+        raise not_found(id)  # as it was asked for: a beginning does not become a whole id
     return memory
 
 

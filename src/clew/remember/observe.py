@@ -1,22 +1,27 @@
 """What Clew's own rules record about a tool call on this machine. Pure.
 
-In: a few fields of the call. Out: a draft whose sentences are ours and whose fields are quoted: one line each, cut,
-masked and looked at by the tripwire like every other text. Such a memory is as good as what an agent stated and is
+In: a few fields of the call. Out: a draft whose sentences are ours and whose fields are quoted: one line each,
+masked, cut and looked at by the tripwire like every other text. What a tool said that fetches from elsewhere is not
+quoted: it may be anybody's text. Such a memory is as good as what an agent stated and is
 marked as observed wherever it is shown. The origin is reserved: whoever could claim it for text of their own could
 pass off any page as something we saw.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
 from clew.errors import InvalidInput
 from clew.guard.trust import OBSERVED, is_reserved
 from clew.model.memory import Draft
+from clew.remember.redact import redact
 
 TOOL_CHARS = 60
 FIELD_CHARS = 200  # an error line is quoted for what went wrong, not for what it says at length
+_FETCHING_TOOL = re.compile(r"web|fetch|browser|http|mcp__", re.IGNORECASE)
+_FETCHING_COMMAND = re.compile(r"https?://|(?<![\w.-])(?:curl|wget)(?![\w-])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,17 @@ def draft_of_call(call: ToolCall) -> Draft:
     )
 
 
+def is_from_elsewhere(call: ToolCall) -> bool:
+    """Whether what the tool says may have been written by somebody outside this machine."""
+    return bool(_FETCHING_TOOL.match(call.tool.strip()) or _FETCHING_COMMAND.search(call.command or ""))
+
+
+def secrets_in(call: ToolCall) -> tuple[str, ...]:
+    """The kinds of secrets that `draft_of_call` masks."""
+    told = (call.tool, call.command, call.error_line, call.file, call.fixed_by, call.id)
+    return tuple(sorted({kind for value in told for kind in redact(value or "").kinds}))
+
+
 def refuse_reserved(draft: Draft) -> Draft:
     """The draft, unless it claims to be one of ours."""
     if is_reserved(str(draft.origin)):
@@ -66,7 +82,8 @@ def refuse_reserved(draft: Draft) -> Draft:
 def _what(call: ToolCall, tool: str) -> str:
     command, error = _field(call.command), _field(call.error_line)
     subject = f"Command `{command}` ({tool})" if command else f"Tool `{tool}`"
-    return f"{subject} {_ending(call.exit_status, error)}" + (f': "{error}"' if error else "")
+    quoted = f': "{error}"' if error and not is_from_elsewhere(call) else ""
+    return f"{subject} {_ending(call.exit_status, error)}{quoted}"
 
 
 def _ending(status: int | None, error: str) -> str:
@@ -81,8 +98,8 @@ def _later(call: ToolCall) -> str:
 
 
 def _field(value: str | None, limit: int = FIELD_CHARS) -> str:
-    """One line that cannot end the quotes around it."""
-    line = " ".join((value or "").split(None, limit)).replace("`", "'").replace('"', "'")
+    """One line that cannot end the quotes around it. Masked first: half a secret no longer looks like one."""
+    line = " ".join(redact(value or "").text.split(None, limit)).replace("`", "'").replace('"', "'")
     return line[:limit].strip()
 
 

@@ -23,7 +23,17 @@ from clew.model.scope import Reach, Scope
 from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
 from clew.remember.graph import Entry, GraphPolicy, draft_of, map_memories, remap, remap_id
-from clew.remember.lifecycle import is_expired, not_found, put_state, revive, soft_delete, supersede
+from clew.remember.lifecycle import (
+    May,
+    is_expired,
+    may_change,
+    may_read,
+    not_found,
+    put_state,
+    revive,
+    soft_delete,
+    supersede,
+)
 from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
 from clew.remember.trust import TRUSTS
 
@@ -48,16 +58,18 @@ def remember(
     trust: str = "user",
     actor: str = "owner",
     check: Check | None = None,
+    may: May | None = None,
 ) -> Iterable[Remembered]:
-    """Batch by batch; what was yielded is durable. `check` may refuse a batch within its transaction."""
+    """Batch by batch; what was yielded is durable. `check` may refuse a batch within its transaction, `may` says
+    what of the memories that are there already may be read and changed."""
     remaining = iter(drafts)
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
         prepared = prepare(
             batch, scope, store=store, embedder=embedder, now=now, policy=policy, graph=graph, trust=trust
         )
-        write = partial(save, prepared=prepared, now=now, policy=policy, graph=graph, actor=actor, check=check)
-        yield from store.write(write)
+        write = partial(save, prepared=prepared, now=now, policy=policy, graph=graph, actor=actor)
+        yield from store.write(partial(write, check=check, may=may))
 
 
 def prepare(
@@ -100,6 +112,7 @@ def save(
     graph: GraphPolicy,
     actor: str = "owner",
     check: Check | None = None,
+    may: May | None = None,
 ) -> list[Remembered]:
     """All or nothing. What looks like an attack is kept apart, unless its text was let in before."""
     if check:
@@ -107,15 +120,22 @@ def save(
     held = {
         at: quarantine.hold(tx, item, now=now, actor=actor)
         for at, item in enumerate(prepared)
-        if item.suspicions and not _is_known(tx, item, now)
+        if item.suspicions and not _is_known(tx, item, now, may)
     }
     kept = [item for at, item in enumerate(prepared) if at not in held]
-    saved = iter(_save(tx, kept, now=now, policy=policy, graph=graph, actor=actor) if kept else ())
+    saved = iter(_save(tx, kept, now=now, policy=policy, graph=graph, actor=actor, may=may) if kept else ())
     return [held[at] if at in held else next(saved) for at in range(len(prepared))]
 
 
 def _save(
-    tx: Tx, prepared: Sequence[Prepared], *, now: datetime, policy: WritePolicy, graph: GraphPolicy, actor: str
+    tx: Tx,
+    prepared: Sequence[Prepared],
+    *,
+    now: datetime,
+    policy: WritePolicy,
+    graph: GraphPolicy,
+    actor: str,
+    may: May | None,
 ) -> list[Remembered]:
     """Most of an import is plainly new and goes in together; the rest is looked at one by one."""
     new = _plainly_new(tx, prepared)
@@ -124,10 +144,13 @@ def _save(
     for id in sorted({item.memory.superseded_by for item in prepared if item.memory.superseded_by}):
         remap_id(tx, prepared[0].memory.org, id, graph, now)  # brought along by an import, before or after this one
     saved = [
-        Remembered(item.memory, masked=item.masked) if item.memory.id in new else _save_one(tx, item, graph, now)
+        Remembered(item.memory, masked=item.masked)
+        if item.memory.id in new
+        else _save_one(tx, item, graph, now, may)
         for item in prepared
     ]
-    _note(tx, [one for one in saved if not one.deduplicated or one.memory.updated_at == now], now, actor)
+    changed = [one for one in saved if one.id and (not one.deduplicated or one.memory.updated_at == now)]
+    _note(tx, changed, now, actor)
     if any(item.memory.layer == "working" for item in prepared):
         _compact_working(tx, {(item.memory.org, item.memory.user) for item in prepared}, now, policy)
     return saved
@@ -183,11 +206,13 @@ def _insert(
     map_memories(tx, entries, graph, now)
 
 
-def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime) -> Remembered:
+def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime, may: May | None) -> Remembered:
     memory = item.memory
-    known = _by_id(tx, memory) if item.has_given_id else None
-    if known is None or known.deleted_at:  # forgotten under this id, it may live on under another
-        known = _same_text(tx, memory, now) or known
+    known = _known(tx, item, now, may)
+    if known and not may_read(may, known):
+        # It cannot be stored beside what says the same in the same place. So nothing happens, and the answer
+        # repeats what was said, without the id of what is hidden.
+        return Remembered(replace(memory, id=""), True, masked=item.masked)
     replaced = [
         old for old in to_supersede(tx, item) if known is None or known.id not in (old.id, old.superseded_by)
     ]
@@ -195,7 +220,7 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime) -> Reme
         supersede(tx, old, replace(memory, id=known.id) if known else memory, now)
     superseded = replaced[0].id if replaced else None
     if known:
-        confirmed = _confirm(tx, known, item, graph, now)
+        confirmed = _confirm(tx, known, item, graph, now) if may_change(may, known) else known
         if replaced:
             remap_id(tx, confirmed.org, confirmed.id, graph, now)
         return Remembered(confirmed, True, superseded, item.masked)
@@ -209,14 +234,30 @@ def _by_id(tx: Tx, memory: Memory) -> Memory | None:
     if known is None:
         return None
     if not Reach.of(memory.scope).sees(known.project, known.user) or known.content_hash != memory.content_hash:
-        raise Conflict(
-            f"the id {memory.id} is taken", code="MEMORY_ID_TAKEN", next="leave the id out to get a new one"
-        )
+        raise _taken(memory.id)
     return known
 
 
-def _is_known(tx: Tx, item: Prepared, now: datetime) -> bool:
-    return bool(_same_text(tx, item.memory, now) or (item.has_given_id and _by_id(tx, item.memory)))
+def _taken(id: str) -> Conflict:
+    return Conflict(f"the id {id} is taken", code="MEMORY_ID_TAKEN", next="leave the id out to get a new one")
+
+
+def _known(tx: Tx, item: Prepared, now: datetime, may: May | None) -> Memory | None:
+    """The memory that says this already. What was forgotten comes back for those who may change it; to others its
+    id is taken."""
+    by_id = _by_id(tx, item.memory) if item.has_given_id else None
+    if by_id and not by_id.deleted_at:
+        return by_id
+    known = _same_text(tx, item.memory, now) or by_id  # forgotten under this id, it may live on under another
+    if known and known.deleted_at and not may_change(may, known, replace(known, deleted_at=None)):
+        raise _taken(known.id)
+    return known
+
+
+def _is_known(tx: Tx, item: Prepared, now: datetime, may: May | None) -> bool:
+    """What was forgotten is not: to come back, it is looked at like anything new."""
+    known = _known(tx, item, now, may)
+    return known is not None and known.deleted_at is None
 
 
 def _same_text(tx: Tx, memory: Memory, now: datetime) -> Memory | None:

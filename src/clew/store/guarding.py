@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from clew.model.access import AddedPolicy
+from clew.model.access import AddedPolicy, Resource
 from clew.model.config import AgentRights
 from clew.model.memory import Memory
 from clew.model.quarantine import Quarantined
+from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros
-from clew.store.memories import from_row, to_row
+from clew.store.memories import from_row, reach_values, to_row
 from clew.store.sqlite import Row, Session
 
 
@@ -21,6 +22,13 @@ class GuardTable:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    def rows(self, reach: Reach) -> list[tuple[int, Resource]]:
+        """What policies see of every memory within a reach, with its row."""
+        return [
+            (row, Resource("memory", id, reach.org, project or None, user or None, label, writer=author or None))
+            for row, id, project, user, label, author in self._session.all("guarded_rows", **reach_values(reach))
+        ]
 
     # -- policies and agents -----------------------------------------------------------------------
 

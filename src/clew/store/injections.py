@@ -45,18 +45,45 @@ class InjectionTable:
         return id
 
     def of_session(self, org: str, session: str, *, limit: int = 1_000) -> list[ContextInjectionLog]:
-        """Oldest first."""
+        """The newest so many, in the order in which they happened."""
         rows = self._session.all("injections_of_session", org_id=org, session_id=session, limit=limit)
-        return [_log(row) for row in rows]
+        return [_log(row) for row in reversed(rows)]
 
     def last(self, org: str, session: str, *, phase: str = "start") -> ContextInjectionLog | None:
         row = self._session.one("injection_last", org_id=org, session_id=session, phase=phase)
         return _log(row) if row else None
 
     def shown(self, org: str, session: str) -> set[str]:
-        """The memories that were pushed to a session, by whichever process."""
+        """The memories that a session was shown or is going to be, whichever process pushed them. What was taken
+        back before it was said does not count."""
+        key = {"org_id": org, "session_id": session}
+        logged = [ids for ids, _edges in self._session.all("injection_shown", **key)]
+        queued = [ids for (ids,) in self._session.all("injection_queued", **key)]
+        return {id for ids in logged + queued for id in json.loads(ids)}
+
+    def shown_edges(self, org: str, session: str) -> set[EdgeKey]:
         rows = self._session.all("injection_shown", org_id=org, session_id=session)
-        return {id for (ids,) in rows for id in json.loads(ids)}
+        return {key for _ids, edges in rows for key in _read("graph_edge_keys", edges, _OPTIONAL)}
+
+    def taken_back(self, org: str, session: str) -> Row:
+        """Another value whenever something that was pushed no longer counts as shown, or counts again."""
+        return self._session.all("injections_taken_back", org_id=org, session_id=session)[0]
+
+    def said(self, org: str, session: str, ids: Sequence[str], *, beside: str) -> set[str]:
+        """Which of these memories are in a text of the session's queue other than `beside`."""
+        key = {"org_id": org, "session_id": session}
+        rows = self._session.all("injection_said", **key, ids=json.dumps(ids), text=beside)
+        return {id for (id,) in rows}
+
+    def is_there(self, org: str, id: str) -> bool:
+        return self._session.one("injection_is_there", org_id=org, id=id) is not None
+
+    def has_event(self, log: ContextInjectionLog, delivery: str) -> bool:
+        """Whether there is a row about this delivery that names the event of `log`."""
+        key = {"org_id": log.org_id, "session_id": log.session_id, "event_id": log.event_id or ""}
+        return (
+            bool(log.event_id) and self._session.one("injection_of_event", **key, delivery_id=delivery) is not None
+        )
 
     # -- ranks -------------------------------------------------------------------------------------
 

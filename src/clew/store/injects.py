@@ -29,7 +29,7 @@ class InjectTable:
         return self._session.one("inject_room", org_id=org, session_id=session)
 
     def insert(self, org: str, id: str, draft: InjectDraft, *, content_hash: str, now: datetime) -> Inject | None:
-        """None when the session has this text already."""
+        """None when the session has this text already, and it was not cancelled."""
         row = self._session.one(
             "inject_insert",
             org_id=org,
@@ -42,11 +42,13 @@ class InjectTable:
             content_hash=content_hash,
             observation_ids=json.dumps(draft.observation_ids, ensure_ascii=False),
             node_ids=json.dumps(draft.node_ids, ensure_ascii=False),
+            source_ids=json.dumps(_sources(draft), ensure_ascii=False),
             enqueued_at=to_micros(now),
         )
         return _from_row(row) if row else None
 
     def same(self, org: str, session: str, content_hash: str) -> Inject | None:
+        """The inject that keeps this text from being put in again."""
         key = {"org_id": org, "session_id": session}
         row = self._session.one("inject_by_hash", **key, content_hash=content_hash)
         return _from_row(row) if row else None
@@ -66,9 +68,11 @@ class InjectTable:
     def close(self, seq: int, state: str, *, reason: str, now: datetime) -> None:
         self._session.run("inject_close", seq=seq, state=state, reason=reason, now=to_micros(now))
 
-    def are_sources_gone(self, org: str, ids: str) -> bool:
-        """Whether one of a JSON list of memories was forgotten or put into quarantine."""
-        return bool(self._session.value("inject_sources_gone", org_id=org, ids=ids))
+    def are_sources_gone(self, org: str, ids: str, *, since: int, now: datetime) -> bool:
+        """Whether one of a JSON list of memories was forgotten, put into quarantine, replaced, restricted or
+        changed since that microsecond, or no longer holds."""
+        times = {"since": since, "now": to_micros(now)}
+        return bool(self._session.value("inject_sources_gone", org_id=org, ids=ids, **times))
 
     # -- acknowledging -----------------------------------------------------------------------------
 
@@ -110,15 +114,19 @@ class InjectTable:
         return self._session.run("injects_give_up", org_id=org, reason=reason, **times)
 
     def erase_memories(self, org: str, ids: Sequence[str], *, now: datetime) -> int:
-        """No text that quotes one of these memories stays; what was not acknowledged yet is cancelled."""
+        """No text that rests on one of these memories stays; what was not acknowledged yet is cancelled."""
         return self._session.run("injects_forget", org_id=org, ids=json.dumps(ids), now=to_micros(now))
+
+
+def _sources(draft: InjectDraft) -> list[str]:
+    return list(dict.fromkeys((*draft.observation_ids, *draft.source_ids)))
 
 
 def _from_row(row: Row) -> Inject:
     values: dict[str, Any] = dict(zip(Inject.__slots__, row, strict=True))
     for name in ("agent", "receipt", "reason"):
         values[name] = values[name] or None
-    for name in ("observation_ids", "node_ids"):
+    for name in ("observation_ids", "node_ids", "source_ids"):
         values[name] = tuple(json.loads(values[name]))
     for name in _TIMES:
         values[name] = None if values[name] is None else from_micros(values[name])

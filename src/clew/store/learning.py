@@ -154,8 +154,10 @@ class LearningTable:
         return Diagnostics(**found | {name: tuple(value) for name, value in lists.items()})
 
     def put_outcome(self, org: str, session: str, outcome: str) -> bool:
-        """False when there is no such session."""
-        return self._session.run("session_outcome_put", org_id=org, session_id=session, outcome=outcome) == 1
+        """In the session and in what it left behind for the next. False when there is no such session."""
+        told = {"org_id": org, "session_id": session, "outcome": outcome}
+        self._session.run("summary_outcome_put", **told)
+        return self._session.run("session_outcome_put", **told) == 1
 
     # -- for analytics -----------------------------------------------------------------------------
 

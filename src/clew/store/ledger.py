@@ -149,6 +149,9 @@ class Meta:
     def put(self, key: str, value: str) -> None:
         self._session.run("meta_put", key=key, value=value)
 
+    def counter(self, org: str, name: str) -> int:
+        return int(self._session.value("counter_get", org_id=org, name=name) or 0)
+
 
 class Leases:
     """One holder at a time. Tokens of an org strictly increase, so whoever comes later can be told apart,

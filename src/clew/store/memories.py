@@ -196,6 +196,7 @@ def reach_values(reach: Reach) -> dict[str, Any]:
         # The same between unit separators, which no name contains: where a list is asked about once per row.
         "in_projects": None if reach.projects is None else f"\x1f{_US.join(reach.projects)}\x1f",
         "in_users": None if reach.users is None else f"\x1f{_US.join(reach.users)}\x1f",
+        "hidden": None if reach.hidden is None else f"\x1f{_US.join(map(str, reach.hidden))}\x1f",
         "in_labels": None if reach.labels is None else f"\x1f{_US.join(reach.labels)}\x1f",
     }
 

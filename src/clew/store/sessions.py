@@ -13,6 +13,8 @@ from clew.store.sqlite import Row, Session
 _TEXT = ("project", "user", "agent", "work_type", "issue", "issue_id", "title", "description")
 _COLUMN = {"project": "project_id", "user": "user_id"}
 
+END_OF_TIME = 2**63 - 1  # microseconds: before any page
+
 
 class SessionTable:
     """Bound to one transaction."""
@@ -33,19 +35,27 @@ class SessionTable:
         return session if session and reach.sees(session.project, session.user) else None
 
     def find(
-        self, reach: Reach, *, project: str | None, state: str | None, limit: int, page: int = 500
+        self,
+        reach: Reach,
+        *,
+        project: str | None,
+        state: str | None,
+        limit: int,
+        agent: str | None = None,
+        page: int = 500,
     ) -> list[AgentSession]:
-        """Newest first. `project` None: any."""
+        """Newest first. None: any."""
         found: list[AgentSession] = []
-        offset = 0
-        while len(found) < limit:
-            wanted = {"org_id": reach.org, "project_id": project, "state": state}
-            rows = self._session.all("session_list", **wanted, limit=page, offset=offset)
-            sessions = (_from_row(row) for row in rows)
-            found += [session for session in sessions if reach.sees(session.project, session.user)]
-            offset += page
-            if len(rows) < page:
-                break
+        wanted: dict[str, Any] = {"org_id": reach.org, "state": state, "limit": page}
+        query = "session_list"
+        if project is not None:
+            wanted, query = wanted | {"project_id": project}, "session_list_project"
+        before = {"before": END_OF_TIME, "before_id": ""}
+        while len(found) < limit and (rows := self._session.all(query, **wanted, **before)):
+            sessions = [_from_row(row) for row in rows]
+            seen = (session for session in sessions if reach.sees(session.project, session.user))
+            found += [session for session in seen if agent in (None, session.agent)]
+            before = {"before": to_micros(sessions[-1].created_at), "before_id": sessions[-1].id}
         return found[:limit]
 
     def claim(self, session: AgentSession, *, worker: str, token: int, provider: str, now: datetime) -> None:

@@ -253,7 +253,8 @@ class SqliteEngine:
         while not closing:
             batch, closing = self._take()
             for job in batch:
-                job.future.set_exception(error)
+                if job.future.set_running_or_notify_cancel():  # not for whoever has given up
+                    job.future.set_exception(error)
 
     def _commit(self, session: Session, batch: list[_Write]) -> None:
         connection = session.connection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.config import MatrixRow, MatrixShown, OrgFeatures, ProjectConfig, ProjectShown, RecallSettings
 from clew.model.scope import Identity, Scope
+from clew.verbs import powers
 
 if TYPE_CHECKING:
     from clew.clew import Clew
@@ -66,11 +67,21 @@ class Projects(_Verbs):
     __slots__ = ()
 
     def list(self, *, identity: Identity | None = None) -> dict[str, ProjectConfig]:
-        """Every project that has memories or switches, by name."""
-        org = (identity or Identity()).org
+        """Every project that has memories or switches, by name; for those who do not look after the org, every
+        one in which they may read a memory."""
+        identity = identity or Identity()
+        is_caretaker = powers.is_caretaker(self._clew, identity)
         with self._clew.store.read() as tx:
-            known = {project: ProjectConfig() for project in tx.edges.projects(org) if project}
-            return dict(sorted((known | tx.config.projects(org)).items()))
+            configs = tx.config.projects(identity.org)
+            known = tx.edges.projects(identity.org) if is_caretaker else ()
+            rows = () if is_caretaker else tx.guarding.rows(self._clew._reach_of_id(None, identity))
+        names = {*known, *configs} if is_caretaker else self._read_in(identity, [row for _, row in rows])
+        return {name: configs.get(name, ProjectConfig()) for name in sorted(names) if name}
+
+    def _read_in(self, identity: Identity, rows: Sequence[Resource]) -> set[str]:
+        context = AccessContext(identity.org, user=identity.user)
+        decisions = self._clew._pep.decide(identity, "read", rows, context)
+        return {row.project or "" for row, decision in zip(rows, decisions, strict=True) if decision}
 
     def show(self, project: str, *, identity: Identity | None = None) -> ProjectShown:
         """Its switches, and every gate with its reason."""
@@ -135,6 +146,7 @@ class Matrix(_Verbs):
     ) -> RecallSettings:
         """Change single fields of a work type, for one org or for all. Returns what that org gets now."""
         identity = identity or Identity()
+        matrices.check_work_type(work_type)
         resource = Resource("matrix", work_type, org or "")
         self._check(identity, "operate", resource)
         if org is not None:
@@ -189,7 +201,7 @@ class Orgs(_Verbs):
     ) -> OrgFeatures:
         """What an org has; with values, change it. The plan (kg) is the operator's, the weighting its admins'."""
         identity = identity or Identity()
-        named = org or identity.org
+        named = identity.org if org is None else Scope(org=org).org
         if named != identity.org:
             _check_seen(named, identity)
         resource = Resource("org", named, named)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from clew.errors import Denied, InvalidInput, NotFound
+from clew.errors import InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.govern import Grant, StoredFingerprint
 from clew.model.scope import Identity, Scope
+from clew.verbs import powers
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -57,19 +58,19 @@ class Transfer:
 
     def grant(self, source: str, dest: str, *, identity: Identity | None = None) -> bool:
         """Let memories of `source` be shown in `dest`; False when they could be before. For owner and admin."""
-        identity = _administrator(identity, "grant a transfer")
+        identity = powers.administrator(self._clew, identity, "grant a transfer")
         _check_pair(identity.org, source, dest)
         return self._clew.store.write(partial(self._grant, source=source, dest=dest, identity=identity))
 
     def revoke(self, source: str, dest: str, *, identity: Identity | None = None) -> None:
         """End a grant. What was shown already cannot be taken back."""
-        identity = _administrator(identity, "revoke a transfer")
+        identity = powers.administrator(self._clew, identity, "revoke a transfer")
         _check_pair(identity.org, source, dest)
         self._clew.store.write(partial(self._revoke, source=source, dest=dest, identity=identity))
 
     def list(self, *, identity: Identity | None = None) -> Sequence[TransferStatus]:
-        """Every grant of the org, and whether it brings anything over."""
-        org = (identity or Identity()).org
+        """Every grant of the org, and whether it brings anything over. For owner, admin and operator."""
+        org = powers.caretaker(self._clew, identity, "look at what is granted").org
         with self._clew.store.read() as tx:
             grants = tx.transfers.grants(org)
             projects = {project for grant in grants for project in (grant.source, grant.dest)}
@@ -80,8 +81,7 @@ class Transfer:
         self, project: str, files: Mapping[str, str] | Path, *, identity: Identity | None = None
     ) -> fingerprints.TechStackFingerprint:
         """Read what a project is built with, from texts or from a directory, and keep it."""
-        identity = _person(identity, "say what a project is built with")
-        Scope(org=identity.org, project=project)
+        identity = powers.person(self._clew, identity, project, "say what a project is built with")
         texts = files if isinstance(files, Mapping) else fingerprints.read_manifests(files)
         found = fingerprints.fingerprint_project(texts)
         if not found.manifest_hash:
@@ -98,8 +98,9 @@ class Transfer:
         self, project: str, *, identity: Identity | None = None
     ) -> fingerprints.TechStackFingerprint | None:
         """As it was last read; None if nobody looked."""
+        org = self._clew.sessions.active(identity).org
         with self._clew.store.read() as tx:
-            stored = tx.transfers.fingerprint((identity or Identity()).org, project)
+            stored = tx.transfers.fingerprint(org, project)
         return fingerprints.TechStackFingerprint(stored.components, stored.manifest_hash) if stored else None
 
     def config_for(self, session: AgentSession) -> transferring.TransferConfig | None:
@@ -203,7 +204,7 @@ class Transfer:
 
 
 class AuditLog:
-    """Who did what; each entry sealed by the next. For the owner and admins of the org."""
+    """Who did what; each entry sealed by the next. For owner, admins and operators of the org."""
 
     __slots__ = ("_clew",)
 
@@ -212,14 +213,14 @@ class AuditLog:
 
     def verify(self, *, head: AuditHead | str | None = None, identity: Identity | None = None) -> ChainReport:
         """Whether the log of the org is as it was written; `head` is what `head()` gave earlier, kept elsewhere."""
-        org = _administrator(identity, "verify the audit log").org
+        org = powers.caretaker(self._clew, identity, "verify the audit log").org
         expected = auditing.parse_head(head) if isinstance(head, str) else head
         with self._clew.store.read() as tx:
             return auditing.verify_log(tx, org, head=expected)
 
     def head(self, *, identity: Identity | None = None) -> AuditHead | None:
         """The last entry's number and hash; None for an empty log."""
-        org = _administrator(identity, "look at the audit log").org
+        org = powers.caretaker(self._clew, identity, "look at the audit log").org
         with self._clew.store.read() as tx:
             return tx.audit.head(org)
 
@@ -233,13 +234,13 @@ class AuditLog:
         identity: Identity | None = None,
     ) -> Sequence[AuditEntry]:
         """Newest first; `before` is the number of the last entry of the page before."""
-        org = _administrator(identity, "look at the audit log").org
+        org = powers.caretaker(self._clew, identity, "look at the audit log").org
         with self._clew.store.read() as tx:
             return tx.audit.latest(org, limit=limit, since=since, action=action or "", before=before)
 
 
 class Retention:
-    """How long what is kept. For the owner and admins of the org."""
+    """How long what is kept. For the owner and admins of the org; operators may look."""
 
     __slots__ = ("_clew",)
 
@@ -247,8 +248,9 @@ class Retention:
         self._clew = clew
 
     def list(self, *, identity: Identity | None = None) -> Sequence[RetentionPolicy]:
+        org = powers.caretaker(self._clew, identity, "look at how long memories are kept").org
         with self._clew.store.read() as tx:
-            return tx.transfers.retention((identity or Identity()).org)
+            return tx.transfers.retention(org)
 
     def set(
         self,
@@ -261,7 +263,7 @@ class Retention:
         identity: Identity | None = None,
     ) -> RetentionPolicy:
         """Keep what this describes for so many days; what is left out holds for all."""
-        identity = _administrator(identity, "set how long memories are kept")
+        identity = powers.administrator(self._clew, identity, "set how long memories are kept")
         Scope(org=identity.org, project=project)
         policy = retaining.new_policy(
             ttl_days=ttl_days, action=action, project=project, classification=classification, type=type,
@@ -273,31 +275,14 @@ class Retention:
 
     def drop(self, id: str, *, identity: Identity | None = None) -> None:
         """Keep them without limit again, or for as long as a less specific policy says."""
-        identity = _administrator(identity, "set how long memories are kept")
+        identity = powers.administrator(self._clew, identity, "set how long memories are kept")
         drop = partial(retaining.drop_policy, org=identity.org, id=id)
         self._clew.store.write(partial(drop, actor=identity.actor, now=self._clew.now()))
 
     def run(self, *, dry_run: bool = False, identity: Identity | None = None) -> retaining.RetentionReport:
         """Apply the policies of the org now; it also happens by itself, once a day."""
-        identity = _administrator(identity, "apply retention policies")
+        identity = powers.administrator(self._clew, identity, "apply retention policies")
         return retaining.run(self._clew.store, identity.org, self._clew.now(), dry_run=dry_run)
-
-
-def _administrator(identity: Identity | None, what: str) -> Identity:
-    identity = identity or Identity()
-    if not {"owner", "admin"} & set(identity.roles):
-        raise Denied(
-            f"'{identity.actor}' may not {what}", code="ADMIN_ONLY", next="ask an owner or admin of the org"
-        )
-    return identity
-
-
-def _person(identity: Identity | None, what: str) -> Identity:
-    """Someone of the org who is not just an agent: an agent could make its project look like another."""
-    identity = identity or Identity()
-    if not {"owner", "admin", "operator", "member"} & set(identity.roles):
-        raise Denied(f"'{identity.actor}' may not {what}", code="MEMBER_ONLY", next="ask a member of the org")
-    return identity
 
 
 def _check_pair(org: str, source: str, dest: str) -> None:

@@ -50,7 +50,7 @@ class GraphVerbs:
         """How much there is, what is pending, what went wrong; for the owner the whole org."""
         graph = self._clew.settings.graph
         flags = {"mappingEnabled": graph.write, "retrievalEnabled": graph.recall, "llmExtractionEnabled": False}
-        with self._view(self._reach_of_id(scope, identity)) as view:
+        with self._view(self._reach_of_id(scope, identity), scope, identity) as view:
             return counting.graph_status(view, flags, top=top)
 
     def neighbors(
@@ -65,7 +65,7 @@ class GraphVerbs:
         depth: int = 1,
     ) -> Neighborhood:
         """What is next to a node, and which memories say so."""
-        with self._view(self._reach(scope, identity, all_projects)) as view:
+        with self._view(self._reach(scope, identity, all_projects), scope, identity) as view:
             return exploring.neighbors(view, node, limit=limit, edge_type=edge_type or "", depth=depth)
 
     def path(
@@ -79,7 +79,7 @@ class GraphVerbs:
         max_hops: int = 4,
     ) -> FoundPath:
         """The shortest and, among these, surest way between two nodes."""
-        with self._view(self._reach(scope, identity, all_projects)) as view:
+        with self._view(self._reach(scope, identity, all_projects), scope, identity) as view:
             return connecting.path(view, start, goal, max_hops=max_hops)
 
     def explore(
@@ -92,7 +92,7 @@ class GraphVerbs:
         limit: int = 20,
     ) -> Explored:
         """The nodes on which most hangs, or the edges and memories of one of them."""
-        with self._view(self._reach(scope, identity, all_projects)) as view:
+        with self._view(self._reach(scope, identity, all_projects), scope, identity) as view:
             return exploring.explore(view, node, limit=limit)
 
     def triplets(
@@ -107,7 +107,7 @@ class GraphVerbs:
         """Facts that matter to a question; without one, the surest."""
         reach = self._reach(scope, identity, all_projects)
         found = self._recalled(query, reach) if query is not None else []
-        with self._view(reach) as view:
+        with self._view(reach, scope, identity) as view:
             return telling.triplets(view, query, found, limit=limit)
 
     @staticmethod
@@ -138,9 +138,10 @@ class GraphVerbs:
         progress: Progress = no_progress,
     ) -> edges_file.EdgesExported:
         """Write every edge as JSON Lines: for the owner the whole org, unless a scope narrows it."""
+        self._clew._doors.door(identity, scope).check_action("export")
         reach, now = self._reach_of_id(scope, identity), self._clew.now()
-        with self._clew.store.read() as tx:
-            return edges_file.export_edges(tx, reach, file, now=now, progress=progress)
+        with self._view(reach, scope, identity) as view:
+            return edges_file.export_edges(view.tx, view.reach, file, now=now, progress=progress)
 
     def import_file(
         self,
@@ -152,10 +153,13 @@ class GraphVerbs:
         progress: Progress = no_progress,
     ) -> edges_file.EdgesImported:
         """Bring in edges whose memories are here and visible; running it again adds nothing."""
-        reach, now = self._reach_of_id(scope, identity), self._clew.now()
+        store, door = self._clew.store, self._clew._doors.door(identity, scope)
         self._clew._graph_policy.check_write()
-        self._clew._doors.door(identity, scope).check_place()
-        return edges_file.import_edges(path, self._clew.store, reach, now=now, dry_run=dry_run, progress=progress)
+        door.check_place()
+        with self._view(self._reach_of_id(scope, identity), scope, identity) as view:
+            reach, now = view.reach, view.now
+        giver = edges_file.Giver(reach, door.may if door.pep else None, (identity or Identity()).trust)
+        return edges_file.import_edges(path, store, giver, now=now, dry_run=dry_run, progress=progress)
 
     def _recalled(self, query: str, reach: Reach) -> list[tuple[str, float]]:
         options = self._clew._options(None, {"limit": telling.SEED_MEMORIES, "floor": 0.0})
@@ -163,9 +167,10 @@ class GraphVerbs:
         return telling.recalled_seeds(found.results)
 
     @contextmanager
-    def _view(self, reach: Reach) -> Iterator[named.View]:
+    def _view(self, reach: Reach, scope: Scope | None, identity: Identity | None) -> Iterator[named.View]:
         with self._clew.store.read() as tx:
-            yield named.View(tx, reach, self._clew.now())
+            exact = self._clew._doors.door(identity, scope).exact(tx, reach)
+            yield named.View(tx, exact, self._clew.now())
 
     def _reach(self, scope: Scope | None, identity: Identity | None, all_projects: bool) -> Reach:
         """Without a scope every project, but as in recall no other user's private memories."""

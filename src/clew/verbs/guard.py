@@ -93,8 +93,8 @@ class Policies:
 
 
 class Quarantine:
-    """Text that waits for a judgement: for owners, admins and reviewers of the org. An agent by itself is none of
-    these, whatever its roles, or it could let in what it was told to say."""
+    """Text that waits for a judgement: for owners, admins and reviewers of the org. An agent is none of these,
+    whatever its roles and whoever's credential it uses, or it could let in what it was told to say."""
 
     __slots__ = ("_clew",)
 
@@ -132,16 +132,17 @@ class Quarantine:
         """Remember it under its id, trusted as far as its origin is. Twice is once."""
         clew, who = self._clew, identity or Identity()
         self._check_reviewer(who)
-        held = self.find(id, identity=who)
+        held, door = self.find(id, identity=who), clew._doors.door(who, None)
+        may = door.may if door.pep else None
         if held is None:
             with clew.store.read() as tx:
-                return quarantine.released_before(tx, who.org, id)
+                return quarantine.released_before(tx, who.org, id, may=may)
         text = prepare.embedding_text(held.memory.title, held.memory.content)
         [(vector, space)] = embed.pack_vectors(clew.embedder, [text])
         indexed = prepare.index_terms(held.memory, vector, space)
         let_in = partial(quarantine.release, held=held, indexed=indexed, policy=clew._policy)
         now = clew.clock.now()
-        return clew.store.write(partial(let_in, graph=clew._graph_policy, now=now, actor=who.actor))
+        return clew.store.write(partial(let_in, graph=clew._graph_policy, now=now, actor=who.actor, may=may))
 
     def drop(self, id: str, *, identity: Identity | None = None) -> Quarantined:
         """Remove it for good."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,11 @@ from clew.model.scope import Identity
 
 if TYPE_CHECKING:
     from clew.clew import Clew
+    from clew.deliver import rights as granting
     from clew.inject import access, candidates, gates, graph_engine, summaries, switches
     from clew.inject import block as blocks
     from clew.inject import bus as buses
+    from clew.inject import deadline as deadlines
     from clew.inject import injector as injecting
     from clew.inject import log as logs
     from clew.inject import start as starting
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from clew.model.inject import Block, ContextInjectionLog, InjectionResult
     from clew.model.session import AgentSession, SessionReport
     from clew.model.start import InjectReport, SessionSummary
-    from clew.verbs import inject_event as live_event
+    from clew.verbs import inject_making as making
 else:
     access, blocks, buses, candidates, gates, graph_engine = (
         LazyModule(f"clew.inject.{name}")
@@ -35,7 +37,9 @@ else:
     logs, starting, summaries, switches = (
         LazyModule(f"clew.inject.{name}") for name in ("log", "start", "summaries", "switches")
     )
-    exploring, live_event = LazyModule("clew.learn.explore"), LazyModule("clew.verbs.inject_event")
+    granting = LazyModule("clew.deliver.rights")
+    deadlines, making = LazyModule("clew.inject.deadline"), LazyModule("clew.verbs.inject_making")
+    exploring = LazyModule("clew.learn.explore")
 
 _log = logging.getLogger(__name__)
 
@@ -46,8 +50,6 @@ class Injection:
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
         self.failures: Counter[str] = Counter()  # what went wrong without anybody being told
-        self._injector: injecting.InSessionMemoryInjector | None = None
-        self._making = threading.Lock()
 
     # -- at the start --------------------------------------------------------------------------------
 
@@ -58,20 +60,29 @@ class Injection:
     def start_report(
         self, session_id: str, *, dry_run: bool = False, identity: Identity | None = None
     ) -> InjectReport:
-        """The same, and what became of it. Refuses only a session that is not there or not claimed."""
-        session = self._clew.sessions.show(session_id, identity=identity)
+        """The same, and what became of it. Refuses only a session that is not there, not claimed, or whose texts
+        are not for whoever looks ahead. Who may not read them gets none back: they are for the agent."""
+        may = self._clew.sessions.rights(identity)
+        with self._clew.store.read() as tx:
+            session = may.must_read(tx, session_id) if dry_run else may.must_see(tx, session_id)
         if not dry_run:
             _check_claimed(session)
         report = self.starter.start(session, dry_run=dry_run)
-        if self._clew._in_background and not dry_run and self._injector is None:  # its tool calls come next
-            threading.Thread(target=self.warm, name="clew-inject-warm", daemon=True).start()
+        if not may.reads(session):
+            report = replace(report, block=_without_text(report.block))
+        if identity is not None and identity.agent:
+            report = replace(report, block=report.block.for_agents())
+        if self._clew._in_background and not dry_run:  # its tool calls come next
+            self._making.begin()
         return report
 
     def log(self, session_id: str, *, identity: Identity | None = None) -> list[ContextInjectionLog]:
         """What was shown in a session, oldest first."""
-        session = self._clew.sessions.show(session_id, identity=identity)
+        may = self._clew.sessions.rights(identity)
         with self._clew.store.read() as tx:
-            return tx.injections.of_session(session.org, session.id)
+            session = may.must_see(tx, session_id)
+            rows = tx.injections.of_session(session.org, session.id)
+        return rows if may.reads(session) else [replace(row, query_text=granting.PRIVATE) for row in rows]
 
     def record(self, log: ContextInjectionLog) -> str:
         """Write one row of the log; '' when that fails, which is counted and told to nobody else."""
@@ -87,9 +98,19 @@ class Injection:
 
     def event(self, event: VerbEvent | Mapping[str, Any], *, identity: Identity | None = None) -> InjectionResult:
         """What a tool call makes worth saying: found and put on the session's queue before the time is up, or not
-        said at all. Refuses only an event that cannot be read and a session that is not there."""
+        said at all. Refuses only an event that cannot be read and a session that is not there. The first event of a
+        process may find the injector in the making: budget-exceeded, reason `warming`. See `warm`."""
+        ticket = deadlines.Ticket(self._clew.settings.inject.latency_ms / 1_000)
+        may = self._clew.sessions.rights(identity)
         told = event if isinstance(event, VerbEvent) else VerbEvent.from_json(event)
-        return self.injector.handle_verb_event(told, identity=identity or Identity())
+        result = self._making.answer(told, identity=identity or Identity(), ticket=ticket)
+        if identity is not None and identity.agent:
+            result = result.for_agents()
+        if may.texts == may.reach or not result.block:
+            return result
+        with self._clew.store.read() as tx:
+            session = may.must_see(tx, told.session)
+        return result if may.reads(session) else replace(result, block=None, triplets=())
 
     @cached_property
     def bus(self) -> buses.VerbBus:
@@ -100,26 +121,26 @@ class Injection:
 
     @property
     def injector(self) -> injecting.InSessionMemoryInjector:
-        """Made once per process, with everything that takes longer than an event may; `warm` does it beforehand."""
-        with self._making:
-            if self._injector is None:
-                self._injector = live_event.injector_of(self._clew)
-            return self._injector
+        """Made once per process; waits until it is."""
+        return self._making.begin().result()
 
     def warm(self) -> None:
-        """Have everything imported and made that the first event would wait for. Looks at no memory."""
+        """Have everything imported and made that the first event would wait for, and wait for it. Looks at no
+        memory."""
         assert self.injector
 
     def close(self) -> None:
-        if self._injector is not None:
-            self._injector.close()
+        if "bus" in self.__dict__:
+            self.bus.close()
+        if "_making" in self.__dict__:
+            self._making.close()
 
     # -- at the end ----------------------------------------------------------------------------------
 
     def on_session_end(self, session: AgentSession, report: SessionReport | None = None) -> None:
         """Keep a summary of the session, unless the project's memory is off."""
-        if self._injector is not None:
-            self._injector.forget_session(session.id, identity=Identity(org=session.org))
+        if injector := self._making.done:
+            injector.forget_session(session.id, identity=Identity(org=session.org))
         if not self.switches.of(session.org, session.project, session.work_type).project.memory_enabled:
             return
         strict, now = self._clew.settings.remember.strict_token_rule, self._clew.now()
@@ -129,6 +150,10 @@ class Injection:
             self._clew.store.write(lambda tx: tx.injections.put_summary(kept, at=now), durable=False)
 
     # -- parts, made when first needed ---------------------------------------------------------------
+
+    @cached_property
+    def _making(self) -> making.Making:
+        return making.Making(self._clew)
 
     @cached_property
     def switches(self) -> switches.Switches:
@@ -141,7 +166,8 @@ class Injection:
 
     @cached_property
     def engine(self) -> graph_engine.GraphSearchEngine:
-        return graph_engine.GraphSearchEngine(self._clew._reader, self._clew.now)
+        floor = self._clew.settings.inject.start_floor
+        return graph_engine.GraphSearchEngine(self._clew._reader, self._clew.now, floor=floor)
 
     @cached_property
     def starter(self) -> starting.Starter:
@@ -189,6 +215,11 @@ class Injection:
             return summaries.related_summaries(
                 tx, session, query_text, embedder=self._clew.embedder, limit=blocks.MAX_SUMMARIES
             )
+
+
+def _without_text(block: Block) -> Block:
+    """What it was made of and what it costs."""
+    return replace(block, text="", triplets=(), sections=())
 
 
 def _check_claimed(session: AgentSession) -> None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clew.inject.access import LateDecider
-from clew.inject.config import InSessionConfig
 from clew.inject.gates import graph_settings_gate
 from clew.inject.graph_engine import GraphSearchEngine
 from clew.inject.injector import InSessionMemoryInjector
 from clew.inject.live import InStore
 from clew.inject.matcher import CONSIDERED, LOOKED_AT, GraphMatcher, GraphMatching, Seeds
 from clew.recall.common import common_terms
+from clew.verbs.inject_making import config_of
 
 if TYPE_CHECKING:
     from clew.clew import Clew
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from clew.model.graph_fact import GraphFact
     from clew.model.inject import Observation
     from clew.model.scope import Scope
-    from clew.settings import InjectSettings
 
 
 def injector_of(clew: Clew) -> InSessionMemoryInjector:
@@ -35,7 +34,7 @@ def injector_of(clew: Clew) -> InSessionMemoryInjector:
         switches=clew.inject.switches,
         now=clew.now,
         pep=LateDecider(lambda: clew._pep),
-        reach=clew.sessions._reach,
+        rights=clew.sessions.rights,
         policy=clew.queue.policy,
         config=config,
         graph=graph_settings_gate(write=graph.write, recall=graph.recall, shadow=graph.shadow),
@@ -79,18 +78,3 @@ def _make_ready(clew: Clew) -> None:
             make()
         except Exception as error:
             logging.getLogger(__name__).warning("a part of the injector cannot be made: %s", type(error).__name__)
-
-
-def config_of(inject: InjectSettings) -> InSessionConfig:
-    return InSessionConfig(
-        enabled=inject.enabled,
-        disabled_for_agents=inject.disabled_for_agents,
-        latency_ms=inject.latency_ms,
-        floor=inject.floor,
-        budget_tokens=inject.budget_tokens or None,
-        work_type=inject.work_type,
-        max_suggestions=inject.max_suggestions,
-        skip_tools=inject.skip_tools,
-        extra_skip_tools=inject.extra_skip_tools,
-        threads=inject.threads,
-    )

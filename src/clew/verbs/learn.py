@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from clew.errors import Denied, InvalidInput, NotFound
 from clew.lazy import LazyModule
+from clew.model.access import AccessContext, Resource
 from clew.model.learning import VERDICTS, FeedbackReport, Learnt
 from clew.model.scope import Identity, Scope
 from clew.model.session import OUTCOMES, SessionReport
@@ -56,16 +57,27 @@ class Learning:
                 f"'{outcome[:40]}' is no outcome", code="OUTCOME_UNKNOWN", next=f"say one of: {', '.join(OUTCOMES)}"
             )
         identity = identity or Identity()
+        may = self._clew.sessions.rights(identity)
         with self._clew.store.read() as tx:
-            session = tx.sessions.get(self._clew._reach_of_id(None, identity), session_id)
-        if session is None:
-            raise _no_session(session_id)
-        if identity.agent and not identity.user:  # one that may not write here has nothing to teach either
-            place = Scope(org=session.org, project=session.project)
-            self._clew._doors.door(identity, place).check_place()
+            session = may.must_see(tx, session_id)
+        self._check_teaches(session, identity)
         return self._clew.store.write(
             partial(self._told, session=session, outcome=outcome, actor=identity.actor, now=self._clew.now())
         )
+
+    def _check_teaches(self, session: AgentSession, identity: Identity) -> None:
+        """Who may steer a session may tell its outcome, unless a policy lets nobody like them teach there."""
+        pep = self._clew._doors.door(identity, None).pep
+        if pep is None:
+            return
+        place = Resource("memory", "new", session.org, session.project, classification="internal")
+        context = AccessContext(session.org, session.project, user=identity.user)
+        if not all(decision.allowed for decision in pep.decide(identity, "feedback", [place], context)):
+            raise Denied(
+                f"'{identity.actor}' may not tell how session {session.id} came out",
+                code="FEEDBACK_DENIED",
+                next="ask an owner or admin of the org",
+            )
 
     def _told(self, tx: Tx, *, session: AgentSession, outcome: str, actor: str, now: datetime) -> FeedbackReport:
         tx.learning.put_outcome(session.org, session.id, outcome)
@@ -96,7 +108,7 @@ class Learning:
                 code="VERDICT_UNKNOWN",
                 next=f"say one of: {', '.join(VERDICTS)}",
             )
-        identity = identity or Identity()
+        identity = self._clew.sessions.active(identity)
         with self._clew.store.read() as tx:
             memory = edit.must_get(tx, self._clew._reach_of_id(scope, identity), memory_id)
         place = scope or Scope(org=memory.org, project=memory.project, user=identity.user)
@@ -151,12 +163,16 @@ class Learning:
 
     def diagnostics(self, session_id: str, *, identity: Identity | None = None) -> Diagnostics:
         """How a session went."""
-        reach = self._clew._reach_of_id(None, identity)
+        may = self._clew.sessions.rights(identity)
         with self._clew.store.read() as tx:
-            session = tx.sessions.get(reach, session_id)
-            found = tx.learning.diagnostics(reach.org, session_id) if session else None
+            session = may.must_read(tx, session_id)
+            found = tx.learning.diagnostics(session.org, session.id)
         if found is None:
-            raise _no_session(session_id)
+            raise NotFound(
+                f"nothing is known yet about how session {session.id} went",
+                code="SESSION_NOT_ENDED",
+                next=f"it is {session.state}; look again when it has ended",
+            )
         return found
 
     def impact(
@@ -189,7 +205,7 @@ class Learning:
         self, since: datetime | None, until: datetime | None, identity: Identity | None
     ) -> tuple[str, datetime, datetime]:
         """Numbers over a whole org are for those who look after it."""
-        identity = identity or Identity()
+        identity = self._clew.sessions.active(identity)
         if not _LOOK_AFTER.intersection(identity.roles):
             raise Denied(
                 "reports tell about the whole org and are for those who look after it",
@@ -203,9 +219,3 @@ class Learning:
                 "the window ends before it begins", code="WINDOW_INVALID", next="give an earlier --since"
             )
         return identity.org, first, last
-
-
-def _no_session(id: str) -> NotFound:
-    return NotFound(
-        f"session '{id[:60]}' was not found", code="SESSION_NOT_FOUND", next="list them: clew session list"
-    )

@@ -4,38 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
 from clew.lazy import LazyModule
-from clew.model.scope import Identity, Reach, Scope
+from clew.model.scope import Identity, Scope
 
 if TYPE_CHECKING:
     from clew.clew import Clew
     from clew.deliver import queue as queueing
     from clew.deliver import report as reporting
+    from clew.deliver import rights as granting
     from clew.deliver import sessions as steps
     from clew.deliver import states
     from clew.model import session as values
-    from clew.model.session import AgentSession, Beat, Delivery, Enqueued, Inject, Lock, SessionReport
+    from clew.model.session import AgentSession, Beat, Delivery, Enqueued, Inject, SessionReport
 else:
-    queueing, reporting, states, steps = (
-        LazyModule(f"clew.deliver.{name}") for name in ("queue", "report", "states", "sessions")
+    queueing, reporting, granting, states, steps = (
+        LazyModule(f"clew.deliver.{name}") for name in ("queue", "report", "rights", "states", "sessions")
     )
     values = LazyModule("clew.model.session")
 
-_SEES_ALL = frozenset(("owner", "admin", "operator"))  # who runs workers serves the sessions of every user
-
-
 _OWNER = Identity()
-
-
-@lru_cache(maxsize=1_024)  # every beat of every worker asks
-def _reach_of(identity: Identity) -> Reach:
-    if _SEES_ALL.intersection(identity.roles):
-        return Reach.everything(identity.org)
-    return Reach.across_projects(Scope(org=identity.org, user=identity.user))
+_UNNAMED = "agent"
 
 
 class _Verbs:
@@ -50,12 +42,16 @@ class _Verbs:
         names = states.DeliverPolicy.__slots__
         return states.DeliverPolicy(**{name: getattr(deliver, name) for name in names})
 
-    @staticmethod
-    def _reach(identity: Identity | None) -> Reach:
-        return _reach_of(identity or _OWNER)
+    def rights(self, identity: Identity | None) -> granting.SessionRights:
+        """What it may do with sessions; a suspended agent is refused at once."""
+        return granting.rights_of(self.active(identity))
 
-    def _lock(self, session: str, worker: str, token: int, identity: Identity | None) -> Lock:
-        return values.Lock(self._reach(identity), session, worker, token)
+    def active(self, identity: Identity | None) -> Identity:
+        """Who asks, unless that is an agent which was suspended."""
+        who = identity or _OWNER
+        if who.agent and self._clew._rights(who.org, who.agent).suspended:
+            raise granting.suspended(who)
+        return who
 
 
 class Sessions(_Verbs):
@@ -70,7 +66,7 @@ class Sessions(_Verbs):
         title: str | None = None,
         description: str | None = None,
         issue_id: str | None = None,
-        agent: str | None = "agent",
+        agent: str | None = _UNNAMED,
         user: str | None = None,
         scope: Scope | None = None,
         identity: Identity | None = None,
@@ -78,20 +74,27 @@ class Sessions(_Verbs):
         """A new session with its work item, which waits for a worker. `agent` None: a stage without one."""
         scope = self._clew._scope(scope, identity)
         scope = replace(scope, project=project or scope.project, user=user or scope.user)
-        (identity or Identity()).check(scope)
+        agent = self._starts_as(agent, scope, self.active(identity))
         item = steps.WorkItem(work_type, issue, issue_id, title, description)
         session = steps.new_session(scope, item, agent=agent, now=self._clew.now())
         self._clew.store.write(lambda tx: tx.sessions.insert(session))
         return session
 
+    def _starts_as(self, agent: str | None, scope: Scope, who: Identity) -> str | None:
+        who.check(scope)
+        may = granting.rights_of(who)
+        if may.agent:
+            self._clew._doors.door(who, scope).check_place()
+        return may.agent_named(agent, default=_UNNAMED)
+
     def claim(
         self, id: str, worker: str, *, provider_session: str | None = None, identity: Identity | None = None
     ) -> int:
         """Make `worker` the holder of the session; returns its fencing token."""
-        claim = partial(steps.claim, id=id, worker=_worker(worker), reach=self._reach(identity))
+        may = self.rights(identity)
         provider = steps.name_of("provider session", provider_session)
-        now = self._clew.now()
-        return self._clew.store.write(partial(claim, provider=provider, policy=self.policy, now=now))
+        claim = partial(steps.claim, id=id, worker=_worker(worker), reach=may.reach, provider=provider)
+        return self._clew.store.write(may.guarded(partial(claim, policy=self.policy, now=self._clew.now()), id))
 
     def refresh(
         self,
@@ -101,18 +104,24 @@ class Sessions(_Verbs):
         *,
         acked: Collection[str] | str = (),
         dead: Mapping[str, str] | None = None,
+        held: str | None = None,
+        take: bool = True,
         identity: Identity | None = None,
     ) -> Beat:
-        """One beat of the worker that holds the session: see `Beat`."""
-        lock = self._lock(id, worker, token, identity)
+        """One beat of the worker that holds the session: see `Beat`. `held`: a delivery that waits for the end of a
+        turn, which is no further attempt. `take`: False for a last beat, which brings nothing more."""
+        may = self.rights(identity)
+        lock = values.Lock(may.reach, id, worker, token)
         acked = [acked] if isinstance(acked, str) else acked
-        beat = partial(steps.refresh, lock=lock, acked=acked, dead=dead, policy=self.policy, now=self._clew.now())
-        return self._clew.store.write(beat, durable=bool(acked or dead))
+        beat = partial(steps.refresh, lock=lock, acked=acked, dead=dead, held=held, take=take)
+        beat = partial(beat, policy=self.policy, now=self._clew.now())
+        return self._clew.store.write(may.guarded(beat, id), durable=bool(acked or dead))
 
     def finalize(self, id: str, worker: str, token: int, *, identity: Identity | None = None) -> AgentSession:
         """The agent is done, its worker not yet."""
-        lock = self._lock(id, worker, token, identity)
-        return self._clew.store.write(partial(steps.finalize, lock=lock))
+        may = self.rights(identity)
+        lock = values.Lock(may.reach, id, worker, token)
+        return may.shown(self._clew.store.write(may.guarded(partial(steps.finalize, lock=lock), id)))
 
     def end(
         self,
@@ -129,13 +138,15 @@ class Sessions(_Verbs):
         identity: Identity | None = None,
     ) -> AgentSession:
         """The session is over. Without an outcome nothing is learnt until someone says one."""
+        may = self.rights(identity)
         steps.check_ending(state, outcome)
         report = reporting.session_report(summary, tool_calls, files_modified, errors)
-        lock = None if worker is None else self._lock(id, worker, token or 0, identity)
-        end = partial(steps.end, id=id, state=state, outcome=outcome, lock=lock, reach=self._reach(identity))
-        session = self._clew.store.write(partial(end, policy=self.policy, now=self._clew.now()))
+        lock = None if worker is None else values.Lock(may.reach, id, worker, token or 0)
+        end = partial(steps.end, id=id, state=state, outcome=outcome, lock=lock, reach=may.reach)
+        end = partial(end, policy=self.policy, now=self._clew.now())
+        session = self._clew.store.write(may.guarded(end, id))
         self._look_back(session, report)
-        return session
+        return may.shown(session)
 
     def _look_back(self, session: AgentSession, report: SessionReport) -> None:
         """Its summary and what it teaches: extras, without which it has ended all the same."""
@@ -144,15 +155,17 @@ class Sessions(_Verbs):
 
     def stop(self, id: str, *, identity: Identity | None = None) -> AgentSession:
         """Ask its worker to stop; a session that nobody holds is stopped at once."""
-        stop = partial(steps.stop, id=id, reach=self._reach(identity), policy=self.policy)
-        session = self._clew.store.write(partial(stop, now=self._clew.now()))
+        may = self.rights(identity)
+        stop = partial(steps.stop, id=id, reach=may.reach, policy=self.policy, now=self._clew.now())
+        session = self._clew.store.write(may.guarded(stop, id))
         if session.has_ended:
             self._look_back(session, values.SessionReport())
-        return session
+        return may.shown(session)
 
     def show(self, id: str, *, identity: Identity | None = None) -> AgentSession:
+        may = self.rights(identity)
         with self._clew.store.read() as tx:
-            return steps.must_get(tx, self._reach(identity), id)
+            return may.shown(may.must_see(tx, id))
 
     def list(
         self,
@@ -163,8 +176,10 @@ class Sessions(_Verbs):
         identity: Identity | None = None,
     ) -> Sequence[AgentSession]:
         """Newest first."""
+        may = self.rights(identity)
         with self._clew.store.read() as tx:
-            return tx.sessions.find(self._reach(identity), project=project, state=state, limit=limit)
+            found = tx.sessions.find(may.reach, project=project, state=state, limit=limit, agent=may.agent)
+        return [may.shown(session) for session in found]
 
 
 class Queue(_Verbs):
@@ -176,15 +191,18 @@ class Queue(_Verbs):
         return self.offer(values.InjectDraft(session, text, **fields), identity=identity).inject
 
     def offer(self, draft: values.InjectDraft, *, identity: Identity | None = None) -> Enqueued:
-        """Put a text at the end of the queue, and hear what became of it."""
-        put = partial(queueing.put, draft=queueing.prepared(draft), reach=self._reach(identity))
-        return self._clew.store.write(partial(put, policy=self.policy, now=self._clew.now()))
+        """Put a text at the end of the queue, and hear what became of it. Only a user speaks as the user."""
+        may, trust = self.rights(identity), (identity or _OWNER).trust
+        put = partial(queueing.put, draft=queueing.prepared(draft, trust=trust), reach=may.reach)
+        put = partial(put, policy=self.policy, now=self._clew.now())
+        return self._clew.store.write(may.guarded(put, draft.session, text=True))
 
     def claim(self, session: str, worker: str, token: int, *, identity: Identity | None = None) -> Delivery | None:
         """What is next for the agent: the same until it is acknowledged. None for whoever lost the session."""
-        lock = self._lock(session, worker, token, identity)
+        may = self.rights(identity)
+        lock = values.Lock(may.reach, session, worker, token)
         claim = partial(queueing.claim_next, lock=lock, policy=self.policy, now=self._clew.now())
-        return self._clew.store.write(claim, durable=False, savepoint=False)
+        return self._clew.store.write(may.guarded(claim, session), durable=False, savepoint=False)
 
     def ack(
         self,
@@ -198,24 +216,31 @@ class Queue(_Verbs):
     ) -> bool:
         """The agent has it; whether that counted."""
         queueing.check_receipt(receipt)
+        may = self.rights(identity)
+        lock = values.Lock(may.reach, session, worker, token)
         ack = partial(queueing.acknowledge, delivery_id=delivery, receipt=receipt, policy=self.policy)
-        lock = self._lock(session, worker, token, identity)
-        return self._clew.store.write(partial(ack, lock=lock, now=self._clew.now()), savepoint=False)
+        ack = partial(ack, lock=lock, now=self._clew.now())
+        return self._clew.store.write(may.guarded(ack, session), savepoint=False)
 
     def list(self, session: str, *, state: str | None = None, identity: Identity | None = None) -> Sequence[Inject]:
         """First in first."""
+        may = self.rights(identity)
         with self._clew.store.read() as tx:
-            return queueing.of_session(tx, self._reach(identity), session, state=state)
+            hides = not may.reads(may.must_see(tx, session))
+            found = tx.injects.of_session(may.reach.org, session, state=state)
+        return [replace(inject, text=granting.PRIVATE) for inject in found] if hides else found
 
     def dead(self, *, limit: int = 20, identity: Identity | None = None) -> Sequence[Inject]:
         """What was given up in the org, with its reason, newest first."""
-        reach = self._reach(identity)
+        may = self.rights(identity)
         with self._clew.store.read() as tx:
-            return [
-                inject
-                for inject in tx.injects.dead(reach.org, limit=limit)
-                if tx.sessions.get(reach, inject.session)
-            ]
+            dead = tx.injects.dead(may.reach.org, limit=limit)
+            found = [(inject, tx.sessions.get(may.reach, inject.session)) for inject in dead]
+        return [
+            inject if may.reads(session) else replace(inject, text=granting.PRIVATE)
+            for inject, session in found
+            if session and may.agent in (None, session.agent)
+        ]
 
 
 def _worker(name: str) -> str:

@@ -98,7 +98,7 @@ def test_an_agent_in_the_middle_of_a_turn_is_asked_again_without_a_second_delive
     report = agent.run()
     assert agent.heard == ["one"]
     assert report.given == (delivery,)
-    assert desk.clew.queue.list(desk.id)[0].attempts == 3
+    assert desk.clew.queue.list(desk.id)[0].attempts == 1
 
 
 def test_a_turn_that_ends_early_gets_the_held_inject_before_the_next_beat(desk: Desk) -> None:
@@ -236,3 +236,17 @@ def test_twenty_lines_wire_a_runner(desk: Desk) -> None:
     desk.clew.sessions.end(desk.id, worker="runner-1", token=report.token)
     assert runner.said == ["from memory"]
     assert desk.states() == ["acked"]
+
+
+def test_the_last_beat_takes_nothing_that_nobody_could_be_given(desk: Desk) -> None:
+    desk.put("one", "two")
+    Agent(desk, turns=1).run()
+    assert desk.states() == ["acked", "pending"]
+
+
+def test_a_turn_may_last_longer_than_an_inject_is_redelivered(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk(max_attempts=3)
+    desk.put("one")
+    agent = Agent(desk, turns=9, refuses={"one": NotReady()})
+    agent.during = {7: agent.refuses.clear}
+    assert (agent.run().ended, agent.heard, desk.states()) == ("done", ["one"], ["acked"])

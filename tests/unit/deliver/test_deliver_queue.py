@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from hashlib import sha256
 
 import apsw
@@ -12,7 +13,11 @@ from desks import Desk
 
 from clew.deliver import ack_memory_inject, claim_pending_inject_for_session, enqueue_memory_inject
 from clew.errors import Conflict, InvalidInput, NotFound
+from clew.learn import apply_feedback
+from clew.model.inject import ContextInjectionLog
+from clew.model.scope import Scope
 from clew.model.session import InjectDraft
+from toys import ToldClock
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
@@ -295,6 +300,71 @@ def test_a_block_that_arrives_after_its_source_was_hard_forgotten_is_not_deliver
     assert desk.reasons() == ["source_gone"]
 
 
+def changed(desk: Desk, change: Callable[[str], object]) -> None:
+    """A text that quotes a memory is put in, and the memory is changed."""
+    memory = desk.clew.remember("the cache is redis")
+    desk.put("quotes", observation_ids=(memory.id,))
+    change(memory.id)
+
+
+@pytest.mark.parametrize("fields", [{"classification": "restricted"}, {"content": "it is not"}, {"title": "x"}])
+def test_a_source_that_was_edited_cancels_what_quotes_it(desk: Desk, fields: dict[str, str]) -> None:
+    token = desk.claim_session()
+    changed(desk, lambda id: desk.clew.edit(id, **fields))
+    assert desk.claim(token) is None
+    assert desk.reasons() == ["source_gone"]
+
+
+def test_a_superseded_source_cancels_what_quotes_it(desk: Desk) -> None:
+    token = desk.claim_session()
+    changed(desk, lambda id: desk.clew.remember("the cache is valkey", supersedes=id))
+    assert desk.claim(token) is None
+    assert desk.reasons() == ["source_gone"]
+
+
+@pytest.mark.parametrize("end", ["expires_at", "invalid_at"])
+def test_a_source_that_no_longer_holds_cancels_what_quotes_it(desk: Desk, clock: ToldClock, end: str) -> None:
+    token = desk.claim_session()
+    memory = desk.clew.remember("the cache is redis", **{end: clock.time + timedelta(hours=1)})
+    desk.put("quotes", "says more", observation_ids=(memory.id,))
+    assert desk.ack(desk.claim(token).delivery_id, token)  # type: ignore[union-attr]
+    clock.pass_by(hours=2)
+    desk.leases.pass_by(1)
+    assert desk.claim(token) is None
+    assert desk.reasons()[1] == "source_gone"
+
+
+def test_a_weight_that_moves_cancels_nothing(desk: Desk) -> None:
+    token = desk.claim_session()
+    memory = desk.clew.remember("the cache is redis", scope=Scope(project="shop"))
+    log = ContextInjectionLog(session_id="ses_other", observation_ids=(memory.id,), delivered=True)
+    desk.clew.inject.record(log)
+    desk.put("quotes", observation_ids=(memory.id,))
+    apply_feedback(desk.clew, org_id="local", session_id="ses_other", outcome="rejected")
+    assert desk.clew.show(memory.id).weight != memory.memory.weight
+    assert desk.claim(token)
+
+
+def test_a_suspended_agent_is_told_nothing_from_memory_but_by_its_user(desk: Desk) -> None:
+    token = desk.claim_session()
+    desk.put("from memory")
+    [user] = desk.put("from a user", kind="user")
+    desk.clew.policies.agent("agent", suspended=True)
+    assert desk.claim(token).delivery_id == user  # type: ignore[union-attr]
+    assert desk.reasons()[0] == "agent_suspended"
+
+
+def test_what_was_cancelled_may_be_put_in_again_under_its_id(desk: Desk) -> None:
+    token = desk.claim_session()
+    [first] = desk.put("one")
+    desk.clew.projects.set("shop", "runtime-inject", False)
+    assert desk.claim(token) is None
+    desk.clew.projects.set("shop", "runtime-inject", True)
+    assert desk.put("one") == [first]
+    assert (desk.states(), desk.reasons()) == (["pending"], [None])
+    assert desk.claim(token).attempts == 1  # type: ignore[union-attr]
+
+
 # -- bounds --------------------------------------------------------------------------------------------------
 
 
@@ -336,3 +406,27 @@ def test_an_inject_of_no_known_kind_is_refused(desk: Desk, fields: dict[str, str
 def test_a_secret_is_masked_before_it_waits(desk: Desk) -> None:
     desk.put(f"use {SECRET} here")
     assert SECRET not in desk.clew.queue.list(desk.id)[0].text
+
+
+def test_a_text_that_was_given_up_is_not_said_to_be_queued_again(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk(max_attempts=1)
+    token = desk.claim_session()
+    desk.put("one")
+    assert desk.claim(token) and desk.claim(token) is None and desk.states() == ["dead"]
+    again = desk.clew.queue.offer(InjectDraft(desk.id, "one"))
+    assert (again.inject, again.known, again.reason) == (None, None, "given_up_before")
+
+
+def test_what_never_reached_the_agent_does_not_stay_delivered_in_the_log(desk: Desk) -> None:
+    token = desk.claim_session()
+    [first, second, third] = desk.put("one", "two", "three")
+    for delivery in (first, second, third):
+        row = ContextInjectionLog(session_id=desk.id, delivered=True, delivery_id=delivery, observation_ids=("x",))
+        desk.clew.inject.record(row)
+    desk.claim(token)
+    desk.ack(first, token)
+    desk.claim(token)
+    desk.clew.sessions.refresh(desk.id, "w1", token, dead={second: "broken"})
+    desk.clew.sessions.end(desk.id)  # cancels the third, whether it waits or is in flight
+    told = {row.delivery_id: row.delivered for row in desk.clew.inject.log(desk.id)}
+    assert (told[first], told[second]) == (True, False)

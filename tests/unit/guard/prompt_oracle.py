@@ -48,19 +48,19 @@ def _of_line(line: str, section: str) -> list[str]:
     item = _ITEM[section].fullmatch(line) if section else None
     if item is None:
         return ["not an item"]
-    found = ["block"] if _BLOCKS.match(line[2:]) and not re.match(r"\[[xX]\] ", line[2:]) else []
+    found = ["block"] if _BLOCKS.match(line[2:]) else []
     found += ["invisible"] if any(unicodedata.category(char) in INVISIBLE for char in line) else []
     found += ["selector"] if _SELECTORS.search(line) else []
     found += ["space"] if any(char.isspace() and char != " " for char in line) or "  " in line else []
     found += ["too long"] if len(line) > 490 else []
     decoded = html.unescape(line)
-    for name, pattern in _INLINE.items():
-        if pattern.search(line):
-            found.append(name)
     normal = unicodedata.normalize("NFKC", line)
+    for name, pattern in _INLINE.items():
+        if pattern.search(line) or pattern.search(normal):
+            found.append(name)
     if _INLINE["tag"].search(decoded) or _INLINE["tag"].search(html.unescape(normal)):
         found.append("tag when decoded")
-    if item["text"].startswith("[observed]"):
+    if re.match(r"\[ ?(?:observed|from )", unicodedata.normalize("NFKC", item["text"]), re.IGNORECASE):
         found.append("forged mark")
     return found
 
@@ -77,7 +77,11 @@ FRAGMENTS = (
     "&#x3c;", "&lt", "&amp;lt;", "&LT;", "&colon;", "https://evil.example/?q=1", "HTTP://x", "www.evil.example",
     "WWW.x", "javascript:alert(1)", "data:x", "mailto:a@b.c", "ftp://x", "//evil", ":", "/", "//", "\u202e",
     "\u2066", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\U000e0041", "\U000e0100", "\ufe0f", "\u034f",
-    "\u3164", "\u2800", "\ud800", "\ue000", "\uffff", "\U0010ffff", "＜script＞", "﹤b﹥", "\\", "\\n", "\\<",
+    "\u3164", "\u2800", "\ud800", "\ue000", "\uffff", "\U0010ffff", "＜script＞", "﹤b﹥", "［/INST］", "［",
+    "］", "（", "！［x］（https：／／evil.example）", "｀｀｀", "｀", "～～～", "－－－", "－", "﹣﹣", "：／／",
+    "：", "／", "＆lt；", "＆", "﹠lt;", "；", "＃", "﹟ ", "ｗｗｗ．", "［observed］ ", "［from x］ ",
+    "[from x] ", "[ from x] ", "＊ ", "＋ ", "＞ ", "ｘ", "x", "－ ［x］ ", "｜im_start｜", "ｊavascript：",
+    "１． ", "\\", "\\n", "\\<",
     "{{x}}", "${x}", "{% x %}", "|a|b|", "|---|", "$$", "é", "日本", "👩‍👧", "a", "word ", "x" * 350,
     "w " * 200, "human:", "### Instruction:", "\"", "'", ";", "\u0301",
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from injector_toys import Gate, event
+from injector_toys import Gate, event, wait_for
 
 from clew.inject.bus import Recent, VerbBus, VerbFilter
 from clew.model.inject import VerbEvent
@@ -115,3 +115,23 @@ def test_clear_leaves_nobody() -> None:
 def test_recent_keys_are_bounded_and_the_oldest_goes_first() -> None:
     recent = Recent(2)
     assert [recent.is_new(key) for key in ("a", "b", "a", "c", "b")] == [True, True, False, True, True]
+
+
+def test_a_closed_bus_lets_its_thread_go_and_takes_nothing_more() -> None:
+    bus, gate, told = VerbBus(), Gate(), list[VerbEvent]()
+    bus.subscribe(lambda event: (gate.wait(), told.append(event)))
+    for number in range(3):
+        assert bus.post(event(event_id=str(number)))
+    assert gate.reached.wait(10)  # the first is being told, two wait
+    bus.close()
+    gate.open()
+    bus.wait()
+    assert bus._teller and wait_for(lambda: not bus._teller.is_alive())
+    assert (len(told), bus.dropped, bus.post(event())) == (1, 2, False)
+
+
+def test_closing_a_bus_that_nobody_posted_to_is_nothing() -> None:
+    bus = VerbBus()
+    bus.close()
+    bus.close()
+    assert not bus.post(event())

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from injector_toys import quickest
 
 from clew.inject.bus import VerbBus
 from clew.inject.hooks import cut, error_line, event_of_hook, paths_in
@@ -125,3 +126,18 @@ def test_no_hook_whatever_it_holds_raises(hook: dict[str, Any]) -> None:
 def test_a_failure_without_output_has_no_error_line() -> None:
     assert error_line(None) is None
     assert error_line({"stderr": "fatal: no such branch"}) == "fatal: no such branch"
+
+
+@pytest.mark.parametrize("text", ["+/" * 2_048, "+" * 4_096, "+-" * 2_048, "a." * 2_048, "a/" * 2_047 + ":"])
+def test_no_text_makes_reading_a_hook_slow(text: str) -> None:
+    """It runs on the host's thread, before any clock."""
+    given = dict.fromkeys(("command", "patch", "input", "diff"), text)
+    assert quickest(lambda: read(toolInput=given)) < 0.05
+
+
+def test_a_path_behind_a_plus_sign_is_no_path_of_its_own() -> None:
+    assert list(paths_in("diff c++/main.cpp -x+src/a.py ok/b.py")) == ["c++/main.cpp", "-x+src/a.py", "ok/b.py"]
+
+
+def test_a_named_path_is_cut_like_every_other_text() -> None:
+    assert len(read(toolInput={"file_path": "a" * 5_000}).paths[0]) == 1_000

@@ -242,3 +242,54 @@ def test_r099_what_an_ended_session_had_seen_is_let_go(shop: Clew) -> None:
     said(shop, session, paths=(PATH,))
     shop.sessions.end(session.id)
     assert not shop.inject.injector._seen._sessions
+
+
+SECRET = "ghp_" + "A1b2C3d4E5f6" * 3
+
+
+@pytest.mark.parametrize(
+    ("tool", "query"),
+    [
+        ("Read", ("word " * 100)[:480] + f" {SECRET}"),
+        ("Bash", "mysql --password hunter2xyz shop"),
+        ("Read", "x " * 2_040 + f" {SECRET}"),
+    ],
+)
+def test_what_was_asked_is_masked_before_it_is_cut(shop: Clew, tool: str, query: str) -> None:
+    session = running(shop)
+    said(shop, session, tool=tool, query=query)
+    shop.remember("wait for the writer", scope=SHOP)
+    [row] = logged(shop, session)
+    assert SECRET[:8] not in row.query_text and "hunter2xyz" not in row.query_text
+    assert len(row.query_text) <= 500
+
+
+@pytest.mark.parametrize(
+    ("event_id", "kept"), [("toolu_01:a.b@c-d", True), (SECRET, False), ("a b", False), ("x" * 121, False)]
+)
+def test_only_what_is_an_id_is_kept_as_one(shop: Clew, event_id: str, kept: bool) -> None:
+    session = running(shop)
+    for _ in range(2):  # the second time it is known
+        said(shop, session, event_id=event_id, paths=(PATH,))
+    [row] = logged(shop, session)
+    assert (row.event_id == event_id) is kept
+    assert row.event_id and (kept or row.event_id.startswith("sha256:"))
+
+
+def test_fc10_an_agent_does_not_hear_of_what_it_may_not_read(shop: Clew) -> None:
+    hidden = shop.remember("Rebate is rounded per line", scope=SHOP, classification="restricted", paths=("a/b.py",))
+    for identity, reasons in ((Identity(), ["denied"]), (Identity(agent="bob", roles=()), [])):
+        result = shop.inject.event(
+            {"session": running(shop).id, "tool": "Edit", "paths": ["a/b.py"]}, identity=identity
+        )
+        assert [one.reason for one in result.skipped if one.id == hidden.id] == reasons
+        assert (result.reason == "denied") is bool(reasons)
+
+
+def test_fc10_nor_does_its_start_block_name_it(shop: Clew) -> None:
+    shop.remember("Rebate depends on Kafka", scope=SHOP, classification="restricted")
+    session = running(shop, title="Rebate Kafka")
+    told = [shop.inject.start(session.id, identity=who) for who in (None, Identity(agent="bob", roles=()))]
+    assert ["denied" in {one.reason for one in block.skipped} for block in told] == [True, False]
+    assert [block.graph_status for block in told] == ["all_denied", "no_match"]
+    assert shop.inject.log(session.id)[-1].graph_status == "all_denied"

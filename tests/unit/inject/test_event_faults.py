@@ -14,8 +14,9 @@ from injector_toys import SHOP, Gate, logged, quickest, running, said, wait_for
 from numpy.typing import NDArray
 
 from clew.clew import Clew
-from clew.model.inject import InjectionResult
+from clew.model.inject import InjectionResult, VerbEvent
 from clew.model.session import AgentSession
+from clew.verbs import inject_event
 from toys import ToyEmbedder
 
 PATH = "src/pay/vat.py"
@@ -97,12 +98,12 @@ def test_a_commit_that_comes_too_late_is_harmless_because_the_repeat_is_deduplic
     assert len(clew.queue.list(session.id)) == 1
 
 
-def _too_late(clew: Clew, session: AgentSession, gate: Gate) -> InjectionResult:
+def _too_late(clew: Clew, session: AgentSession, gate: Gate, **event: Any) -> InjectionResult:
     """The enqueue has run in the writer's transaction, which then waits at the gate before it commits."""
     before, results = Gate(), list[InjectionResult]()
     clew.store.submit(lambda _tx: before.wait())
     assert before.reached.wait(10)
-    caller = threading.Thread(target=lambda: results.append(said(clew, session, paths=(PATH,))))
+    caller = threading.Thread(target=lambda: results.append(said(clew, session, paths=(PATH,), **event)))
     caller.start()
     waiting = clew.store.engine._queue  # type: ignore[attr-defined]
     assert wait_for(lambda: waiting.qsize() > 0)
@@ -110,3 +111,94 @@ def _too_late(clew: Clew, session: AgentSession, gate: Gate) -> InjectionResult:
     before.open()
     caller.join(10)
     return results[0]
+
+
+def test_an_event_has_one_row_in_the_log_however_late_its_commit(
+    clew_at: Callable[..., Clew], tmp_path: Path, gate: Gate
+) -> None:
+    clew, session, _model = opened(clew_at, tmp_path, latency_ms=1_500)
+    assert _too_late(clew, session, gate, event_id="e1").outcome == "budget-exceeded"
+    gate.open()
+    clew.remember("wait for the writer", scope=SHOP)
+    [row] = logged(clew, session)
+    assert (row.event_id, row.outcome, row.delivered) == ("e1", "queued", True)
+    said(clew, session, event_id="e1", paths=(PATH,))
+    clew.remember("wait for the writer again", scope=SHOP)
+    assert logged(clew, session) == [row]
+
+
+def test_what_was_queued_already_counts_once_as_delivered(
+    clew_at: Callable[..., Clew], tmp_path: Path, gate: Gate
+) -> None:
+    clew, session, _model = opened(clew_at, tmp_path, latency_ms=1_500)
+    _too_late(clew, session, gate, event_id="e1")
+    gate.open()
+    clew.remember("wait for the writer", scope=SHOP)
+    again = said(clew, session, event_id="e2", paths=(PATH,))
+    assert [(row.event_id, row.delivered, row.delivery_id) for row in logged(clew, session)] == [
+        ("e1", True, again.delivery_id),
+        ("e2", False, again.delivery_id),
+    ]
+
+
+def test_r088_the_first_event_of_a_process_does_not_wait_for_the_injector_to_be_made(
+    clew_at: Callable[..., Clew], tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clew = clew_at(tmp_path, embedder=ToyEmbedder())
+    clew.remember("VAT is rounded per line", scope=SHOP, paths=(PATH,))
+    session = running(clew)
+    making = inject_event.injector_of
+    monkeypatch.setattr(inject_event, "injector_of", lambda clew: (gate.wait(), making(clew))[1])
+    result = said(clew, session, event_id="e1", paths=(PATH,))
+    assert (result.outcome, result.reason) == ("budget-exceeded", "warming")
+    assert quickest(lambda: said(clew, session, tool="Read", query="cold")) <= ANSWER_S
+    gate.open()
+    clew.inject.warm()  # the same that the event began
+    assert wait_for(lambda: said(clew, session, event_id="e1", paths=(PATH,)).outcome == "queued")
+
+
+def test_an_event_that_found_no_injector_is_logged_when_there_is_one(
+    clew_at: Callable[..., Clew], tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clew = clew_at(tmp_path, inject={"latency_ms": 20})
+    session = running(clew)
+    making = inject_event.injector_of
+    monkeypatch.setattr(inject_event, "injector_of", lambda clew: (gate.wait(), making(clew))[1])
+    assert said(clew, session, event_id="e1", query="zebra").reason == "warming"
+    gate.open()
+    assert wait_for(lambda: bool(logged(clew, session)))
+    assert [(row.event_id, row.outcome, row.delivered) for row in logged(clew, session)] == [
+        ("e1", "budget-exceeded", False)
+    ]
+
+
+def test_an_injector_that_cannot_be_made_is_a_silence_and_is_tried_again(
+    clew_at: Callable[..., Clew], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clew = clew_at(tmp_path, inject={"latency_ms": 10_000})
+    session = running(clew)
+    with monkeypatch.context() as broken:
+        broken.setattr(inject_event, "injector_of", lambda _clew: 1 / 0)
+        result = said(clew, session, query="zebra")
+        assert (result.outcome, result.reason, result.error) == ("no-match", "error", "ZeroDivisionError")
+    assert said(clew, session, query="zebra").reason != "error"
+
+
+def test_a_switched_off_injector_is_not_even_made(
+    clew_at: Callable[..., Clew], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inject_event, "injector_of", lambda _clew: pytest.fail("made"))
+    clew = clew_at(tmp_path, inject={"enabled": False})
+    assert said(clew, running(clew), query="zebra").outcome == "disabled"
+    assert clew.inject._making.done is None
+
+
+def test_closing_lets_every_thread_of_the_injector_go(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
+    others = set(threading.enumerate())  # some tests leave threads behind that hang on purpose
+    clew, session, _model = opened(clew_at, tmp_path)
+    clew.inject.bus.post(VerbEvent(session=session.id, tool="Edit", paths=(PATH,)))
+    clew.inject.bus.wait()
+    mine = set(threading.enumerate()) - others
+    assert {"clew-verb-bus", "clew-inject-1"} <= {one.name for one in mine}
+    clew.close()
+    assert wait_for(lambda: not any(one.is_alive() for one in mine))

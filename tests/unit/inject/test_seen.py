@@ -73,3 +73,30 @@ def test_what_is_being_said_is_free_again_when_it_failed() -> None:
         raise OSError
     with seen.saying("s1", ["a"]) as again:
         assert again
+
+
+def test_what_was_said_in_the_meantime_is_not_free() -> None:
+    seen = Seen()
+    before = seen.of("s1")  # two tools at once: both looked before the first had said it
+    with seen.saying("s1", ["a"]) as is_free:
+        assert is_free and not before
+        seen.add("s1", ["a"])
+    with seen.saying("s1", ["a", "b"]) as too:
+        assert not too
+
+
+def test_a_seed_is_read_again_when_it_may_have_changed_and_only_then() -> None:
+    stored = [["old"], ["newer"]]
+    seen = Seen(lambda _session: stored.pop(0))
+    assert seen.of("s1", version=1) == seen.of("s1", version=1) == {"old"}
+    assert seen.of("s1", version=2) == {"newer"}
+    assert stored == []
+
+
+def test_what_only_this_process_knows_outlives_a_new_seed() -> None:
+    seen = Seen(lambda _session: [])
+    seen.of("s1", version=1)
+    seen.add("s1", ["spoken"])
+    seen.add("s1", ["queued"], stored=True)  # the store knows better whether it still counts
+    assert seen.of("s1", version=1) == {"spoken", "queued"}
+    assert seen.of("s1", version=2) == {"spoken"}

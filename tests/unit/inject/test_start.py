@@ -16,6 +16,7 @@ from clew.inject import inject_context_for_claimed_session
 from clew.model.inject import ContextInjectionLog
 from clew.model.scope import Identity, Scope
 from clew.model.session import AgentSession
+from clew.providers.static import StaticEmbedder
 from toys import ToyEmbedder
 
 SHOP = Scope(project="shop")
@@ -60,6 +61,16 @@ def test_r071_c03_the_row_says_what_was_rendered_and_what_it_cost(shop: Clew) ->
     )
     assert entry.observation_ids == block.memory_ids and entry.graph_edge_keys == block.graph_edge_keys
     assert entry.id and entry.timestamp and entry.org_id == "local" and entry.project_id == "shop"
+
+
+def test_what_is_known_about_something_else_gives_no_facts(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
+    memory = clew_at(tmp_path / "real", embedder=StaticEmbedder())
+    text = "The login page of ReportService depends on Kafka and Zookeeper and a nightly export of the whole ledger"
+    memory.remember(text, scope=SHOP)
+    memory.remember("AuthService depends on Redis", scope=SHOP)
+    title = "Fix login loop in AuthService after the redirect from the identity provider of the customer"
+    block = memory.inject.start(claimed(memory, title=title).id)
+    assert [one.target_entity for one in block.triplets] == ["Redis"]
 
 
 def test_r060_a_session_that_nobody_claimed_gets_nothing(shop: Clew) -> None:

@@ -273,12 +273,15 @@ def test_an_edit_of_the_weight_itself_changes_it(memory: Clew) -> None:
     assert memory.edit(id, weight=2.0).weight == 2.0
 
 
-def test_a_revert_brings_back_the_weight_that_its_text_had_earned(memory: Clew) -> None:
+def test_a_revert_keeps_what_outcomes_made_of_the_memory_and_later_corrections_count(memory: Clew) -> None:
     id = remembered(memory, "Redis holds sessions")
     tell(memory, shown(memory, id), "rejected")
     memory.edit(id, content="Valkey holds sessions")
-    tell(memory, shown(memory, id), "rejected")
-    assert memory.revert(id, 1).weight == 0.85
+    second = shown(memory, id)
+    tell(memory, second, "rejected")
+    assert memory.revert(id, 1).weight == pytest.approx(0.85**2)
+    tell(memory, second, "accepted")
+    assert weight(memory, id) == pytest.approx(0.85 * 0.9 + 0.1)
 
 
 def test_forgetting_and_superseding_keep_the_moved_weight_in_history(memory: Clew) -> None:
@@ -473,3 +476,14 @@ def test_a_low_weight_alone_does_not_retire(memory: Clew) -> None:
     for _ in range(4):
         tell(memory, shown(memory, id), "rejected")
     assert weight(memory, id) < 0.05 and retired(memory, id) == set()
+
+
+def test_an_outcome_that_is_told_later_stands_in_the_summary_too(memory: Clew) -> None:
+    session = memory.sessions.start(project="shop", issue="SHOP-7", title="Fix login")
+    memory.sessions.claim(session.id, "w")
+    memory.sessions.end(session.id, outcome="accepted")
+    memory.learn.feedback(session.id, "rejected")
+    other = memory.sessions.start(project="shop", issue="SHOP-7")
+    with memory.store.read() as tx:
+        [summary] = tx.injections.summaries(other, issue="SHOP-7", limit=2)
+    assert (summary.outcome, "accepted" in summary.text) == ("rejected", False)

@@ -47,12 +47,23 @@ def switch(flag: str, help: str, **options: Any) -> Arg:
     return Arg((flag,), {"action": "store_true", "help": help, **options})
 
 
-def count(text: str) -> int:
-    """A whole number from 1; the core knows the upper end."""
-    number = int(text)
-    if number < 1:
+MOST = 2**62  # what a database can hold
+
+
+def number(text: str) -> int:
+    """A whole number from 0; the core knows the upper end."""
+    value = int(text)
+    if not 0 <= value <= MOST:
         raise ValueError(text)
-    return number
+    return value
+
+
+def count(text: str) -> int:
+    """The same from 1."""
+    value = number(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
 
 
 def counts(text: str) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.surfaces.cli.arguments import DRY_RUN, arg, count
+from clew.surfaces.cli.arguments import DRY_RUN, arg, count, number
 from clew.surfaces.cli.command import Command
 
 ON_OFF = ("on", "off")
@@ -13,13 +13,6 @@ _PROJECT = arg("name", metavar="P", help="the project")
 _ORG = arg("--org", metavar="O", help="the org (default: the row for all orgs)")
 
 
-def _number(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
-
-
 INJECT_START = Command(
     "start", "the block for the start of a claimed session: computed, logged, queued", "inject:start",
     (SESSION, DRY_RUN),
@@ -28,7 +21,8 @@ INJECT_START = Command(
 INJECT_EVENT = Command(
     "event", "one tool call, as JSON on stdin: what is worth saying about it is queued", "inject_event:event",
     (SESSION,),
-    epilog='example: echo \'{"v": 1, "phase": "pre", "tool": "Edit", "paths": ["src/pay.py"]}\' | '
+    epilog="inject.latency_ms limits the look at the event, not the start of the process before it\n"
+    'example: echo \'{"v": 1, "phase": "pre", "tool": "Edit", "paths": ["src/pay.py"]}\' | '
     "clew inject event SESSION",
 )  # fmt: skip
 INJECT_LOG = Command("log", "what was shown in a session, oldest first", "inject:log", (SESSION,))
@@ -64,10 +58,10 @@ MATRIX = Command(
                 arg("work_type", metavar="WORK_TYPE", suggest=WORK_TYPES, help="such as bug_fix"),
                 _ORG,
                 arg("--graph", metavar="on|off", choices=ON_OFF, suggest=ON_OFF, help="with facts of the graph"),
-                arg("--budget", metavar="N", type=_number, help="tokens of observations"),
-                arg("--graph-budget", metavar="N", type=_number, help="tokens of facts"),
+                arg("--budget", metavar="N", type=number, help="tokens of observations"),
+                arg("--graph-budget", metavar="N", type=number, help="tokens of facts"),
                 arg("--top-k", metavar="N", type=count, help="memories from which the graph is entered"),
-                arg("--depth", metavar="N", type=_number, help="hops through the graph, up to 8"),
+                arg("--depth", metavar="N", type=number, help="hops through the graph, up to 8"),
             ),
             epilog="example: clew matrix set chore --graph on --org acme",
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.surfaces.cli.arguments import SCOPE, arg, count
+from clew.surfaces.cli.arguments import SCOPE, arg, count, number
 from clew.surfaces.cli.command import Command
 
 # Spelled out: the table must not import the core, or every start would pay for it. A test compares.
@@ -15,7 +15,7 @@ WORK_TYPES = ("bug_fix", "feature", "refactor", "chore")
 ID = arg("id", metavar="ID", help="the session's id")
 SESSION = arg("session", metavar="SESSION", help="the session's id")
 WORKER = arg("--worker", metavar="W", required=True, help="the name of the worker")
-TOKEN = arg("--token", metavar="N", type=int, required=True, help="the fencing token that its claim returned")
+TOKEN = arg("--token", metavar="N", type=number, required=True, help="the fencing token that its claim returned")
 _DEAD = arg("--dead", metavar="D=REASON", action="append", default=[],
             help="a delivery that cannot be given to the agent, and why; may be repeated")  # fmt: skip
 
@@ -49,6 +49,7 @@ SESSIONS = (
                     arg("--acked", metavar="D", action="append", default=[],
                         help="a delivery that the agent has; may be repeated"),
                     _DEAD,
+                    arg("--held", metavar="D", help="the delivery that waits for the end of the agent's turn"),
                 ),
             ),
             Command(
@@ -60,7 +61,7 @@ SESSIONS = (
                     arg("--state", metavar="S", suggest=SESSION_STATES[3:], default="completed",
                         help=f"{', '.join(SESSION_STATES[3:])} (completed)"),
                     arg("--worker", metavar="W", help="only if this worker still holds it"),
-                    arg("--token", metavar="N", type=int, help="the worker's fencing token"),
+                    arg("--token", metavar="N", type=number, help="the worker's fencing token"),
                     arg("--summary", metavar="TEXT", help="what was done; '-' reads it from stdin"),
                     arg("--file", dest="modified", metavar="PATH", action="append", default=[],
                         help="a file that was changed; may be repeated"),
@@ -74,7 +75,8 @@ SESSIONS = (
                 "list", "list sessions, newest first", "sessions:list_sessions",
                 (
                     arg("--project", metavar="P", help="only of this project"),
-                    arg("--state", metavar="S", suggest=SESSION_STATES, help=f"only {', '.join(SESSION_STATES)}"),
+                    arg("--state", metavar="STATE", choices=SESSION_STATES, suggest=SESSION_STATES,
+                        help=f"only {', '.join(SESSION_STATES)}"),
                     arg("--limit", metavar="N", type=count, default=20, help="how many (20)"),
                 ),
             ),
@@ -98,7 +100,8 @@ SESSIONS = (
                 "list", "list a session's injects, first in first", "sessions:list_injects",
                 (
                     SESSION,
-                    arg("--state", metavar="S", suggest=INJECT_STATES, help=f"only {', '.join(INJECT_STATES)}"),
+                    arg("--state", metavar="STATE", choices=INJECT_STATES, suggest=INJECT_STATES,
+                        help=f"only {', '.join(INJECT_STATES)}"),
                 ),
             ),
             Command("claim", "get what is next for the agent", "sessions:claim_inject", (SESSION, WORKER, TOKEN)),

@@ -14,17 +14,34 @@ session_id, org_id, project_id, agent, phase, event_id, work_type, budget_tokens
   actual_tokens, actual_observation_tokens, actual_graph_tokens, observation_ids, session_summary_ids,
   graph_node_ids, graph_edge_keys, query_text, graph_status, outcome, delivered, delivery_id, ms, id, created_at
 
--- injections_of_session: what was shown in a session, oldest first
+-- injections_of_session: what was shown in a session, the newest first
 SELECT $injection_columns FROM context_injection_logs
-WHERE org_id = :org_id AND session_id = :session_id ORDER BY created_at, id LIMIT :limit
+WHERE org_id = :org_id AND session_id = :session_id ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- injection_last: the newest entry of a session in one phase
 SELECT $injection_columns FROM context_injection_logs
 WHERE org_id = :org_id AND session_id = :session_id AND phase = :phase ORDER BY created_at DESC, id DESC LIMIT 1
 
--- injection_shown: the memories that a session was shown, as lists; ordered, or SQLite would search the whole org
-SELECT observation_ids FROM context_injection_logs
+-- injection_shown: the memories and edges that a session was shown, as lists; ordered, or SQLite would search the
+-- whole org
+SELECT observation_ids, graph_edge_keys FROM context_injection_logs
 WHERE org_id = :org_id AND session_id = :session_id AND delivered ORDER BY created_at
+
+-- injection_queued: the memories that a session is going to be shown, or was, as lists
+SELECT observation_ids FROM session_memory_injects
+WHERE org_id = :org_id AND session_id = :session_id AND state IN ('pending', 'delivered', 'acked')
+
+-- injections_taken_back: another pair of numbers whenever a block leaves the queue unsaid, or comes back to it
+SELECT count(*), total(seq) FROM session_memory_injects
+WHERE org_id = :org_id AND session_id = :session_id AND state IN ('cancelled', 'dead')
+
+-- injection_is_there: whether there is a row of this id
+SELECT 1 FROM context_injection_logs WHERE org_id = :org_id AND id = :id
+
+-- injection_of_event: whether an event has a row about this delivery; ordered, to search the session alone
+SELECT 1 FROM context_injection_logs
+WHERE org_id = :org_id AND session_id = :session_id AND event_id = :event_id AND delivery_id = :delivery_id
+ORDER BY created_at LIMIT 1
 
 -- rank_insert: note where a candidate of a retrieval stood
 INSERT INTO retrieval_ab_logs

@@ -1,6 +1,6 @@
 -- inject_columns: an inject in the order of Inject's fields (a fragment, used as $inject_columns)
-id, org_id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, state, receipt, attempts,
-  fencing_token, reason, enqueued_at, first_delivered_at, last_delivered_at, ended_at
+id, org_id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, source_ids, state,
+  receipt, attempts, fencing_token, reason, enqueued_at, first_delivered_at, last_delivered_at, ended_at
 
 -- inject_room: a session that may get an inject, and how many wait there
 SELECT s.state, s.project_id, s.user_id, s.agent,
@@ -8,17 +8,24 @@ SELECT s.state, s.project_id, s.user_id, s.agent,
    WHERE i.org_id = :org_id AND i.session_id = :session_id AND i.state = 'pending')
 FROM sessions s WHERE s.org_id = :org_id AND s.id = :session_id
 
--- inject_insert: put a text at the end of a session's queue, unless it is there already
+-- inject_insert: put a text at the end of a session's queue, unless it is there already. One that was cancelled waits
+-- again in its old place, under its id: what spoke against it may no longer do so
 INSERT INTO session_memory_injects
-  (org_id, id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, enqueued_at)
+  (org_id, id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, source_ids, enqueued_at)
 VALUES
-  (:org_id, :id, :session_id, :agent, :kind, :phase, :text, :content_hash, :observation_ids, :node_ids, :enqueued_at)
-ON CONFLICT (org_id, session_id, content_hash) DO NOTHING
+  (:org_id, :id, :session_id, :agent, :kind, :phase, :text, :content_hash, :observation_ids, :node_ids, :source_ids,
+   :enqueued_at)
+ON CONFLICT (org_id, session_id, content_hash) DO UPDATE SET
+  agent = excluded.agent, kind = excluded.kind, phase = excluded.phase, text = excluded.text,
+  observation_ids = excluded.observation_ids, node_ids = excluded.node_ids, source_ids = excluded.source_ids,
+  enqueued_at = excluded.enqueued_at, state = 'pending', receipt = '', attempts = 0, fencing_token = 0, reason = '',
+  first_delivered_at = NULL, last_delivered_at = NULL, ended_at = NULL
+WHERE session_memory_injects.state = 'cancelled'
 RETURNING $inject_columns
 
--- inject_by_hash: the inject of a session with this text
+-- inject_by_hash: the inject of a session with this text, unless it was cancelled
 SELECT $inject_columns FROM session_memory_injects
-WHERE org_id = :org_id AND session_id = :session_id AND content_hash = :content_hash
+WHERE org_id = :org_id AND session_id = :session_id AND content_hash = :content_hash AND state <> 'cancelled'
 
 -- inject_list: the queue of a session, first in first
 SELECT $inject_columns FROM session_memory_injects
@@ -32,10 +39,11 @@ ORDER BY seq DESC LIMIT :limit
 SELECT s.project_id, s.user_id, s.state, s.stop_requested,
   CASE WHEN l.holder = :worker AND l.token = :token AND l.expires_at > ($clock) THEN 1 ELSE 0 END,
   CASE WHEN c.memory_enabled = 0 OR c.runtime_inject_enabled = 0 THEN 0 ELSE 1 END,
-  i.seq, i.id, i.text, i.kind, i.attempts, i.observation_ids
+  coalesce(a.suspended, 0), i.seq, i.id, i.text, i.kind, i.attempts, i.source_ids, i.enqueued_at
 FROM sessions s
 LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || s.id
 LEFT JOIN project_memory_config c ON c.org_id = s.org_id AND c.project_id = s.project_id
+LEFT JOIN agents a ON a.org_id = s.org_id AND a.agent = s.agent
 LEFT JOIN session_memory_injects i ON i.seq = coalesce(
   (SELECT d.seq FROM session_memory_injects d
    WHERE d.org_id = :org_id AND d.session_id = :session_id AND d.state = 'delivered'),

@@ -107,5 +107,8 @@ SELECT count(*) FROM memories
 WHERE org_id = :org_id AND deleted_at IS NULL AND created_at < :until
   AND (:project_id = '' OR project_id IN (:project_id, ''))
 
+-- summary_outcome_put: the same in the session's summary
+UPDATE session_summaries SET outcome = :outcome WHERE org_id = :org_id AND session_id = :session_id
+
 -- session_outcome_put: how a session came out, as was said after its end
 UPDATE sessions SET outcome = :outcome WHERE org_id = :org_id AND id = :session_id

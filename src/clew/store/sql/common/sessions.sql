@@ -9,10 +9,16 @@ VALUES (:org_id, :id, :project_id, :user_id, :agent, :work_type, :issue, :issue_
 -- session_by_id: one session
 SELECT $session_columns FROM sessions WHERE org_id = :org_id AND id = :id
 
--- session_list: sessions of an org, newest first; NULL: any
+-- session_list: sessions of an org before a moment and id, newest first; state NULL: any
 SELECT $session_columns FROM sessions
-WHERE org_id = :org_id AND (:project_id IS NULL OR project_id = :project_id) AND (:state IS NULL OR state = :state)
-ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+WHERE org_id = :org_id AND (created_at, id) < (:before, :before_id) AND (:state IS NULL OR state = :state)
+ORDER BY created_at DESC, id DESC LIMIT :limit
+
+-- session_list_project: the same of one project
+SELECT $session_columns FROM sessions
+WHERE org_id = :org_id AND project_id = :project_id AND (created_at, id) < (:before, :before_id)
+  AND (:state IS NULL OR state = :state)
+ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- session_claim: give a session to a worker; the lock itself is its lease
 UPDATE sessions SET state = 'running', worker_id = :worker_id, fencing_token = :fencing_token,

@@ -161,6 +161,7 @@ ORDER BY coalesce(links.number, 0) + coalesce(starting.number, 0) + coalesce(end
 m.deleted_at IS NULL AND (:projects IS NULL OR m.project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
   AND (:in_labels IS NULL OR instr(:in_labels, char(31) || m.classification || char(31)))
+  AND (:hidden IS NULL OR NOT instr(:hidden, char(31) || m.row || char(31)))
 
 -- counted_edges: every edge that memories within a reach state, expired or not; for the owner every edge of the
 -- org (a fragment, tables of a WITH)

@@ -1,18 +1,21 @@
--- inject_sources_gone: whether a memory behind an inject was forgotten or put into quarantine. An id that is not of
--- our making belongs to someone else's store of memories: of that we know nothing
+-- inject_sources_gone: whether a memory behind an inject may no longer be told as it was then: forgotten, in
+-- quarantine, replaced, over, restricted or changed since. What outcomes make of its weight is no change of it. An id
+-- that is not of our making belongs to someone else's store of memories: of that we know nothing
 SELECT EXISTS (
   SELECT 1 FROM json_each(:ids) j
   LEFT JOIN memories m ON m.org_id = :org_id AND m.id = j.value
   WHERE m.deleted_at IS NOT NULL OR (m.id IS NULL AND j.value GLOB 'mem_*')
+    OR m.updated_at > :since OR m.classification = 'restricted' OR m.superseded_by <> ''
+    OR m.invalid_at <= :now OR m.expires_at <= :now
     OR EXISTS (SELECT 1 FROM quarantine q WHERE q.org_id = :org_id AND q.id = j.value)
 )
 
--- injects_forget: no text that quotes one of a JSON list of memories stays, nor is it delivered
+-- injects_forget: no text that rests on one of a JSON list of memories stays, nor is it delivered
 UPDATE session_memory_injects SET
   text = '[forgotten]',
   reason = CASE WHEN state IN ('pending', 'delivered') THEN 'source_forgotten' ELSE reason END,
   ended_at = CASE WHEN state IN ('pending', 'delivered') THEN :now ELSE ended_at END,
   state = CASE WHEN state IN ('pending', 'delivered') THEN 'cancelled' ELSE state END
-WHERE org_id = :org_id AND observation_ids <> '[]' AND EXISTS (
-  SELECT 1 FROM json_each(observation_ids) o WHERE o.value IN (SELECT value FROM json_each(:ids))
+WHERE org_id = :org_id AND source_ids <> '[]' AND EXISTS (
+  SELECT 1 FROM json_each(source_ids) o WHERE o.value IN (SELECT value FROM json_each(:ids))
 )

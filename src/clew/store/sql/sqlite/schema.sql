@@ -438,6 +438,7 @@ CREATE TABLE session_memory_injects (
   content_hash       TEXT NOT NULL, -- sha-256 of the text
   observation_ids    TEXT NOT NULL DEFAULT '[]',
   node_ids           TEXT NOT NULL DEFAULT '[]',
+  source_ids         TEXT NOT NULL DEFAULT '[]', -- every memory it rests on: what is shown, and what its facts are from
   state              TEXT NOT NULL DEFAULT 'pending'
     CHECK (state IN ('pending', 'delivered', 'acked', 'dead', 'cancelled')),
   receipt            TEXT NOT NULL DEFAULT '' CHECK (receipt IN ('', 'printed', 'consumed', 'recorded', 'confirmed')),
@@ -460,6 +461,12 @@ CREATE UNIQUE INDEX session_memory_injects_in_flight ON session_memory_injects (
   WHERE state = 'delivered';
 
 CREATE INDEX session_memory_injects_waiting ON session_memory_injects (org_id, session_id, seq) WHERE state = 'pending';
+
+CREATE TRIGGER session_memory_injects_closed AFTER UPDATE OF state ON session_memory_injects
+WHEN new.state IN ('cancelled', 'dead') AND old.state NOT IN ('cancelled', 'dead') BEGIN
+  UPDATE context_injection_logs SET delivered = 0
+  WHERE org_id = new.org_id AND session_id = new.session_id AND delivery_id = new.id;
+END;
 
 CREATE TABLE session_summaries (
   org_id     TEXT NOT NULL,
@@ -512,6 +519,8 @@ CREATE TABLE sessions (
   ended_at         INTEGER,
   PRIMARY KEY (org_id, id)
 ) WITHOUT ROWID;
+
+CREATE INDEX sessions_newest ON sessions (org_id, created_at);
 
 CREATE INDEX sessions_project ON sessions (org_id, project_id, created_at);
 

@@ -1,28 +1,57 @@
-"""One tool call of a session, read from stdin: what is worth saying about it goes on the session's queue."""
+"""One tool call of a session, read from stdin: what is worth saying about it goes on the session's queue.
+
+A process that answers one event would never answer it if it began with its clock running: it makes the injector
+first, and its limit is on the event alone. The answer is printed before the store is let go of: a hook that waits
+for it does not wait for whoever else writes.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
 from clew.model.inject import InjectionResult, VerbEvent
-from clew.surfaces.cli.context import opened, settings_of
+from clew.settings import Settings
+from clew.surfaces.cli.context import settings_of
 from clew.surfaces.cli.terminal import Style, answer, safe
 
+if TYPE_CHECKING:
+    from clew import Clew
+
+CLOSE_S = 1.0
 MAX_BYTES = 1 << 20  # of an event; only the first 4 kB of its text are looked at
 
 
 def event(args: Namespace) -> None:
     told = VerbEvent.from_json(_within_project(_read()), session=args.session)
-    with opened(settings_of(args)) as memory:
+    with _opened(settings_of(args)) as memory:
         memory.inject.warm()
         result = memory.inject.event(told)
-    answer(args, result.as_json(), lambda style: _lines(result, style))
+        answer(args, result.as_json(), lambda style: _lines(result, style))
+        if sys.stdout:
+            sys.stdout.flush()
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[Clew]:
+    """Closed within a second: another process may hold the store for longer. What is lost then is a row of the log;
+    what was queued is durable before it is answered."""
+    from clew.compose import compose, database_path  # brings numpy and apsw along
+
+    memory = compose(settings, database_path(settings), in_background=False)
+    try:
+        yield memory
+    finally:
+        closing = threading.Thread(target=memory.close, name="clew-close", daemon=True)
+        closing.start()
+        closing.join(CLOSE_S)
 
 
 def _read() -> dict[str, Any]:

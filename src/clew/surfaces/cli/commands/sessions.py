@@ -50,7 +50,8 @@ def _start_block(memory: Clew, session: str) -> None:
 def refresh(args: Namespace) -> None:
     dead = dict(_reasons(args.dead))
     with opened(settings_of(args)) as memory:
-        beat = memory.sessions.refresh(args.id, args.worker, args.token, acked=args.acked, dead=dead)
+        told = {"acked": args.acked, "dead": dead, "held": args.held}
+        beat = memory.sessions.refresh(args.id, args.worker, args.token, **told)
     answer(args, beat.as_json(), lambda style: _beat_lines(beat, style))
 
 
@@ -117,7 +118,7 @@ def list_sessions(args: Namespace) -> None:
     _list(args, [session.as_json() for session in sessions], rows)
 
 
-def enqueue(args: Namespace) -> None:
+def enqueue(args: Namespace) -> int:
     from clew.model.session import InjectDraft
 
     settings = settings_of(args)
@@ -130,6 +131,7 @@ def enqueue(args: Namespace) -> None:
     answer(
         args, done.as_json(), lambda style: [f"{style('green', said)} {row.delivery_id if row else ''}".rstrip()]
     )
+    return 0 if row else 1
 
 
 def list_injects(args: Namespace) -> None:

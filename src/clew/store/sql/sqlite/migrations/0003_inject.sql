@@ -108,6 +108,7 @@ CREATE TABLE sessions (
   PRIMARY KEY (org_id, id)
 ) WITHOUT ROWID;
 CREATE INDEX sessions_project ON sessions (org_id, project_id, created_at);
+CREATE INDEX sessions_newest ON sessions (org_id, created_at);
 
 CREATE TABLE session_memory_injects (
   seq                INTEGER PRIMARY KEY AUTOINCREMENT, -- first in, first out
@@ -121,6 +122,7 @@ CREATE TABLE session_memory_injects (
   content_hash       TEXT NOT NULL, -- sha-256 of the text
   observation_ids    TEXT NOT NULL DEFAULT '[]',
   node_ids           TEXT NOT NULL DEFAULT '[]',
+  source_ids         TEXT NOT NULL DEFAULT '[]', -- every memory it rests on: what is shown, and what its facts are from
   state              TEXT NOT NULL DEFAULT 'pending'
     CHECK (state IN ('pending', 'delivered', 'acked', 'dead', 'cancelled')),
   receipt            TEXT NOT NULL DEFAULT '' CHECK (receipt IN ('', 'printed', 'consumed', 'recorded', 'confirmed')),
@@ -171,6 +173,13 @@ CREATE TABLE context_injection_logs (
 ) WITHOUT ROWID;
 CREATE INDEX context_injection_logs_session ON context_injection_logs (org_id, session_id, created_at);
 CREATE INDEX context_injection_logs_time ON context_injection_logs (org_id, created_at);
+
+-- What was taken off the queue before the agent had it was not delivered, whoever took it off.
+CREATE TRIGGER session_memory_injects_closed AFTER UPDATE OF state ON session_memory_injects
+WHEN new.state IN ('cancelled', 'dead') AND old.state NOT IN ('cancelled', 'dead') BEGIN
+  UPDATE context_injection_logs SET delivered = 0
+  WHERE org_id = new.org_id AND session_id = new.session_id AND delivery_id = new.id;
+END;
 
 -- One row per candidate of a retrieval for a session: where it stood with its weight and without.
 CREATE TABLE retrieval_ab_logs (
