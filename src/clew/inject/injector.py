@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
-from clew.errors import ClewError, NotFound
+from clew.errors import ClewError, Denied, NotFound
 from clew.inject.access import Decider
 from clew.inject.bus import Recent, Subscription, VerbBus
 from clew.inject.candidates import MemoryStore
@@ -77,7 +77,7 @@ class InSessionMemoryInjector:
     def handle_verb_event(
         self, event: VerbEvent, *, identity: Identity | None = None, ticket: Ticket | None = None
     ) -> InjectionResult:
-        """Exactly one outcome. NotFound for a session that does not exist is the only thing raised. `ticket`: the
+        """Exactly one outcome. Raised is only that the session is not there, or not for whoever asks. `ticket`: the
         clock runs already."""
         ticket = ticket or Ticket(self.config.latency_ms / 1_000)
         asked = Asked(event, identity or self._identity, ticket.started)
@@ -86,7 +86,8 @@ class InSessionMemoryInjector:
             return replace(refused, ms=asked.ms)
         result = replace(self._once(asked, ticket), ms=asked.ms)
         self._note(asked, result)
-        return result
+        may_read = asked.situation is None or asked.situation.may_read
+        return result if may_read else replace(result, block=None, triplets=())
 
     def catch_up(self, event: VerbEvent, result: InjectionResult, *, identity: Identity | None = None) -> None:
         """For an event that was answered before this injector was made: look at what it would have looked at, which
@@ -96,7 +97,7 @@ class InSessionMemoryInjector:
             asked.situation = self._around.situation(event, asked.identity)
             if not asked.situation.skip:
                 asked.matched = match(event, asked.situation, frozenset(), self._by, lambda: None)
-        except NotFound:
+        except (Denied, NotFound):
             return
         except Exception as error:  # R-114
             _log.warning("the injector failed: %s", _named(error))
@@ -152,7 +153,7 @@ class InSessionMemoryInjector:
             return InjectionResult("budget-exceeded", reason="all_busy")
         except Late:
             return InjectionResult("budget-exceeded", reason="deadline")
-        except NotFound:
+        except (Denied, NotFound):
             raise
         except Exception as error:  # R-114: an agent's tool call never fails because of its memory
             _log.warning("the injector failed: %s", _named(error))

@@ -75,6 +75,7 @@ class InStore:
             budget_tokens=self.config.budget_tokens or switched.recall.observation_budget,
             work_type=work_type,
             skip=_why_skipped(session, switched),
+            may_read=rights.reads(session),
             pushes=delivery_gate(switched.project).is_open,
             weighting=self.weighting and not switched.features.feedback_weighting_disabled,
             ranking=self.ranking,

@@ -39,6 +39,7 @@ class Situation:
     pushes: bool = True  # False: found and logged, but not pushed
     weighting: bool = True
     ranking: str = "weight"
+    may_read: bool = True  # whether whoever told of the event may see what is said to the session
     graph_status: str = "no_engine"  # `ok`: the gates are open
     at: datetime | None = None  # before anything was read
     version: Hashable = None  # another one when something the session was shown no longer counts
