@@ -89,19 +89,25 @@ class InSessionMemoryInjector:
         may_read = asked.situation is None or asked.situation.may_read
         return result if may_read else replace(result, block=None, triplets=())
 
-    def catch_up(self, event: VerbEvent, result: InjectionResult, *, identity: Identity | None = None) -> None:
-        """For an event that was answered before this injector was made: look at what it would have looked at, which
-        loads what the next one needs, and log it. Nothing is said."""
+    def rehearse(self, event: VerbEvent, *, identity: Identity | None = None) -> Asked | None:
+        """Look at what an event looks at, which loads what the next one needs; say, mark and log nothing. None when
+        the session is not there."""
         asked = Asked(event, identity or self._identity)
         try:
             asked.situation = self._around.situation(event, asked.identity)
             if not asked.situation.skip:
                 asked.matched = match(event, asked.situation, frozenset(), self._by, lambda: None)
         except (Denied, NotFound):
-            return
+            return None
         except Exception as error:  # R-114
             _log.warning("the injector failed: %s", _named(error))
-        self._note(asked, result)
+        return asked
+
+    def catch_up(self, event: VerbEvent, result: InjectionResult, *, identity: Identity | None = None) -> None:
+        """For an event that was answered before this injector was made: it is looked at and logged all the same."""
+        asked = self.rehearse(event, identity=identity)
+        if asked is not None:
+            self._note(asked, result)
 
     def subscribe_to_verb_bus(self, bus: VerbBus) -> Subscription:
         """Until `unsubscribe()` of what is returned."""

@@ -117,10 +117,12 @@ class Injection:
         """Made once per process; waits until it is."""
         return self._making.begin().result()
 
-    def warm(self) -> None:
-        """Have everything imported and made that the first event would wait for, and wait for it. Looks at no
-        memory."""
-        assert self.injector
+    def warm(self, event: VerbEvent | None = None, *, identity: Identity | None = None) -> None:
+        """Have everything imported and made that the first event would wait for, and wait for it; with an event,
+        have it read what that one will read, too. Nothing is said, marked or logged."""
+        injector = self.injector
+        if event is not None:
+            injector.rehearse(event, identity=identity or Identity())
 
     def close(self) -> None:
         if "bus" in self.__dict__:

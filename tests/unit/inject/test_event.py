@@ -34,6 +34,15 @@ def test_r085_a_match_is_put_on_the_durable_queue(shop: Clew) -> None:
     assert (queued.phase, queued.observation_ids) == ("in_session", result.memory_ids)
 
 
+def test_a_rehearsal_says_marks_and_logs_nothing(shop: Clew) -> None:
+    session = running(shop)
+    event = VerbEvent(session=session.id, tool="Edit", paths=(PATH,), event_id="e1")
+    shop.inject.warm(event)
+    shop.inject.warm(VerbEvent(session="ses_nobody", tool="Edit"))
+    assert (shop.queue.list(session.id), logged(shop, session)) == ([], [])
+    assert shop.inject.event(event).outcome == "queued"
+
+
 def test_r067_the_worker_is_handed_it_on_its_next_beat(shop: Clew) -> None:
     session = shop.sessions.start(project="shop", agent="bob")
     token = shop.sessions.claim(session.id, "w1")

@@ -1,8 +1,8 @@
 """One tool call of a session, read from stdin: what is worth saying about it goes on the session's queue.
 
 A process that answers one event would never answer it if it began with its clock running: it makes the injector
-first, and its limit is on the event alone. The answer is printed before the store is let go of: a hook that waits
-for it does not wait for whoever else writes.
+and reads the project first, and its limit is on the event alone. The answer is printed before the store is let go
+of: a hook that waits for it does not wait for whoever else writes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_BYTES = 1 << 20  # of an event; only the first 4 kB of its text are looked a
 def event(args: Namespace) -> None:
     told = VerbEvent.from_json(_within_project(_read()), session=args.session)
     with _opened(settings_of(args)) as memory:
-        memory.inject.warm()
+        memory.inject.warm(told)
         result = memory.inject.event(told)
         answer(args, result.as_json(), lambda style: _lines(result, style))
         if sys.stdout:
