@@ -19,8 +19,7 @@ from clew.recall.recall import MAX_LIMIT, Reader, find
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalQuery:
-    """What is asked of a memory store. `rules` come on top of the limit, whatever the `floor` of the relevance is;
-    `all_projects` is memory scope `org`."""
+    """What is asked of a memory store. `rules` come on top of the limit; `all_projects` is memory scope `org`."""
 
     text: str
     limit: int = 20
@@ -29,7 +28,8 @@ class RetrievalQuery:
     namespace: str | None = None
     all_projects: bool = False
     graph: bool = True
-    floor: float = 0.0
+    floor: float = 0.0  # with one, rules need it too
+    margin: float | None = None  # by so much an answer must stand out from what the question finds anyway
 
 
 class MemoryStore(Protocol):
@@ -65,7 +65,8 @@ class RecallStore:
             graph=None if query.graph else False,
             floor=query.floor,
         )
-        found = find(query.text, reach, options, reader=self._reader, now=self._now())
+        now, margin = self._now(), query.margin
+        found, background = find(query.text, reach, options, reader=self._reader, now=now, margin=margin)
         light = [one.memory.id for one in found if one.memory.weight < self._retire_below]
         retired = self._retired(reach.org, light) if self._retired and light else ()
         return [
@@ -75,6 +76,7 @@ class RecallStore:
                 weight=one.memory.weight,
                 by_graph=one.by_graph,
                 retired=one.memory.id in retired,
+                background=background,
             )
             for one in found
         ]

@@ -117,9 +117,9 @@ def _found(
     best: dict[str, Observation] = {}
     unsure: dict[str, str] = {}
     for question in questions:
-        found = by.store.retrieve(situation.scope, _query(question, event, floor=floor - BOOST))
+        found = by.store.retrieve(situation.scope, _query(question, event, by, floor=floor - BOOST))
         check()
-        background = background_of(found) if by.precise else 0.0
+        background = max([background_of(found), *(one.background for one in found)]) if by.precise else 0.0
         for one in _of_scope(boost_by_path_overlap(found, path), event, situation.scope):
             if one.relevance < floor:
                 continue
@@ -132,8 +132,8 @@ def _found(
     return list(best.values()), [Skipped(id, reason) for id, reason in unsure.items() if id not in best]
 
 
-def _query(question: Question, event: VerbEvent, *, floor: float) -> RetrievalQuery:
-    """What cannot reach the floor even with the boost is not read at all."""
+def _query(question: Question, event: VerbEvent, by: Matching, *, floor: float) -> RetrievalQuery:
+    """Not read at all is what cannot reach the floor even with the boost, or cannot stand out where it must."""
     return RetrievalQuery(
         text=question.text,
         limit=CANDIDATES,
@@ -143,6 +143,7 @@ def _query(question: Question, event: VerbEvent, *, floor: float) -> RetrievalQu
         all_projects=event.memory_scope == "org",
         graph=question.kind != PATH,  # what the graph leads to is about another file
         floor=max(0.0, floor),
+        margin=floor if by.precise and question.kind != PATH else None,
     )
 
 

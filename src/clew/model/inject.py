@@ -34,6 +34,7 @@ class Observation:
     by_graph: bool = False  # the graph led to it
     transferred_from: str | None = None  # the project it was taken over from
     retired: bool = False  # outcomes made it worthless: no longer injected
+    background: float = 0.0  # what the question finds anyway, where the store tells
 
     @property
     def id(self) -> str:

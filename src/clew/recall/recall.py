@@ -96,19 +96,32 @@ class Found(NamedTuple):
     by_graph: bool
 
 
-def find(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, now: datetime) -> list[Found]:
-    """What a recall finds, in its order, for those who show no reasons: an injector asks twice per tool call."""
+def find(
+    query: str,
+    reach: Reach,
+    options: RecallOptions,
+    *,
+    reader: Reader,
+    now: datetime,
+    margin: float | None = None,
+) -> tuple[list[Found], float]:
+    """What a recall finds, in its order, for those who show no reasons: an injector asks twice per tool call. And
+    what the question finds anyway: the relevance of the last of as many as were asked for. Read is only what
+    reaches the floor, rules too, and with a `margin` only what lies so far above the rest."""
     run = search(query, reach, options, reader=reader, now=now)
-    if not run.chosen:
-        return []
-    ids = [run.corpus.ids[at] for at in run.chosen]
-    with reader.store.read() as tx:
-        memories = tx.memories.get_many(reach, ids)
-    return [
-        Found(memories[id], round(float(run.relevance[at]), 6), at in run.reached)
-        for at, id in zip(run.chosen, ids, strict=True)
-        if id in memories
+    scores = [round(float(score), 6) for score in run.relevance[run.chosen]]
+    best = sorted(scores, reverse=True)
+    background = best[options.limit - 1] if len(best) >= options.limit else 0.0
+    least = options.floor if margin is None else max(options.floor, background + margin)
+    wanted = [
+        (run.corpus.ids[at], at, score) for at, score in zip(run.chosen, scores, strict=True) if score >= least
     ]
+    if not wanted:
+        return [], background
+    with reader.store.read() as tx:
+        memories = tx.memories.get_many(reach, [id for id, _at, _score in wanted])
+    found = [Found(memories[id], score, at in run.reached) for id, at, score in wanted if id in memories]
+    return found, background
 
 
 def plan_recall(query: str, options: RecallOptions, reader: Reader) -> Plan:

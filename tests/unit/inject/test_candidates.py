@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,21 @@ def test_what_outcomes_made_worthless_is_marked(memory: Clew, rejections: int, r
         memory.sessions.end(session.id, "rejected")
     [found] = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login cookies"))
     assert found.retired is retired
+
+
+def test_with_a_margin_only_what_stands_out_is_read_and_says_from_what(memory: Clew) -> None:
+    for number in range(3):
+        memory.remember(f"redis note number {number}", scope=SHOP)
+    right = memory.remember("redis sentinel failover quorum", scope=SHOP).id
+    query = RetrievalQuery(text="redis sentinel failover quorum", limit=4, margin=0.4)
+    [found] = memory.inject.memories.retrieve(SHOP, query)
+    everything = memory.inject.memories.retrieve(SHOP, replace(query, margin=None))
+    assert (found.id, found.background) == (right, min(one.relevance for one in everything))
+    assert len(everything) == 4
+
+
+def test_with_a_floor_rules_need_it_too(memory: Clew) -> None:
+    memory.remember("never deploy on fridays", type="rule", scope=SHOP)
+    query = RetrievalQuery(text="redis sentinel", rules=True)
+    assert len(memory.inject.memories.retrieve(SHOP, query)) == 1
+    assert memory.inject.memories.retrieve(SHOP, replace(query, floor=0.2)) == []
