@@ -31,6 +31,7 @@ Row = tuple[Any, ...]
 
 APPLICATION_ID = 0x434C4557  # "CLEW" in the file header: how we know a file is ours
 BUSY_TIMEOUT_MS = 30_000  # another process may hold the write lock for one import batch, never longer
+STATEMENTS = 500  # kept prepared: more than there are named queries. Preparing the longest takes 2 ms
 CACHE_KB = 32_768  # for the writer: one import batch touches more index pages than the default of 2 MB holds
 VACUUM_IN_MEMORY = 256 << 20  # a larger store is rewritten through a temporary file
 BEFORE_RESTORE = ".before-restore"  # what a restore replaced, kept beside the store
@@ -355,7 +356,8 @@ class SqliteEngine:
 
 def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     """`vfs` names another way to reach the disk; the tests use one that fails on purpose."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    flags = apsw.SQLITE_OPEN_READWRITE
+    connection = apsw.Connection(str(path), flags=flags, vfs=vfs, statementcachesize=STATEMENTS)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     # Plans that do not depend on bound values. Without it SQLite prepares many a statement anew for every
     # execution, to look at the values first: 84 us instead of 8 for the head of a queue.

@@ -18,7 +18,7 @@ import pytest
 
 from clew.errors import Conflict, StoreRefused, Unavailable
 from clew.store import queries
-from clew.store.sqlite import APPLICATION_ID, Session, SqliteEngine, connect, open_engine
+from clew.store.sqlite import APPLICATION_ID, STATEMENTS, Session, SqliteEngine, connect, open_engine
 
 MAGIC = b"SQLite format 3\x00"
 
@@ -488,3 +488,10 @@ def test_the_newest_migration_is_the_schema_of_a_new_store(engine: SqliteEngine)
     with engine.read() as session:
         assert session.connection.pragma("user_version") == queries.migrations("sqlite")[-1][0]
         assert session.connection.pragma("application_id") == APPLICATION_ID
+
+
+def test_every_named_query_can_stay_prepared() -> None:
+    """Preparing the longest takes 25 times as long as running it on a small graph."""
+    assert (
+        len(queries.load("sqlite")) + 20 <= STATEMENTS
+    )  # and what the engine itself says: BEGIN, SAVEPOINT, PRAGMA
