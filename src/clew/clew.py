@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from clew.errors import ClewError, NotFound
@@ -204,9 +204,10 @@ class Clew:
     ) -> Recalled:
         """What is known about the query, best first, with reasons and a trace."""
         scope = self._scope(scope, identity)
+        door = cache(lambda: self._doors.door(identity, scope))  # not looked at when nothing is recalled
         recalled, run = recalling.recall_and_run(
             query,
-            lambda: self._doors.door(identity, scope).narrowed(Reach.of(scope)),
+            lambda: door().narrowed(Reach.of(scope)),
             self._options(options, changes),
             reader=self._reader,
             now=self.clock.now(),
@@ -216,7 +217,7 @@ class Clew:
         if run is not None and self.settings.graph.snapshot:
             kept = self.settings.graph.snapshots_kept
             snapshots.keep_snapshot(recalled, run, query, directory=self._snapshots_at, kept=kept)
-        return self._doors.door(identity, scope).recalled(recalled) if recalled.results else recalled
+        return door().recalled(recalled) if recalled.results else recalled
 
     def xray(
         self,

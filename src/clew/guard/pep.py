@@ -108,7 +108,7 @@ class Pep:
         with self._lock:
             try:
                 loaded = self.engine.load(added.policies)
-            except Exception as error:
+            except Exception as error:  # FC-9: whatever is wrong with the new set, the old one holds
                 if known is None:
                     raise
                 self._stale = _said(error)

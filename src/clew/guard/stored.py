@@ -62,7 +62,7 @@ class StoredRights:
         try:
             with self._store.read() as tx:
                 return read(tx)
-        except Exception:
+        except Exception:  # mostly that a snapshot is open here; if it is worse, the other way fails too
             return _elsewhere(self._store, read)
 
 

@@ -34,24 +34,15 @@ from clew.model.times import from_micros, to_micros, to_rfc3339
 from clew.ports import Row, Store, Tx
 from clew.relate.edge_line import EdgeLine, edge_of
 from clew.remember.lifecycle import May, may_change, may_read
-from clew.remember.line import parse_object
+from clew.remember.line import numbered_lines, parse_object
 from clew.remember.link import SHARE, End, label_of, make_node, memory_end, seen_things, state_by_user
+from clew.remember.portable import ExportReport
 from clew.remember.things import thing_named
 
 FORMAT = "clew-edges"
 VERSION = 1
 BATCH = 500
 MAX_LINE = 1_000_000  # bytes
-_BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class EdgesExported:
-    count: int
-    checksum: str
-
-    def as_json(self) -> dict[str, Any]:
-        return {"count": self.count, "checksum": self.checksum}
 
 
 @dataclass(slots=True)
@@ -76,13 +67,13 @@ class EdgesImported:
 # -- export ----------------------------------------------------------------------------------------
 
 
-def export_edges(tx: Tx, reach: Reach, file: TextIO, *, now: datetime, progress: Progress) -> EdgesExported:
+def export_edges(tx: Tx, reach: Reach, file: TextIO, *, now: datetime, progress: Progress) -> ExportReport:
     """Twice through the snapshot, since the header comes first; never more than a page in memory."""
     count, digest = 0, sha256()
     for line in _lines(tx, reach, now):
         count += 1
         digest.update(line.encode())
-    report = EdgesExported(count, f"sha256:{digest.hexdigest()}")
+    report = ExportReport(count, f"sha256:{digest.hexdigest()}")
     file.write(json.dumps({"format": FORMAT, "version": VERSION, **report.as_json()}) + "\n")
     for done, line in enumerate(_lines(tx, reach, now), 1):
         file.write(line)
@@ -177,7 +168,7 @@ class _Import:
 
     def lines(self, file: BinaryIO, tell: Callable[[], None]) -> EdgesImported:
         header, digest = None, sha256()
-        numbered = _numbered(file)
+        numbered = ((number, raw) for number, _at, raw, _is_last in numbered_lines(file, MAX_LINE))
         while batch := list(islice(numbered, BATCH)):
             edges = []
             for number, raw in batch:
@@ -356,20 +347,6 @@ def _check_seen(tx: Tx, reach: Reach, ends: Sequence[End], now: datetime) -> Non
 
 
 # -- reading ---------------------------------------------------------------------------------------
-
-
-def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """(line number, line without its end); blank lines are passed over, a line that is too long is cut."""
-    number = 0
-    while raw := file.readline(MAX_LINE + 2):
-        number += 1
-        line = raw.rstrip(b"\r\n")
-        while not raw.endswith(b"\n") and len(raw) > MAX_LINE:
-            raw = file.readline(MAX_LINE + 2)
-        if number == 1:
-            line = line.removeprefix(_BOM)
-        if line.strip():
-            yield number, line
 
 
 def _header(raw: bytes) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""One line of an export, read with suspicion: bytes in, a draft and its place out. Pure.
+"""The lines of an export, read with suspicion: bytes in, a draft and its place out. Pure.
 
 Whatever is wrong with a line is an `InvalidInput` whose code goes into the import's report; nothing else is
 raised. Fields this version does not know are passed over, so a later one may add some.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from clew.errors import InvalidInput
 from clew.model.ids import stable_id
@@ -27,6 +27,23 @@ _NUMBERS = ("confidence", "weight")
 _PLACE = ("project", "user", "agent", "session", "namespace")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 MAX_VERSION = 1_000_000_000
+BOM = b"\xef\xbb\xbf"
+
+
+def numbered_lines(file: BinaryIO, max_bytes: int) -> Iterator[tuple[int, int, bytes, bool]]:
+    """(line number, bytes so far, line without its end, ends without one); blank lines are passed over."""
+    number = position = 0
+    while raw := file.readline(max_bytes + 2):
+        number += 1
+        position += len(raw)
+        line = raw.rstrip(b"\r\n")
+        while not raw.endswith(b"\n") and len(raw) > max_bytes:
+            raw = file.readline(max_bytes + 2)  # what is too long is passed over, not kept
+            position += len(raw)
+        if number == 1:
+            line = line.removeprefix(BOM)
+        if line.strip():
+            yield number, position, line, not raw.endswith(b"\n")
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
 from clew.ports import Store, Tx
 from clew.remember.lifecycle import is_expired
-from clew.remember.line import draft_of, parse_object, place_of
+from clew.remember.line import BOM, draft_of, numbered_lines, parse_object, place_of
 from clew.remember.notes import parse_notes
 from clew.remember.prepare import WritePolicy, draft_memory
 from clew.remember.redact import redact
@@ -40,7 +40,6 @@ LOOK_AHEAD = 4_000  # lines read before writing: those of one scope go into one 
 MAX_CHARS_AHEAD = 8_000_000  # and held in memory meanwhile, however long they are
 LINE_ROOM = 1_000_000  # bytes of a line for everything but the content
 MAX_NOTES_BYTES = 4_000_000
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,7 @@ def import_file(path: Path, target: Target, *, progress: Progress) -> ImportRepo
     try:
         with path.open("rb") as file:
             total = path.stat().st_size
-            start = file.peek(4096)[:4096].removeprefix(_BOM).lstrip()
+            start = file.peek(4096)[:4096].removeprefix(BOM).lstrip()
             if b"\x00" in start:
                 raise _not_text(path)
             if start.startswith(b"{"):
@@ -205,7 +204,7 @@ class _Import:
         keeps_trust = False
         digest = sha256()
         position = 0
-        for number, position, raw, is_last in _numbered(file, self._max_bytes):
+        for number, position, raw, is_last in numbered_lines(file, self._max_bytes):
             fields = self._parsed(number, raw, is_last)
             if fields and self._report.read == 0 and header is None and _is_header(fields):
                 header = _checked_header(fields)
@@ -391,22 +390,6 @@ def line_limit(policy: WritePolicy) -> int:
     return 12 * policy.max_chars + LINE_ROOM
 
 
-def _numbered(file: io.BufferedReader, max_bytes: int) -> Iterator[tuple[int, int, bytes, bool]]:
-    """(line number, bytes so far, line without its end, ends without one); blank lines are passed over."""
-    number = position = 0
-    while raw := file.readline(max_bytes + 2):
-        number += 1
-        position += len(raw)
-        line = raw.rstrip(b"\r\n")
-        while not raw.endswith(b"\n") and len(raw) > max_bytes:
-            raw = file.readline(max_bytes + 2)  # what is too long is passed over, not kept
-            position += len(raw)
-        if number == 1:
-            line = line.removeprefix(_BOM)
-        if line.strip():
-            yield number, position, line, not raw.endswith(b"\n")
-
-
 def _is_intact(file: io.BufferedReader, header: dict[str, Any], max_bytes: int) -> bool:
     """Whether the header's checksum is that of the lines after it; a pipe, which cannot be read twice, is not."""
     if not file.seekable():
@@ -414,7 +397,7 @@ def _is_intact(file: io.BufferedReader, header: dict[str, Any], max_bytes: int) 
     after_header = file.tell()
     file.seek(0)
     digest = sha256()
-    for _number, _position, raw, _is_last in islice(_numbered(file, max_bytes), 1, None):
+    for _number, _position, raw, _is_last in islice(numbered_lines(file, max_bytes), 1, None):
         digest.update(raw + b"\n")
     file.seek(after_header)
     return bool(header.get("checksum") == _signature(digest.hexdigest()))
@@ -453,7 +436,7 @@ def _notes_text(file: io.BufferedReader, path: Path) -> str:
         )
     if b"\x00" in raw:
         raise _not_text(path)
-    text = raw.removeprefix(_BOM).decode("utf-8", "replace")
+    text = raw.removeprefix(BOM).decode("utf-8", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

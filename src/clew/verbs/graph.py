@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from clew.recall import triplets as telling
     from clew.relate import decay as decaying
     from clew.relate import edges_file
+    from clew.remember.portable import ExportReport
 else:
     cases = LazyModule("clew.graph.case")
     exploring, counting, named, connecting, recalling, telling = (
@@ -136,7 +137,7 @@ class GraphVerbs:
         scope: Scope | None = None,
         identity: Identity | None = None,
         progress: Progress = no_progress,
-    ) -> edges_file.EdgesExported:
+    ) -> ExportReport:
         """Write every edge as JSON Lines: for the owner the whole org, unless a scope narrows it."""
         self._clew._doors.door(identity, scope).check_action("export")
         reach, now = self._reach_of_id(scope, identity), self._clew.now()

@@ -76,5 +76,5 @@ def _make_ready(clew: Clew) -> None:
     for make in (lambda: clew._pep, lambda: clew._reader, common_terms):
         try:
             make()
-        except Exception as error:
+        except Exception as error:  # told again to whoever needs the part
             logging.getLogger(__name__).warning("a part of the injector cannot be made: %s", type(error).__name__)

@@ -294,7 +294,7 @@ SETUP = (
         "bench", "measure speed, the graph, the queue, the injector or recall",
         children=(
             Command(
-                "speed", "latency and throughput on stores of several sizes", "setup:bench_speed",
+                "speed", "latency and throughput on stores of several sizes", "setup:bench",
                 (
                     arg("--sizes", metavar="N,N", type=counts, default="10000,100000",
                         help="memories per store, 5,000 of them in the project that is asked (10000,100000); "
@@ -303,7 +303,7 @@ SETUP = (
                 ),
             ),
             Command(
-                "graph", "what a walk through the graph costs as the graph grows", "setup:bench_graph",
+                "graph", "what a walk through the graph costs as the graph grows", "setup:bench",
                 (
                     arg("--edges", metavar="N,N", type=counts, default="100000,1000000",
                         help="edges per graph, about (100000,1000000)"),
@@ -311,11 +311,11 @@ SETUP = (
                 ),
             ),
             Command(
-                "queue", "how many injects are claimed and acknowledged, and how fast", "setup:bench_queue",
+                "queue", "how many injects are claimed and acknowledged, and how fast", "setup:bench",
                 (switch("--quick", "fewer cycles"),),
             ),
             Command(
-                "inject", "what a tool call waits for the injector", "setup:bench_inject",
+                "inject", "what a tool call waits for the injector", "setup:bench",
                 (
                     arg("--memories", metavar="N", type=count, default=100_000, help="in the store (100000)"),
                     arg("--in-project", metavar="N", type=count, default=5_000,
@@ -324,7 +324,7 @@ SETUP = (
                 ),
             ),
             Command(
-                "recall", "ranking quality on files of questions with known answers", "setup:bench_recall",
+                "recall", "ranking quality on files of questions with known answers", "setup:bench",
                 (
                     arg("files", metavar="FILE", nargs="+", suggest=FILES, help="JSON lines, also .gz"),
                     arg("--embedder", metavar="NAME", suggest=("static", "minilm", "endpoint", "none"),

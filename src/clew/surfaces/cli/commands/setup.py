@@ -9,6 +9,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -160,41 +161,10 @@ def completion(args: Namespace) -> None:
     answer(args, {"shell": args.shell, "script": text}, lambda style: [text])
 
 
-def bench_speed(args: Namespace) -> None:
-    from clew.bench import speed
-
-    with progress_bar("bench speed") as progress:
-        report = speed.measure(args, progress)
-    answer(args, report, lambda style: [safe(speed.table(report))])
-
-
-def bench_graph(args: Namespace) -> None:
-    from clew.bench import graph
-
-    with progress_bar("bench graph") as progress:
-        report = graph.measure(args, progress)
-    answer(args, report, lambda style: [safe(graph.table(report))])
-
-
-def bench_queue(args: Namespace) -> None:
-    from clew.bench import queue
-
-    with progress_bar("bench queue") as progress:
-        report = queue.measure(args, progress)
-    answer(args, report, lambda style: [safe(queue.table(report))])
-
-
-def bench_inject(args: Namespace) -> None:
-    from clew.bench import inject
-
-    with progress_bar("bench inject") as progress:
-        report = inject.measure(args, progress)
-    answer(args, report, lambda style: [safe(inject.table(report))])
-
-
-def bench_recall(args: Namespace) -> None:
-    from clew.bench import recall
-
-    with progress_bar("bench recall") as progress:
-        report = recall.measure(args, progress)
-    answer(args, report, lambda style: [safe(recall.table(report))])
+def bench(args: Namespace) -> None:
+    """`clew bench NAME` is the module of that name: it measures, and puts its report into a table."""
+    name = args.command.name
+    measuring = import_module(f"clew.bench.{name}")
+    with progress_bar(f"bench {name}") as progress:
+        report = measuring.measure(args, progress)
+    answer(args, report, lambda style: [safe(measuring.table(report))])
