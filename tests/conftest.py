@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from clew.clew import Clew
+from llm_server import LlmServer
 from toys import ToldClock, ToyEmbedder, open_toy
 
 
@@ -34,3 +35,11 @@ def clew_at(clock: ToldClock) -> Iterator[Callable[..., Clew]]:
 def memory(clew_at: Callable[..., Clew], tmp_path: Path) -> Clew:
     """A new store with a small deterministic model."""
     return clew_at(tmp_path / "home", embedder=ToyEmbedder())
+
+
+@pytest.fixture
+def llm_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
+    """A language model's endpoint on this machine; what it answers is for the test to say."""
+    monkeypatch.setenv("no_proxy", "*")
+    with LlmServer() as server:
+        yield server

@@ -27,7 +27,7 @@ ALLOWED = {
     "compose": INNER | {"clew", "settings", "store", "providers", "remember", "relate"},
     "__init__": {"errors", "model", "clew", "compose"},
     "__main__": {"surfaces"},
-    "bench": {"errors", "model", "__init__", "settings"},
+    "bench": {"errors", "model", "__init__", "settings", "compose"},
     "surfaces": {"errors", "lazy", "model", "__init__", "verbs", "settings", "compose", "bench", "providers"},
 }
 

@@ -21,6 +21,8 @@ LICENCES = {
     "cedarpy": "Apache-2.0",
     "onnxruntime": "MIT",
     "onnx": "Apache-2.0",
+    "openai": "Apache-2.0",
+    "anthropic": "Apache-2.0",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from clew.clew import Clew
 from clew.model.space import VectorSpace
-from clew.ports import Embedder
+from clew.ports import Embedder, LanguageModel
 from clew.settings import load_settings
 from clew.store.sqlite import open_engine
 from clew.store.store import Store
@@ -43,6 +43,7 @@ class ToyEmbedder:
     name: str = "toy"
     dim: int = 16
     synonyms: Mapping[str, str] = field(default_factory=dict)
+    is_remote: bool = False
 
     @property
     def space(self) -> VectorSpace:
@@ -64,15 +65,19 @@ def open_toy(
     embedder: Embedder | None = None,
     clock: ToldClock | None = None,
     in_background: bool = False,
+    make_llm: Callable[[], LanguageModel | None] | None = None,
     **settings: Any,
 ) -> Clew:
-    """A Clew on a real file that reads no setting of this machine and does nothing behind a test's back."""
+    """A Clew on a real file that reads no setting of this machine and does nothing behind a test's back. A busy
+    machine must not make it miss the limit of a tool call: who tests the limit names one."""
+    settings["inject"] = {"latency_ms": 10_000} | settings.get("inject", {})
     return Clew(
         store=Store(open_engine(path)),
         make_embedder=lambda: embedder,
         clock=clock or ToldClock(),
         settings=load_settings(settings, home=path.parent, environ={}),
         in_background=in_background,
+        make_llm=make_llm,
     )
 
 

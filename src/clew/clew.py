@@ -13,6 +13,7 @@ from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import Recalled, RecallOptions
 from clew.model.scope import Identity, Reach, Scope
+from clew.verbs.topics import Topics
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from clew.guard import stored as stored_rights
     from clew.model.config import AgentRights
     from clew.model.upkeep import BackupReport, Check, Stats
-    from clew.ports import Clock, Embedder, Store
+    from clew.ports import Clock, Embedder, LanguageModel, Store, Tx
     from clew.recall import context as contexts
     from clew.recall import corpus, why, xray
     from clew.recall import graph as through
@@ -38,9 +39,12 @@ if TYPE_CHECKING:
     from clew.recall.snapshot import Snapshot
     from clew.recall.why import Explanation
     from clew.recall.xray import Xray
-    from clew.relate import background, checkup, decay, embed, reindex, upkeep
+    from clew.relate import background, checkup, decay, embed, reindex, upkeep, worker
+    from clew.relate import llm as asking
+    from clew.relate import spend as spending
     from clew.relate.background import BackgroundUpkeep
     from clew.relate.reindex import ReindexReport
+    from clew.relate.worker import BackgroundJobs
     from clew.remember import edit, forget, portable, prepare
     from clew.remember import graph as mapping
     from clew.remember import link as linking
@@ -50,22 +54,19 @@ if TYPE_CHECKING:
     from clew.remember.link import Linked
     from clew.remember.observe import ToolCall
     from clew.remember.portable import ExportReport, ImportReport
+    from clew.rollout import meter as metering
+    from clew.rollout import state as rolling
+    from clew.rollout import upkeep as judging
+    from clew.rollout.standing import Standing
     from clew.settings import Settings
-    from clew.verbs import config as config_verbs
-    from clew.verbs import govern as govern_verbs
-    from clew.verbs import graph as graph_verbs
-    from clew.verbs import guard as guard_verbs
-    from clew.verbs import inject as inject_verbs
-    from clew.verbs import learn as learn_verbs
-    from clew.verbs import sessions as session_verbs
 else:
     # A recall in a fresh process needs a third of this: docs/performance.md.
     contexts, corpus, recalling, through, walking, why = (
         LazyModule(f"clew.recall.{name}") for name in ("context", "corpus", "recall", "graph", "graphs", "why")
     )
     snapshots, xray = LazyModule("clew.recall.snapshot"), LazyModule("clew.recall.xray")
-    background, checkup, embed, reindex = (
-        LazyModule(f"clew.relate.{name}") for name in ("background", "checkup", "embed", "reindex")
+    background, checkup, embed, reindex, worker = (
+        LazyModule(f"clew.relate.{name}") for name in ("background", "checkup", "embed", "reindex", "worker")
     )
     decay, linking, upkeep = (
         LazyModule(f"clew.{name}") for name in ("relate.decay", "remember.link", "relate.upkeep")
@@ -75,16 +76,14 @@ else:
     )
     auditing, quarantined = LazyModule("clew.guard.audit"), LazyModule("clew.guard.quarantine")
     mapping, observing = LazyModule("clew.remember.graph"), LazyModule("clew.remember.observe")
+    asking, spending = LazyModule("clew.relate.llm"), LazyModule("clew.relate.spend")
+    judging, metering, rolling = (LazyModule(f"clew.rollout.{name}") for name in ("upkeep", "meter", "state"))
     added_policies, doors, enforcing, stored_rights = (
         LazyModule(f"clew.guard.{name}") for name in ("added", "doors", "pep", "stored")
     )
-    config_verbs, govern_verbs, graph_verbs, guard_verbs, inject_verbs, learn_verbs, session_verbs = (
-        LazyModule(f"clew.verbs.{name}")
-        for name in ("config", "govern", "graph", "guard", "inject", "learn", "sessions")
-    )
 
 
-class Clew:
+class Clew(Topics):
     """Memory for coding agents. Thread-safe; use as a context manager, or call `close()`."""
 
     def __init__(
@@ -95,11 +94,13 @@ class Clew:
         clock: Clock,
         settings: Settings,
         in_background: bool = True,
+        make_llm: Callable[[], LanguageModel | None] | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
         self.settings = settings
         self._make_embedder = make_embedder
+        self._make_llm = make_llm or (lambda: None)
         self._in_background = in_background
 
     # -- remember ----------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ class Clew:
             door.signed(drafts),
             scope,
             store=self.store,
-            embedder=self.embedder,
+            embedder=self._near_embedder,
             clock=self.clock,
             policy=self._policy,
             graph=self._graph_policy,
@@ -148,6 +149,7 @@ class Clew:
             check=door.check_new if door.pep else None,
             may=door.may if door.pep else None,
         )
+        self._jobs_are_waiting()
         if upkeep.after_write(self._look_after_graph) and self._in_background:
             self.background_upkeep.start()
 
@@ -231,6 +233,7 @@ class Clew:
     ) -> Xray:
         """A recall laid open; `budget` also tells which results fit into so many characters."""
         xray.check_request(query, budget)
+        changes = {"counted": False} | changes
         recalled = self.recall(query, scope=scope, identity=identity, options=options, **changes)
         return xray.xray_of(recalled, query=query, at=self.clock.now(), budget=budget)
 
@@ -266,12 +269,13 @@ class Clew:
         scope: Scope | None = None,
         identity: Identity | None = None,
         options: RecallOptions | None = None,
-        strategy: str = "hybrid_graph",
+        strategy: str | None = None,
         depth: int | None = None,
         graph_limit: int | None = None,
         **changes: Any,
     ) -> Context:
-        """Rules and memories about the query; with strategy `hybrid_graph`, then what the graph adds to them."""
+        """Rules and memories about the query; with strategy `hybrid_graph`, then what the graph adds to them.
+        Without a strategy, the default of the org."""
         scope = self._scope(scope, identity)
         graph = self.settings.graph
         door = self._doors.door(identity, scope)
@@ -294,63 +298,6 @@ class Clew:
         """What the graph did in the last recall that kept a snapshot, whoever asked: so for the operator."""
         (identity or Identity()).check_operator()
         return snapshots.read_snapshot(self._snapshots_at / snapshots.LAST)
-
-    # -- the graph ---------------------------------------------------------------------------------
-
-    @cached_property
-    def graph(self) -> graph_verbs.GraphVerbs:
-        """`clew.graph.neighbors(...)` and its like."""
-        return graph_verbs.GraphVerbs(self)
-
-    # -- sessions, injection, learning: each topic has its verbs in `verbs/` -------------------------
-
-    @cached_property
-    def sessions(self) -> session_verbs.Sessions:
-        return session_verbs.Sessions(self)
-
-    @cached_property
-    def queue(self) -> session_verbs.Queue:
-        return session_verbs.Queue(self)
-
-    @cached_property
-    def inject(self) -> inject_verbs.Injection:
-        return inject_verbs.Injection(self)
-
-    @cached_property
-    def learn(self) -> learn_verbs.Learning:
-        return learn_verbs.Learning(self)
-
-    @cached_property
-    def projects(self) -> config_verbs.Projects:
-        return config_verbs.Projects(self)
-
-    @cached_property
-    def matrix(self) -> config_verbs.Matrix:
-        return config_verbs.Matrix(self)
-
-    @cached_property
-    def orgs(self) -> config_verbs.Orgs:
-        return config_verbs.Orgs(self)
-
-    @cached_property
-    def policies(self) -> guard_verbs.Policies:
-        return guard_verbs.Policies(self)
-
-    @cached_property
-    def quarantine(self) -> guard_verbs.Quarantine:
-        return guard_verbs.Quarantine(self)
-
-    @cached_property
-    def transfer(self) -> govern_verbs.Transfer:
-        return govern_verbs.Transfer(self)
-
-    @cached_property
-    def audit(self) -> govern_verbs.AuditLog:
-        return govern_verbs.AuditLog(self)
-
-    @cached_property
-    def retention(self) -> govern_verbs.Retention:
-        return govern_verbs.Retention(self)
 
     # -- single memories ---------------------------------------------------------------------------
 
@@ -433,10 +380,14 @@ class Clew:
     def _put(self, old: Memory, new: Memory, change: str, identity: Identity | None) -> Memory:
         indexed = None
         if edit.text_changed(old, new) or old.deleted_at is not None:
-            [(vector, space)] = embed.pack_vectors(self.embedder, [prepare.embedding_text(new.title, new.content)])
+            text = prepare.embedding_text(new.title, new.content)
+            [(vector, space)] = embed.pack_vectors(self._near_embedder, [text])
             indexed = prepare.index_terms(new, vector, space)
         apply = partial(edit.apply_edit, old=old, new=new, indexed=indexed, change=change)
-        return self.store.write(partial(apply, graph=self._graph_policy, actor=(identity or Identity()).actor))
+        put = partial(apply, graph=self._graph_policy, actor=(identity or Identity()).actor)
+        stored = self.store.write(put)
+        self._jobs_are_waiting()
+        return stored
 
     # -- forget ------------------------------------------------------------------------------------
 
@@ -558,9 +509,11 @@ class Clew:
             checkup.check_erasing,
             checkup.check_graph,
             checkup.check_decay,
+            checkup.check_jobs,
             checkup.check_audit,
             added_policies.check_policies,
             partial(checkup.check_embedder, self._make_embedder),
+            partial(checkup.check_llm, self._make_llm),
         ):
             checks += checkup.attempt(check, self.store)
         return checks
@@ -574,12 +527,30 @@ class Clew:
     @cached_property
     def background(self) -> background.BackgroundEmbedding | None:
         """Fills in missing vectors while this process lives; `done` of `total` tells how far it is."""
-        return background.BackgroundEmbedding(self.store, self.embedder) if self.embedder else None
+        if self.embedder is None:
+            return None
+        return background.BackgroundEmbedding(self.store, self.embedder, self._backfill_policy)
 
     @cached_property
     def background_upkeep(self) -> BackgroundUpkeep:
         """Goes on with what the portion after a write left of the graph's upkeep."""
         return background.BackgroundUpkeep(self._look_after_graph)
+
+    @cached_property
+    def background_jobs(self) -> BackgroundJobs:
+        """Does what writes left behind while this process lives."""
+        return worker.BackgroundJobs(lambda: self.jobs.runner())
+
+    def _jobs_are_waiting(self) -> None:
+        if self._in_background and self.settings.relate.in_process:
+            self.background_jobs.nudge()
+
+    def resume_jobs(self) -> None:
+        """Go on with what an earlier process left behind, if there is anything: one look into an index."""
+        with self.store.read() as tx:
+            is_waiting = tx.jobs.next_due_s() is not None
+        if is_waiting:
+            self._jobs_are_waiting()
 
     def _look_after_graph(self) -> bool:
         return upkeep.upkeep(self.store, self._graph_policy, self._decay_policy, self.clock.now())
@@ -589,8 +560,12 @@ class Clew:
             self.background.stop()
         if "background_upkeep" in self.__dict__:
             self.background_upkeep.stop()
+        if "background_jobs" in self.__dict__:
+            self.background_jobs.stop()
         if "inject" in self.__dict__:
             self.inject.close()
+        if "_meter" in self.__dict__:
+            self._meter.close()
         if "_denials" in self.__dict__:
             self._denials.flush()
         self.store.close()
@@ -616,6 +591,11 @@ class Clew:
             message = "no vectors: %s [%s]. Next: %s"
             logging.getLogger(__name__).warning(message, error.message, error.code, error.next)
             return None
+
+    @property
+    def _near_embedder(self) -> Embedder | None:
+        """For the write path: one behind a network is not waited for, its vectors come with the jobs."""
+        return None if self.embedder is None or self.embedder.is_remote else self.embedder
 
     @cached_property
     def _stored_rights(self) -> stored_rights.StoredRights:
@@ -657,10 +637,32 @@ class Clew:
         return mapping.GraphPolicy(**{name: getattr(graph, name) for name in names})
 
     @cached_property
+    def _backfill_policy(self) -> embed.BackfillPolicy:
+        relate = self.settings.relate
+        return embed.BackfillPolicy(batch=relate.backfill_batch, pause_ms=relate.backfill_pause_ms)
+
+    @cached_property
     def _decay_policy(self) -> decay.DecayPolicy:
         graph = self.settings.graph
         names = decay.DecayPolicy.__slots__
         return decay.DecayPolicy(**{name: getattr(graph, name) for name in names})
+
+    @cached_property
+    def _llm_relations(self) -> asking.LlmRelations | None:
+        """None while no language model is wanted; one that cannot be had says so in each job."""
+        llm = self.settings.llm
+        if not llm.enabled:
+            return None
+        names = [name for name in asking.LlmPolicy.__slots__ if name != "patience_s"]
+        limits = {name: getattr(llm, name) for name in names}
+        policy = asking.LlmPolicy(**limits, patience_s=self.settings.relate.lease_s / 2)
+        return asking.LlmRelations(self._make_llm, policy, self._spend, now=self.clock.now)
+
+    @cached_property
+    def _spend(self) -> spending.Spend:
+        llm = self.settings.llm
+        prices = spending.SpendPolicy(**{name: getattr(llm, name) for name in spending.SpendPolicy.__slots__})
+        return spending.Spend(self.store, prices, now=self.clock.now)
 
     @cached_property
     def _reader(self) -> recalling.Reader:
@@ -678,7 +680,30 @@ class Clew:
             planner=graph.planner,
             broad_intent=graph.broad_intent,
             graph=through.GraphOptions(**{name: getattr(graph, name) for name in names}),
+            standing=self._standing,
+            count=self._meter.count,
         )
+
+    def _standing(self, reach: Reach, now: datetime) -> Standing:
+        """How far the graph is rolled out for a reach."""
+        project = (reach.projects[-1] or None) if reach.projects else None
+        return self._rollout_state.of(reach.org, project=project, now=now)
+
+    @cached_property
+    def _rollout_state(self) -> rolling.RolloutState:
+        return rolling.RolloutState(self.store, window_hours=self.settings.rollout.window_hours)
+
+    @cached_property
+    def _rollout_policy(self) -> judging.RolloutPolicy:
+        rollout = self.settings.rollout
+        return judging.RolloutPolicy(**{name: getattr(rollout, name) for name in judging.RolloutPolicy._fields})
+
+    @cached_property
+    def _meter(self) -> metering.Meter:
+        def look_after(tx: Tx, org: str, now: datetime) -> None:
+            judging.look_after(tx, org, self._rollout_policy, now=now)
+
+        return metering.Meter(self.store, look_after)
 
     def _options(self, options: RecallOptions | None, changes: dict[str, Any]) -> RecallOptions:
         given = options or RecallOptions(

@@ -13,13 +13,13 @@ from clew.errors import ClewError, Misconfigured
 from clew.lazy import LazyModule
 from clew.model.facts import ANALYSER, PURGE_PENDING
 from clew.model.progress import Progress, no_progress
-from clew.settings import EmbedSettings, Settings, load_settings
+from clew.settings import EmbedSettings, LlmSettings, Settings, load_settings
 from clew.store.sqlite import open_engine
 from clew.store.store import Store
 
 if TYPE_CHECKING:
     from clew.model import upkeep as answers
-    from clew.ports import Embedder
+    from clew.ports import Clock, Embedder, LanguageModel
     from clew.relate import reindex
     from clew.remember import forget
     from clew.store import backup, upkeep
@@ -53,17 +53,29 @@ def working_directory() -> Path | None:
         return None
 
 
-def compose(settings: Settings, path: Path, *, in_background: bool = True) -> Clew:
-    """`in_background`: fill in missing vectors while the process lives; not for a short-lived one."""
+def compose(settings: Settings, path: Path, *, in_background: bool = True, clock: Clock | None = None) -> Clew:
+    """`in_background`: fill in missing vectors while the process lives; not for a short-lived one. `clock`: another
+    than the system's, for what takes a week."""
     store = Store(open_engine(path))
     _settle(store)
-    return Clew(
+    clew = Clew(
         store=store,
         make_embedder=lambda: make_embedder(settings.embed, settings.home),
-        clock=SystemClock(),
+        clock=clock or SystemClock(),
         settings=settings,
         in_background=in_background,
+        make_llm=lambda: make_llm(settings.llm),
     )
+    if in_background:
+        _resume_jobs(clew)
+    return clew
+
+
+def _resume_jobs(clew: Clew) -> None:
+    try:
+        clew.resume_jobs()
+    except ClewError:  # as below: a store that cannot be read says so where it is used
+        return
 
 
 def _settle(store: Store) -> None:
@@ -92,7 +104,7 @@ def doctor(settings: Settings) -> Sequence[answers.Check]:
     if not path.exists():
         return [answers.Check("file", True, f"there is no store at {path} yet"), *upkeep.file_checks(path)]
     try:
-        with compose(settings, path) as opened:
+        with compose(settings, path, in_background=False) as opened:
             return [answers.Check("file", True, str(path)), *opened.doctor()]
     except ClewError as error:
         return [answers.Check("file", False, error.message, error.next), *upkeep.file_checks(path)]
@@ -152,3 +164,30 @@ def _endpoint(settings: EmbedSettings) -> Embedder:
         same=settings.same,
         mask=lambda text: redact(text).text,
     )
+
+
+def make_llm(settings: LlmSettings) -> LanguageModel | None:
+    """None while it is switched off. Its library is looked for here and imported with the first question."""
+    if not settings.enabled:
+        return None
+    from importlib.util import find_spec
+
+    from clew.providers.llm import EndpointModel, extra_missing
+    from clew.providers.llm_dialects import DIALECTS
+
+    dialect, key = DIALECTS[settings.provider](), os.environ.get(settings.key_env, "")
+    if find_spec(dialect.library) is None:
+        raise extra_missing()
+    if not settings.model:
+        raise Misconfigured(
+            "no language model is named",
+            code="LLM_MODEL_MISSING",
+            next="set llm.model to a model of the endpoint",
+        )
+    if not (key or settings.url):  # an endpoint of one's own may do without
+        raise Misconfigured(
+            f"the key of the language model is missing: {settings.key_env} is empty",
+            code="LLM_KEY_MISSING",
+            next=f"set {settings.key_env}, or name another variable in llm.key_env",
+        )
+    return EndpointModel(dialect, url=settings.url, model=settings.model, key=key, timeout_s=settings.timeout_s)

@@ -65,13 +65,38 @@ DOCUMENTED: Mapping[str, str] = {
     "skipTools": "inject.skip_tools",
     "disabledForAgents": "inject.disabled_for_agents",
 }
-_MS_PER_UNIT = {"graphEdgeDecayCadenceMs": 3_600_000, "graphEdgeDecayWindowMs": 86_400_000}
-_LEAST_MS = 60_000
+_MS_PER_UNIT = {
+    "graphEdgeDecayCadenceMs": 3_600_000,
+    "graphEdgeDecayWindowMs": 86_400_000,
+    "SDK_EMBEDDING_JOB_RETRY_BASE_MS": 1_000,
+    "SDK_EMBEDDING_JOB_RETRY_MAX_MS": 1_000,
+    "SDK_EMBEDDING_JOB_PROCESSING_TIMEOUT_MS": 1_000,
+}
+_LEAST_MS = {"graphEdgeDecayCadenceMs": 60_000, "graphEdgeDecayWindowMs": 60_000}
 
 # Environment variables of memories.sh (memories_sh.md 13). Any CLEW_ name beats them.
 VARIABLES: Mapping[str, str] = {
     "GRAPH_MAPPING_ENABLED": "graph.write",  # off unless set over there; ours is on
     "GRAPH_RETRIEVAL_ENABLED": "graph.recall",
+    "SIMILARITY_EDGE_THRESHOLD": "relate.similarity_threshold",
+    "SIMILARITY_EDGE_MAX_K": "relate.max_k",
+    "SIMILARITY_EDGE_MAX_PER_MEMORY": "relate.max_similar",
+    "GRAPH_LLM_EXTRACTION_ENABLED": "llm.enabled",
+    "GRAPH_LLM_AMBIGUOUS_SIMILARITY_MIN": "llm.min_similarity",
+    "GRAPH_LLM_AMBIGUOUS_SIMILARITY_MAX": "llm.max_similarity",
+    "GRAPH_LLM_RELATIONSHIP_CONFIDENCE_THRESHOLD": "llm.pair_confidence",
+    "GRAPH_LLM_RELATIONSHIP_MODEL_ID": "llm.model",
+    "GRAPH_LLM_SEMANTIC_CONTEXT_LIMIT": "llm.context_limit",
+    "GRAPH_LLM_SEMANTIC_CONFIDENCE_THRESHOLD": "llm.semantic_confidence",
+    "GRAPH_LLM_SEMANTIC_MIN_CHARS": "llm.min_chars",
+    "GRAPH_ROLLOUT_AUTOPILOT_ENABLED": "rollout.autopilot",
+    "GRAPH_DEFAULT_STRATEGY_AUTOPILOT_ENABLED": "rollout.strategy_autopilot",
+    "SDK_EMBEDDING_JOB_MAX_ATTEMPTS": "relate.max_attempts",
+    "SDK_EMBEDDING_JOB_RETRY_BASE_MS": "relate.retry_base_s",
+    "SDK_EMBEDDING_JOB_RETRY_MAX_MS": "relate.retry_max_s",
+    "SDK_EMBEDDING_JOB_PROCESSING_TIMEOUT_MS": "relate.lease_s",
+    "SDK_EMBEDDING_BACKFILL_BATCH_SIZE": "relate.backfill_batch",
+    "SDK_EMBEDDING_BACKFILL_THROTTLE_MS": "relate.backfill_pause_ms",
 }
 
 
@@ -89,9 +114,9 @@ def preset_named(given: object) -> tuple[str, Mapping[str, bool | int]]:
 
 
 def in_our_unit(documented: str, value: float) -> float:
-    """Milliseconds to the hours or days of our setting, a minute at least; other numbers as they are."""
+    """Milliseconds to the seconds, hours or days of our setting, some a minute at least; others as they are."""
     per_unit = _MS_PER_UNIT.get(documented)
-    return max(value, _LEAST_MS) / per_unit if per_unit else value
+    return max(value, _LEAST_MS.get(documented, value)) / per_unit if per_unit else value
 
 
 def _advice(name: str, known: list[str]) -> str:

@@ -196,6 +196,64 @@ class LearnSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RelateSettings:
+    """What happens after a write. Defaults follow memories_sh.md 4, 5.3 and 13."""
+
+    in_process: bool = _setting(True, "do the jobs that writes leave behind while this process lives")
+    similarity_threshold: float = _setting(
+        0.85, "least likeness of two memories that are connected as similar", least=0, most=1
+    )
+    max_k: int = _setting(20, "nearest memories that are looked at after a write", least=0, most=200)
+    max_similar: int = _setting(5, "memories that one is connected with as similar at most", least=0, most=50)
+    rules: bool = _setting(True, "look for contradictions by rules, without a language model")
+    max_attempts: int = _setting(5, "how often a job is tried before it is set aside", least=1, most=100)
+    retry_base_s: float = _setting(
+        1.0, "pause before the second attempt; doubled for each further", above=0, most=60
+    )
+    retry_max_s: float = _setting(60.0, "longest pause between two attempts", above=0, most=3_600)
+    lease_s: float = _setting(300.0, "how long a job may take before another worker tries it", above=0, most=86_400)
+    backfill_batch: int = _setting(64, "memories that get their vectors at once when they are made up for", least=1)
+    backfill_pause_ms: int = _setting(25, "pause between two such batches", least=0, most=60_000)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """Relations found by a language model; off until configured. Defaults follow memories_sh.md 5 and 13."""
+
+    enabled: bool = _setting(False, "let a language model look for relations between memories")
+    provider: str = _setting("openai", "whose interface the endpoint speaks", choices=("openai", "anthropic"))
+    url: str = _setting("", "base address of the endpoint; empty: the provider's own")
+    model: str = _setting("", "model name at the endpoint")
+    key_env: str = _setting("CLEW_LLM_KEY", "environment variable that holds the endpoint's key")
+    timeout_s: float = _setting(30.0, "how long one request may take", above=0, most=600)
+    min_similarity: float = _setting(0.70, "least likeness of a pair that is judged", least=0, most=1)
+    max_similarity: float = _setting(0.90, "greatest likeness of a pair that is judged", least=0, most=1)
+    pair_confidence: float = _setting(0.70, "least confidence of a judgement that counts", least=0, most=1)
+    context_limit: int = _setting(20, "recent memories that relations are looked for to", least=0, most=100)
+    semantic_confidence: float = _setting(0.60, "least confidence of a relation that counts", least=0, most=1)
+    min_chars: int = _setting(20, "length from which a text is looked through for relations", least=0)
+    max_classification: str = _setting(
+        "internal", "highest label of a memory that is sent", choices=("public", "internal", "confidential")
+    )
+    daily_tokens: int = _setting(1_000_000, "tokens that an org may use per day; 0: none at all", least=0)
+    calls_per_minute: int = _setting(60, "requests that an org may make per minute", least=1)
+    input_price: float = _setting(0.0, "price of a million tokens sent, for the readout", least=0)
+    output_price: float = _setting(0.0, "price of a million tokens received, for the readout", least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutSettings:
+    """Defaults follow memories_sh.md 7. The mode itself is stored per org: `clew rollout set`."""
+
+    window_hours: float = _setting(24.0, "length of the two windows that the gate compares", least=1, most=168)
+    autopilot: bool = _setting(False, "move from off to shadow to canary when the plan recommends it")
+    strategy_autopilot: bool = _setting(
+        True, "let two ready windows make the graph the default, and a bad one take it back"
+    )
+    keep_days: float = _setting(7.0, "how long counted requests are kept", least=2, most=365)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every section, and where each value came from that is not a default."""
 
@@ -208,6 +266,9 @@ class Settings:
     inject: InjectSettings = InjectSettings()
     deliver: DeliverSettings = DeliverSettings()
     learn: LearnSettings = LearnSettings()
+    relate: RelateSettings = RelateSettings()
+    llm: LlmSettings = LlmSettings()
+    rollout: RolloutSettings = RolloutSettings()
     project: str | None = None  # named by the project file
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -227,11 +288,14 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "inject": InjectSettings,
     "deliver": DeliverSettings,
     "learn": LearnSettings,
+    "relate": RelateSettings,
+    "llm": LlmSettings,
+    "rollout": RolloutSettings,
 }
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "tuple[str, ...]": tuple}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 # Names that stand outside the tree: where it begins, and short forms of common settings.
-_SPECIAL = ("CLEW_HOME", "CLEW_URL", "CLEW_PROJECT", "CLEW_PRESET", "CLEW_EMBED_KEY", "CLEW_DEBUG")
+_SPECIAL = ("CLEW_HOME", "CLEW_URL", "CLEW_PROJECT", "CLEW_PRESET", "CLEW_EMBED_KEY", "CLEW_LLM_KEY", "CLEW_DEBUG")
 _TOP_LEVEL = ("project", PRESET_KEY)  # keys of a file that are no settings
 
 
@@ -317,10 +381,16 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 def _variables_of_the_sources(environ: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:
     return [
-        (f"environment variable {name}", {path: environ[name]})
+        (f"environment variable {name}", {path: _in_unit(name, environ[name])})
         for name, path in VARIABLES.items()
         if environ.get(name)
     ]
+
+
+def _in_unit(documented: str, value: str) -> Any:
+    """What is no number is left for `_parsed` to refuse."""
+    number = _as(float, value)
+    return value if number is None or in_our_unit(documented, number) == number else in_our_unit(documented, number)
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _popular(rng: random.Random, count: int) -> int:
 
 def _walk_ms(memory: clew.Clew, question: str) -> float:
     """By words: a look at the vectors of 100,000 memories before each walk would measure the processor's cache."""
-    recalled = memory.recall(question, scope=PROJECT, plan="graph_mode", retrieval="lexical")
+    recalled = memory.recall(question, scope=PROJECT, plan="graph_mode", retrieval="lexical", counted=False)
     return next((stage.ms for stage in recalled.trace.stages if stage.name == "graph"), 0.0)
 
 
@@ -98,7 +98,7 @@ def _wait_for_arrays(memory: clew.Clew, size: int) -> None:
     until = time.perf_counter() + PATIENCE_S
     question = _questions(1, size)[0]
     while time.perf_counter() < until:
-        note = memory.recall(question, scope=PROJECT, plan="graph_mode").trace.notes.get("graph", {})
+        note = memory.recall(question, scope=PROJECT, plan="graph_mode", counted=False).trace.notes.get("graph", {})
         if note.get("walk") == "arrays":
             return
         time.sleep(0.1)

@@ -32,6 +32,7 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
         [Path(name) for name in args.files],
         embedder=args.embedder,
         graph=not args.no_graph,
+        relate=args.relate,
         rankings=Path(args.rankings) if args.rankings else None,
         limit_questions=args.limit_questions,
         progress=progress,
@@ -43,13 +44,14 @@ def run(
     *,
     embedder: str | None,
     graph: bool = True,
+    relate: bool = False,
     rankings: Path | None,
     limit_questions: int | None = None,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Progress is told in questions. The files are read twice: the first time counts, and refuses a broken one
     before hours have gone into the others."""
-    report: dict[str, Any] = {"embedder": embedder or "static", "graph": graph, "files": {}}
+    report: dict[str, Any] = {"embedder": embedder or "static", "graph": graph, "relate": relate, "files": {}}
     total = sum(len(_asked(corpus, limit_questions)) for file in files for corpus in read_corpora(file))
     answers: list[Answer] = []
     progress(0, total)
@@ -57,7 +59,7 @@ def run(
         units, first = 0, len(answers)
         for corpus in read_corpora(file):
             units += len(corpus["units"])
-            for answer in ask(corpus, _asked(corpus, limit_questions), embedder, graph=graph):
+            for answer in ask(corpus, _asked(corpus, limit_questions), embedder, graph=graph, relate=relate):
                 answers.append(answer)
                 progress(len(answers), total)
         report["files"][file.name] = {"units": units} | _scored(answers[first:])
@@ -111,11 +113,12 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def ask(
-    corpus: dict[str, Any], questions: list[dict[str, Any]], embedder: str | None, *, graph: bool
+    corpus: dict[str, Any], questions: list[dict[str, Any]], embedder: str | None, *, graph: bool, relate: bool
 ) -> Iterator[Answer]:
-    """One answer per question, over a store of this corpus alone."""
+    """One answer per question, over a store of this corpus alone. What writes leave to be done later is done before
+    the first question, or not at all: not meanwhile."""
     scope = clew.Scope(project=str(corpus["corpus"])[:200])
-    settings: dict[str, Any] = {"graph": {"write": graph}}
+    settings: dict[str, Any] = {"graph": {"write": graph}, "relate": {"in_process": False}}
     if embedder:
         settings["embed"] = {"provider": embedder}
     with (
@@ -123,10 +126,12 @@ def ask(
         clew.open(Path(folder) / "bench.db", **settings) as memory,
     ):
         units = _ingest(memory, corpus["units"], scope)
-        memory.recall("warm up", scope=scope)
+        if relate:
+            memory.jobs.run()
+        memory.recall("warm up", scope=scope, counted=False)
         for question in questions:
             started = time.perf_counter()
-            recalled = memory.recall(question["text"], scope=scope, limit=RANKED, rules=False)
+            recalled = memory.recall(question["text"], scope=scope, limit=RANKED, rules=False, counted=False)
             ms = (time.perf_counter() - started) * 1000
             ranked = [unit for result in recalled.results for unit in units[result.memory.id]]
             yield Answer(corpus["corpus"], question, ranked[:RANKED], ms)

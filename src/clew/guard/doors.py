@@ -138,7 +138,9 @@ class Door:
         if self.has_added:  # the names on a way may come from what a policy hides
             kept = [replace(result, way=None, why=_without_way(result.why)) for result in kept]
         whole = len(kept) == len(recalled.results)
-        return Recalled(kept, recalled.trace if whole and not self.has_added else Trace())
+        seen = {result.memory.id for result in kept}
+        conflicts = [one for one in recalled.conflicts if {one.memory_a_id, one.memory_b_id} <= seen]
+        return Recalled(kept, recalled.trace if whole and not self.has_added else Trace(), conflicts)
 
     def context(self, context: Context) -> Context:
         if self.pep is None:

@@ -65,7 +65,7 @@ _BROKEN: tuple[tuple[re.Pattern[str], str], ...] = (
     # An entity is a tag for whoever decodes before looking.
     (re.compile("&(?=#|[A-Za-z][A-Za-z0-9]{0,31};|[lL][tT]|[gG][tT])"), "⅋"),
     # Role templates in brackets such as [INST] and [/INST], and the marks that are ours to give.
-    (re.compile(rf"\[(?= ?/| ?from | ?(?:{_TEMPLATES}) ?\])", re.IGNORECASE), "⟦"),
+    (re.compile(rf"\[(?= ?/| ?from | ?in conflict with | ?(?:{_TEMPLATES}) ?\])", re.IGNORECASE), "⟦"),
     # The destination of [text](url) and ![alt](url), and what makes a bare address a link. The literal stands first
     # in each pattern, because that is what lets a search run through plain text at full speed.
     (re.compile(r"\((?<=\]\()"), "❨"),
@@ -104,10 +104,17 @@ def excerpt(text: str, limit: int = EXCERPT_CHARS) -> SafeText:
 
 
 def observation_line(
-    id: str, text: str, weight: float, *, observed: bool = False, came_from: str | None = None
+    id: str,
+    text: str,
+    weight: float,
+    *,
+    observed: bool = False,
+    came_from: str | None = None,
+    disputed_by: Sequence[str] = (),
 ) -> SafeText:
-    """`came_from` is the project it was taken over from."""
+    """`came_from` is the project it was taken over from, `disputed_by` are memories that contradict it."""
     mark = (OBSERVED_MARK if observed else "") + (_moved(came_from) if came_from else "")
+    mark += _disputed(disputed_by) if disputed_by else ""
     shown = excerpt(text) or NOTHING_VISIBLE
     return SafeText(f"- [{_safe_id(id)}] {mark}{shown} (weight: {_two_decimals(weight)})")
 
@@ -201,6 +208,12 @@ def _safe_id(id: str) -> str:
 
 def _moved(project: str) -> str:
     return f"[from {(excerpt(project, PROJECT_CHARS) or NOTHING_VISIBLE).translate(_BRACKETS)}] "
+
+
+def _disputed(by: Sequence[str]) -> str:
+    """The first by its id, the others by their number: the mark must not outgrow the text."""
+    more = f" and {min(len(by) - 1, 99)} more" if len(by) > 1 else ""
+    return f"[in conflict with {_safe_id(by[0])}{more}] "
 
 
 def _two_decimals(weight: float) -> str:

@@ -30,7 +30,7 @@ from clew.inject.budget import ContextBudgetConfig
 from clew.inject.candidates import MemoryStore, RetrievalQuery
 from clew.inject.graph_block import build_graph_context_block
 from clew.inject.graph_engine import GraphEngine
-from clew.inject.match import line_of
+from clew.inject.match import line_of, told_disputes
 from clew.learn.explore import draw_of, explore
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph import NodeRef
@@ -156,7 +156,7 @@ def choose(
     is_moved = {one.id: transfers and one.transferred_from is not None for one in asked}
     reasons |= asker.refused(one.memory for one in asked if not is_moved[one.id])
     reasons |= asker.in_whole_org().refused(one.memory for one in asked if is_moved[one.id])
-    kept = [one for one in asked if one.id not in reasons]
+    kept = told_disputes([one for one in asked if one.id not in reasons])
     ordered, ranks = ranked(kept, choice)
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")

@@ -77,6 +77,7 @@ class RecallStore:
                 by_graph=one.by_graph,
                 retired=one.memory.id in retired,
                 background=background,
+                disputed_by=one.disputed_by,
             )
             for one in found
         ]

@@ -1,7 +1,8 @@
 """Whether a session gets anything, and whether it gets the graph: each gate says why. Pure but for two functions.
 
-In the order of CONTRACTS: the project's memory, the graph's settings, the project's and the org's graph, the work
-type. The first gate that is closed gives the reason that the injection log keeps (rensei.md C-15).
+In the order of CONTRACTS: the project's memory, the graph's settings, how far it is rolled out, the project's and
+the org's graph, the work type. The first gate that is closed gives the reason that the injection log keeps
+(rensei.md C-15).
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Protocol
 
 from clew.model.config import GateDecision, OrgFeatures, ProjectConfig, RecallSettings
 from clew.ports import Store
+from clew.rollout.standing import Standing
 
+OPEN = GateDecision(True, "ok")
 _log = logging.getLogger(__name__)
 
 
@@ -65,6 +68,18 @@ def graph_settings_gate(*, write: bool, recall: bool, shadow: bool) -> GateDecis
         if not is_on:
             return GateDecision(False, "graph_off", words)
     return GateDecision(True, "ok", "the settings let the graph be used")
+
+
+def rollout_gate(standing: Standing) -> GateDecision:
+    """What is in the shadow is not shown; in the words of a recall's fallback."""
+    if standing.mode == "off":
+        return GateDecision(False, "rollout_off", "the rollout mode of the org is off: clew rollout set shadow")
+    if standing.mode == "shadow":
+        return GateDecision(False, "shadow_mode", "the rollout mode of the org is shadow: the graph is not shown")
+    if standing.gate.is_blocked:
+        codes = ", ".join(standing.gate.reason_codes)
+        return GateDecision(False, "quality_gate_blocked", f"the quality gate blocks the graph: {codes}")
+    return GateDecision(True, "ok", "the rollout mode of the org is canary, and the quality gate is open")
 
 
 def work_type_gate(settings: RecallSettings, work_type: str | None) -> GateDecision:

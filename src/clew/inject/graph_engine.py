@@ -115,7 +115,7 @@ class GraphSearchEngine:
         return found.facts
 
     def _seeds(self, query: str, reach: Reach, top_k: int) -> list[tuple[str, float]]:
-        options = RecallOptions(limit=max(1, top_k), graph=False, floor=self._floor)
+        options = RecallOptions(limit=max(1, top_k), graph=False, floor=self._floor, counted=False)
         found = recall(query, reach, options, reader=self._reader, now=self._now())
         return recalled_seeds(found.results, top_k=top_k)
 

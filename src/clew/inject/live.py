@@ -23,7 +23,7 @@ from clew.inject.access import Decider
 from clew.inject.asking import questions_of
 from clew.inject.config import InSessionConfig
 from clew.inject.deadline import Late, Ticket
-from clew.inject.gates import delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
+from clew.inject.gates import OPEN, delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
 from clew.inject.log import write_log
 from clew.inject.match import Matched, Situation
 from clew.inject.matcher import seen_key
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class InStore:
-    """`graph` is what the settings of this installation say about the graph."""
+    """`graph` is what the settings of this installation say about the graph, `rollout` how far an org's is."""
 
     store: Store
     switches: Switches
@@ -57,6 +57,7 @@ class InStore:
     graph: GateDecision
     weighting: bool = True
     ranking: str = "weight"
+    rollout: Callable[[str], GateDecision] = lambda _org: OPEN
 
     # -- before ------------------------------------------------------------------------------------
 
@@ -79,14 +80,15 @@ class InStore:
             pushes=delivery_gate(switched.project).is_open,
             weighting=self.weighting and not switched.features.feedback_weighting_disabled,
             ranking=self.ranking,
-            graph_status=self._graph_status(switched, work_type),
+            graph_status=self._graph_status(session.org, switched, work_type),
             at=at,
             version=version,
         )
 
-    def _graph_status(self, switched: Switched, work_type: str) -> str:
+    def _graph_status(self, org: str, switched: Switched, work_type: str) -> str:
         stored = graph_gate(switched.project, switched.features)
-        return first_closed((self.graph, stored, work_type_gate(switched.recall, work_type))).reason
+        gates = (self.graph, self.rollout(org), stored, work_type_gate(switched.recall, work_type))
+        return first_closed(gates).reason
 
     def shown(self, session: Hashable, /) -> Iterable[str]:
         assert isinstance(session, tuple)

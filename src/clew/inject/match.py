@@ -6,7 +6,7 @@ at. Nothing is written, and nothing is marked: running it twice finds the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -87,7 +87,7 @@ def match(
     new = [one for one in found if one.id not in seen]
     refused = situation.asker.refused(one.memory for one in new)
     check()
-    allowed = [one for one in new if one.id not in refused]
+    allowed = told_disputes([one for one in new if one.id not in refused], seen)
     skipped += [Skipped(one.id, "seen") for one in found if one.id in seen]
     skipped += [Skipped(id, reason) for id, reason in refused.items()]
     block = _observations(allowed, situation, by.config)
@@ -187,8 +187,23 @@ def _observations(allowed: Sequence[Observation], situation: Situation, config: 
 
 def line_of(one: Observation) -> SafeText:
     return observation_line(
-        one.id, one.text, one.weight, observed=is_observed(one.memory), came_from=one.transferred_from
+        one.id,
+        one.text,
+        one.weight,
+        observed=is_observed(one.memory),
+        came_from=one.transferred_from,
+        disputed_by=one.disputed_by,
     )
+
+
+def told_disputes(observations: Sequence[Observation], seen: Collection[str] = ()) -> list[Observation]:
+    """With the conflicts that the reader can follow: both memories may be shown, or the other one was before. A
+    memory that may not be shown is not named, so that nobody learns that it is there."""
+    known = {one.id for one in observations}.union(seen)
+    return [
+        replace(one, disputed_by=tuple(id for id in one.disputed_by if id in known)) if one.disputed_by else one
+        for one in observations
+    ]
 
 
 def _considered(ranked: Iterable[RankedCandidate], taken: Sequence[str]) -> tuple[Considered, ...]:

@@ -20,7 +20,7 @@ from clew.deliver.states import DeliverPolicy
 from clew.inject.access import Asker, Decider
 from clew.inject.block import Choice, GraphOptions, Transfer, build_session_memory_block
 from clew.inject.candidates import MemoryStore
-from clew.inject.gates import delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
+from clew.inject.gates import OPEN, delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
 from clew.inject.graph_engine import GraphEngine
 from clew.inject.log import HasInjection, log_of, write_log
 from clew.inject.query import compose_retrieval_query
@@ -33,7 +33,6 @@ from clew.model.start import InjectReport, SessionSummary
 from clew.ports import Store, Tx
 
 _log = logging.getLogger(__name__)
-OPEN = GateDecision(True, "ok")
 
 
 def inject_context_for_claimed_session(
@@ -60,6 +59,7 @@ class Starter:
     policy: DeliverPolicy
     engine: GraphEngine | None = None
     graph_settings: GateDecision = OPEN
+    rollout: Callable[[str], GateDecision] = lambda _org: OPEN
     choice: Choice = field(default_factory=Choice)
     transfer: Callable[[AgentSession], Transfer | None] | None = None
     summaries: Callable[[AgentSession, str], Sequence[SessionSummary]] | None = None
@@ -128,6 +128,7 @@ class Starter:
         gate = first_closed(
             (
                 self.graph_settings,
+                self.rollout(session.org),
                 graph_gate(switched.project, switched.features),
                 work_type_gate(recall, work_type),
             )

@@ -35,6 +35,7 @@ class Observation:
     transferred_from: str | None = None  # the project it was taken over from
     retired: bool = False  # outcomes made it worthless: no longer injected
     background: float = 0.0  # what the question finds anyway, where the store tells
+    disputed_by: tuple[str, ...] = ()  # memories that contradict it; whether they may be named is asked later
 
     @property
     def id(self) -> str:

@@ -12,6 +12,9 @@ from clew.model.memory import Memory
 RETRIEVALS = ("lexical", "semantic", "hybrid")
 MODES = ("all", "working", "long_term", "rules_only")
 NO_SNAPSHOT = "No graph-recall snapshot found yet."
+CONTRADICTS = "These memories are linked by a contradiction edge."
+REPLACES = "One of these memories says that it replaces the other, or reads as if it did."
+SUGGESTION = "Ask the user which one is current."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,7 @@ class RecallOptions:
     plan: str | None = None  # None: an ordinary recall; auto: the planner decides; or one of its modes
     graph: bool | None = None  # False: without the graph
     include_low_confidence: bool = False
+    counted: bool = True  # among the requests that the rollout of the graph is judged by
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,34 @@ def _by_graph(way: GraphWay) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class InConflict:
+    """Two answered memories that cannot both be current. The smaller id comes first."""
+
+    memory_a_id: str
+    memory_b_id: str
+    confidence: float
+    edge_type: str = "contradicts"
+    explanation: str = CONTRADICTS
+    conflict_id: str | None = None  # None: only an edge says so, and nobody noted it
+
+    @property
+    def suggestion(self) -> str:
+        return f"{SUGGESTION} Then: {self.next}" if self.conflict_id else SUGGESTION
+
+    @property
+    def next(self) -> str:
+        """The command that settles it."""
+        if self.conflict_id:
+            return f"clew conflicts resolve {self.conflict_id} --keep ID, both or neither"
+        return f"clew link {self.memory_a_id} {self.edge_type} {self.memory_b_id}, then clew conflicts"
+
+    def as_json(self) -> dict[str, Any]:
+        answer = {name: getattr(self, name) for name in self.__slots__ if name != "conflict_id"}
+        noted = {"conflict_id": self.conflict_id} if self.conflict_id else {}
+        return answer | {"suggestion": self.suggestion} | noted
+
+
+@dataclass(frozen=True, slots=True)
 class Removed:
     reason: str
     count: int
@@ -159,6 +191,11 @@ class Trace:
 class Recalled:
     results: Sequence[Result]
     trace: Trace
+    conflicts: Sequence[InConflict] = ()  # between results, the surest first
 
     def as_json(self) -> dict[str, Any]:
-        return {"results": [result.as_json() for result in self.results], "trace": self.trace.as_json()}
+        return {
+            "results": [result.as_json() for result in self.results],
+            "conflicts": [conflict.as_json() for conflict in self.conflicts],
+            "trace": self.trace.as_json(),
+        }

@@ -43,6 +43,7 @@ class Stats:
     schema: int
     last_change: int
     graph: Mapping[str, int]  # nodes, edges and links of the org; for its owner
+    jobs: Mapping[str, int]  # by state; for its owner
 
     def as_json(self) -> dict[str, Any]:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}

@@ -74,6 +74,8 @@ def open_session(model: Path, *, threads: int) -> Any:
 class MiniLmEmbedder:
     """Texts to unit vectors through the model prepared under the home directory."""
 
+    is_remote = False
+
     def __init__(self, home: Path, *, threads: int = THREADS) -> None:
         folder = model_dir(home)
         self.space = _read_space(folder)

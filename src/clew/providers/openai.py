@@ -43,6 +43,8 @@ _NEXT_BY_STATUS = {
 class EndpointEmbedder:
     """Texts to unit vectors through an endpoint; without state, so safe to share between threads."""
 
+    is_remote = True
+
     def __init__(
         self,
         url: str,

@@ -29,6 +29,8 @@ class StaticEmbedder:
     The matrix stays int8 and mapped: a process that embeds one query reads a few pages of it, not 8 MB.
     """
 
+    is_remote = False
+
     def __init__(self, data: Path = DATA) -> None:
         facts = json.loads((data / f"{NAME}.json").read_text())
         self.space = VectorSpace(

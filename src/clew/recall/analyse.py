@@ -88,7 +88,7 @@ def _split(chunk: str) -> tuple[str, ...]:
     """All terms of one chunk: its parts, and wholes for what is more than a plain word."""
     if chunk.isascii() and chunk.isalpha() and (chunk.islower() or chunk[1:].islower()):
         word = chunk.lower()
-        return () if word in STOP_WORDS else (_stem(word),)
+        return () if word in STOP_WORDS else (stem(word),)
     if _UNSPACED.fullmatch(chunk):
         return tuple(chunk) + tuple(chunk[i : i + 2] for i in range(len(chunk) - 1))
     return tuple(filter(None, _split_identifier(_POSSESSIVE.sub("", chunk))))  # accents alone fold to nothing
@@ -99,7 +99,7 @@ def _split_identifier(chunk: str) -> tuple[str, ...]:
     pieces = [piece for piece in _JOINT.split(chunk) if piece]
     for piece in pieces:
         words = [_fold(part) for part in _parts(piece)]
-        found += [_stem(word) for word in words if word not in STOP_WORDS or len(pieces) > 1]
+        found += [stem(word) for word in words if word not in STOP_WORDS or len(pieces) > 1]
         if len(words) > 1:
             found.append("".join(words))
     if len(pieces) > 1:
@@ -148,7 +148,7 @@ def _stemmer() -> object:
     return Stemmer.Stemmer("english", 10_000)
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     if len(word) < 3 or len(word) > MAX_TERM_CHARS or not word.isascii():
         return word
     with _STEM_LOCK:

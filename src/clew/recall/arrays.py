@@ -197,7 +197,8 @@ def _flat(
         if source in hidden or target in hidden:
             continue
         until = min(stated_until, ends.get(source, NEVER), ends.get(target, NEVER))
-        yield source, target, weight * forward(type_), confidence, type_, until
+        if forward(type_):
+            yield source, target, weight * forward(type_), confidence, type_, until
         if backward(type_):
             yield target, source, weight * backward(type_), confidence, type_, until
 

@@ -2,11 +2,13 @@
 
 In: a query, a strategy, how far and how much to expand. Out: the baseline untouched and in its order; additions
 come after it, each saying why it is there. Nothing is written. An extra: if expansion fails, the baseline is the
-answer and the trace names the reason.
+answer and the trace names the reason. How far the graph is rolled out decides whether what it finds is used; in the
+shadow it is looked for and counted, and the answer is the baseline.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,34 +17,36 @@ import numpy as np
 from clew.errors import InvalidInput
 from clew.graph.adjacency import Adjacency
 from clew.graph.expand import MAX_DEPTH, MAX_LIMIT, Expansion, expand
-from clew.recall.recall import Reader, recall
+from clew.model.rollout import BASELINE, HYBRID_GRAPH, STRATEGIES
+from clew.recall import disputes
+from clew.recall.context_trace import Answered, Walked, metric_of, trace_of
+from clew.recall.recall import Reader, in_dispute, recall_and_run
+from clew.rollout.decide import Request, decide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from clew.model.memory import Memory
-    from clew.model.recalled import Recalled, RecallOptions, Result
+    from clew.model.recalled import InConflict, RecallOptions, Result
     from clew.model.scope import Reach
     from clew.ports import Tx
+    from clew.rollout.standing import Standing
 
-STRATEGIES = ("baseline", "hybrid_graph")
 MAX_PER_NODE = 64  # memories that one node may add, the newest; what hundreds share says little of each
-EXPLANATION = "These memories are linked by a contradiction edge."
-SUGGESTION = "Ask the user which one is current."
 
 
 @dataclass(frozen=True, slots=True)
 class Expanding:
-    """What was asked of the graph. Depth 0 to 2, limit 1 to 50."""
+    """What was asked of the graph. Depth 0 to 2, limit 1 to 50. Without a strategy, the org's default is taken."""
 
-    strategy: str = "hybrid_graph"
+    strategy: str | None = None
     depth: int = 1
     limit: int = 8
     is_on: bool = True
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
+        if self.strategy is not None and self.strategy not in STRATEGIES:
             raise InvalidInput(
                 f"'{self.strategy[:40]}' is not a strategy",
                 code="STRATEGY_INVALID",
@@ -70,25 +74,12 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """Two answered memories that contradict each other."""
-
-    memory_a_id: str
-    memory_b_id: str
-    confidence: float
-
-    def as_json(self) -> dict[str, Any]:
-        named = {name: getattr(self, name) for name in self.__slots__}
-        return named | {"edge_type": "contradicts", "explanation": EXPLANATION, "suggestion": SUGGESTION}
-
-
-@dataclass(frozen=True, slots=True)
 class Context:
     rules: Sequence[Result]
     working: Sequence[Result]
     long_term: Sequence[Result]
     added: Sequence[Added]
-    conflicts: Sequence[Conflict]
+    conflicts: Sequence[InConflict]
     trace: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -106,19 +97,57 @@ class Context:
 def context(
     query: str, reach: Reach, options: RecallOptions, asked: Expanding, *, reader: Reader, now: datetime
 ) -> Context:
-    baseline = recall(query, reach, replace(options, graph=False), reader=reader, now=now)
+    began = time.perf_counter()
+    plain = replace(options, graph=False, counted=False)
+    baseline, run = recall_and_run(query, reach, plain, reader=reader, now=now)
     found = [result for result in baseline.results if result.memory.layer != "rule"]
-    added, candidates, reason = _expanded(found, reach, options, asked, reader, now)
+    standing = reader.standing(reach, now)
+    answered, added = _answered(found, reach, options, asked, reader, standing, now)
     ids = [result.memory.id for result in found] + [entry.memory.id for entry in added]
     conflicts = _conflicts(ids, reach, reader, now)
+    if options.counted and reader.count:
+        ms = (time.perf_counter() - began) * 1000
+        reader.count(metric_of(answered, run, reach, reader.embedder, now=now, ms=ms))
+    trace = trace_of(answered, run, standing) | {"conflict_count": len(conflicts)}
     return Context(
         rules=[result for result in baseline.results if result.memory.layer == "rule"],
         working=[result for result in found if result.memory.layer == "working"],
         long_term=[result for result in found if result.memory.layer == "long_term"],
         added=added,
         conflicts=conflicts,
-        trace=_trace(baseline, found, added, candidates, reason, asked) | {"conflict_count": len(conflicts)},
+        trace=trace | {"recall": baseline.trace.as_json()},
     )
+
+
+def _answered(
+    found: Sequence[Result],
+    reach: Reach,
+    options: RecallOptions,
+    asked: Expanding,
+    reader: Reader,
+    standing: Standing,
+    now: datetime,
+) -> tuple[Answered, list[Added]]:
+    """What becomes of the request, and what of the graph's findings is in its answer."""
+    strategy = asked.strategy or standing.default_strategy
+    fell_back = asked.strategy is None and strategy == BASELINE
+    stage = standing.stage(is_on=asked.is_on, in_shadow=reader.graph.shadow)
+    decision = decide(Request(strategy, asked.depth, asked.limit, bool(found), fell_back), stage)
+    walked, additions = _expanded(found, reach, options, asked, reader, now) if decision.run else (Walked(), [])
+    decision = decision.after(walked.error)
+    added = additions if decision.applied == HYBRID_GRAPH else []
+    answered = Answered(
+        named=asked.strategy,
+        strategy=strategy,
+        depth=asked.depth,
+        limit=asked.limit,
+        mode=stage.mode,
+        decision=decision,
+        walked=walked,
+        baseline=len(found),
+        added=len(added),
+    )
+    return answered, added
 
 
 def _expanded(
@@ -128,14 +157,8 @@ def _expanded(
     asked: Expanding,
     reader: Reader,
     now: datetime,
-) -> tuple[list[Added], int, str | None]:
-    """What is added, out of how many, or why nothing could be."""
-    if asked.strategy == "baseline":
-        return [], 0, None
-    if not asked.is_on:
-        return [], 0, "feature_flag_disabled"
-    if not found or not asked.depth:
-        return [], 0, "rollout_guardrail"
+) -> tuple[Walked, list[Added]]:
+    """What the graph has to add, whether or not it is used; a failure by its code."""
     try:
         with reader.store.read() as tx:
             walk = FiledWalk(tx, reach, now=now, moment=options.as_of or now)
@@ -143,9 +166,10 @@ def _expanded(
                 walk, walk.links([result.memory.id for result in found]), walk.memories_of,
                 depth=asked.depth, limit=asked.limit,
             )  # fmt: skip
-            return _added(tx, reach, expansion.expansions), expansion.total_candidates, None
-    except Exception:  # the graph is an extra: whatever goes wrong in it, the baseline is the answer
-        return [], 0, "graph_expansion_error"
+            added = _added(tx, reach, expansion.expansions)
+            return Walked(expansion.total_candidates, len(added)), added
+    except Exception as error:  # the graph is an extra: whatever goes wrong in it, the baseline is the answer
+        return Walked(error=str(getattr(error, "code", type(error).__name__))), []
 
 
 def _added(tx: Tx, reach: Reach, expansions: Sequence[Expansion[str]]) -> list[Added]:
@@ -208,42 +232,9 @@ class FiledWalk:
         )
 
 
-def _conflicts(ids: Sequence[str], reach: Reach, reader: Reader, now: datetime) -> list[Conflict]:
+def _conflicts(ids: Sequence[str], reach: Reach, reader: Reader, now: datetime) -> Sequence[InConflict]:
     """One per unordered pair, the surest first; looked for also when the graph adds nothing."""
     if len(ids) < 2:
-        return []
-    try:
-        with reader.store.read() as tx:
-            found = tx.graph.contradictions(reach, ids, now)
-    except Exception:  # an extra like the rest of the graph
-        return []
-    pairs: dict[tuple[str, str], float] = {}
-    for one, other, confidence in found:
-        pair = (min(one, other), max(one, other))
-        pairs[pair] = max(confidence, pairs.get(pair, 0.0))
-    ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
-    return [Conflict(*pair, confidence) for pair, confidence in ordered]
-
-
-def _trace(
-    baseline: Recalled,
-    found: Sequence[Result],
-    added: Sequence[Added],
-    candidates: int,
-    reason: str | None,
-    asked: Expanding,
-) -> dict[str, Any]:
-    ran = asked.strategy == "hybrid_graph" and reason is None
-    return {
-        "requested_strategy": asked.strategy,
-        "strategy": "hybrid_graph" if ran else "baseline",
-        "graph_depth": asked.depth if ran else 0,
-        "graph_limit": asked.limit if ran else 0,
-        "baseline_candidates": len(found),
-        "graph_candidates": candidates,
-        "graph_expanded_count": len(added),
-        "total_candidates": len(found) + len(added),
-        "fallback_triggered": reason is not None,
-        "fallback_reason": reason,
-        "recall": baseline.trace.as_json(),
-    }
+        return ()
+    with reader.store.read() as tx:
+        return disputes.among(tx, reach, ids, now) if in_dispute(tx, reach) else ()

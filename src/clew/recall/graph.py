@@ -2,7 +2,8 @@
 
 In: one recall whose memories are filtered and scored. Out: the same with the order moved by activation. What it
 finds is blended into `rank_score` before the cut; `relevance` stays what the text itself earned. An extra: if it
-fails, the order without it is answered and the trace says why.
+fails, the order without it is answered and the trace says why. How far it is rolled out decides whether what it
+finds is used: off, it is not walked; in the shadow, or while the gate blocks, it is walked and compared.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from clew.graph.activation import Activated, Activation, spread
 from clew.graph.blend import Scored, blend, compare_shadow
 from clew.model.recalled import Removed, Stage
 from clew.recall.run import RULE, Run
+from clew.rollout.decide import Decision, Request, decide
+from clew.rollout.standing import Standing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,10 +29,14 @@ if TYPE_CHECKING:
     from clew.recall.plan import Plan
     from clew.recall.walk import Walk
 
+WALKED_BY = ("graph_mode", "full")  # the plans that use the graph
 NO_SEEDS = "baseline retrieval produced no seed results"
 COMPLETED = "graph expansion merged into recall ranking"
 NOT_SAMPLED = "the graph is in the shadow, and this query is not in its sample"
 SHADOWED = "graph shadow evaluation completed without altering the answer"
+BLOCKED = "the quality gate blocks the graph: it was only compared, without altering the answer"
+MODE_OFF = "the rollout mode of this org is off"
+MEMORY_OFF = "memory is off for this project"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,43 +88,74 @@ class Reached(NamedTuple):
     by: Activated
 
 
-def reach_through(run: Run, plan: Plan, graphs: Graphs, options: GraphOptions) -> list[Reached]:
+def reach_through(run: Run, plan: Plan, graphs: Graphs, options: GraphOptions, standing: Standing) -> list[Reached]:
     """The memories that activation reaches from the best results; empty with a reason in the notes otherwise."""
-    why_not = _why_off(run, plan, options)
+    why_not = _why_off(run, plan, options, standing)
     seeds = [] if why_not else seeds_of(run, options)
     why_not = why_not or _why_too_few(len(seeds), plan, options)
+    decision = _decided(run, plan, options, standing, has_seeds=not why_not)
     if why_not:
-        run.notes["graph"] = {"status": "skipped" if plan.effective in ("graph_mode", "full") else "not_requested",
-                              "reason": why_not}  # fmt: skip
+        run.notes["graph"] = {"status": "skipped" if plan.effective in WALKED_BY else "not_requested",
+                              "reason": why_not, **_fallback(decision)}  # fmt: skip
         return []
     started = time.perf_counter()
     run.seeds = [(run.corpus.ids[at], float(run.rank_score[at])) for at in seeds]
     try:
         found, walked = _activated(run, seeds, graphs, options)
     except Exception as error:  # an extra: whatever goes wrong in it, the baseline is the answer
-        reason = f"graph expansion failed: {getattr(error, 'code', type(error).__name__)}"
-        run.notes["graph"] = {"status": "aborted", "reason": reason}
+        run.graph_error = str(getattr(error, "code", type(error).__name__))
+        decision = run.decision = decision.after(run.graph_error)
+        reason = f"graph expansion failed: {run.graph_error}"
+        run.notes["graph"] = {"status": "aborted", "reason": reason, **_fallback(decision)}
         return []
     run.stages.append(Stage("graph", len(seeds), len(found), (), _ms_since(started)))
-    run.notes["graph"] = {"status": "completed", "reason": SHADOWED if options.shadow else COMPLETED,
+    run.notes["graph"] = {"status": "completed", "reason": _completed(decision),
                           "mode": plan.effective, "walk": walked, "seeds": len(seeds), "reached": len(found),
-                          **({"shadow": True} if options.shadow else {})}  # fmt: skip
+                          **({"shadow": True} if decision.shadow else {}), **_fallback(decision)}  # fmt: skip
     return found
 
 
-def _why_off(run: Run, plan: Plan, options: GraphOptions) -> str:
+def _decided(run: Run, plan: Plan, options: GraphOptions, standing: Standing, *, has_seeds: bool) -> Decision:
+    """Whether the walk is applied, noted in the run. How far and how much is no part of this request."""
+    is_on = options.write and options.recall and (plan.effective != "full" or options.assist)
+    stage = standing.stage(is_on=is_on, in_shadow=options.shadow)
+    strategy = "hybrid_graph" if _wants(run, plan) else "baseline"
+    asked = Request(strategy, 1, 1, has_seeds)
+    run.stage, run.decision = stage.mode, decide(asked, stage)
+    return run.decision
+
+
+def _wants(run: Run, plan: Plan) -> bool:
+    return run.options.graph is not False and plan.effective in WALKED_BY and bool(run.query.strip())
+
+
+def _fallback(decision: Decision) -> dict[str, str]:
+    return {"fallback_reason": decision.reason} if decision.reason else {}
+
+
+def _completed(decision: Decision) -> str:
+    if not decision.shadow:
+        return COMPLETED
+    return BLOCKED if decision.eligible else SHADOWED
+
+
+def _why_off(run: Run, plan: Plan, options: GraphOptions, standing: Standing) -> str:
     """Switches in the order of their rank. '' when the graph may be walked."""
     if run.options.graph is False:
         return "switched off by the caller"
+    if not standing.memory_on:
+        return MEMORY_OFF
     if not options.write:
         return "multi-graph memory disabled by config"
     if not options.recall:
         return "graph recall disabled by config"
-    if plan.effective not in ("graph_mode", "full") or not run.query.strip():
+    if not _wants(run, plan):
         return "not asked for"
     if plan.effective == "full" and not options.assist:
         return "graph assist disabled by config"
-    if options.shadow and not _is_sampled(run.query, options.shadow_sample):
+    if standing.mode == "off":
+        return MODE_OFF
+    if options.shadow and standing.mode != "shadow" and not _is_sampled(run.query, options.shadow_sample):
         return NOT_SAMPLED
     return ""
 
@@ -179,7 +217,7 @@ def apply_activation(run: Run, found: list[Reached], options: GraphOptions) -> N
         run.stages[-1] = replace(stage, out=len(visible), removed=(Removed("filter", hidden),))
     blended = _blended(run, visible, options)
     run.expanded = [(reached, float(blended[at])) for at, reached in visible.items()]
-    if options.shadow:
+    if run.decision and run.decision.shadow:
         run.notes["graph_shadow"] = _shadow(run, blended)
         return
     run.rank_score = blended

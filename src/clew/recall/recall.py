@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clew.errors import InvalidInput
+from clew.lazy import LazyModule
 from clew.model.memory import LAYERS, TYPES, Memory
 from clew.model.recalled import (
     MODES,
@@ -26,6 +27,7 @@ from clew.model.recalled import (
     Trace,
 )
 from clew.model.times import to_micros
+from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_memories
 from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, semantic_relevance
@@ -33,6 +35,7 @@ from clew.recall.graph import GraphOptions, apply_activation, reach_through
 from clew.recall.lexical import asked_terms, score_terms
 from clew.recall.plan import Plan, plan
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
+from clew.rollout.standing import CANARY, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,10 +43,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from clew.model.rollout import Metric
     from clew.model.scope import Reach
     from clew.ports import Embedder, Store, Tx
+    from clew.recall import disputes
     from clew.recall.corpus import Corpora, Corpus
     from clew.recall.graphs import Graphs
+else:
+    disputes = LazyModule("clew.recall.disputes")  # where nothing contradicts anything, nobody needs it
 
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
 MAX_LIMIT = 1_000
@@ -53,7 +60,8 @@ MAX_TRACED_IDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What recall reads from. Built once."""
+    """What recall reads from. Built once. `standing` says how far the graph is rolled out for a reach, `count`
+    takes what the rollout is judged by."""
 
     store: Store
     corpora: Corpora
@@ -64,6 +72,8 @@ class Reader:
     planner: bool = True
     broad_intent: bool = True
     graph: GraphOptions = field(default_factory=GraphOptions)
+    standing: Callable[[Reach, datetime], Standing] = lambda _reach, _now: CANARY
+    count: Callable[[Metric], None] | None = None
 
 
 def recall(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, now: datetime) -> Recalled:
@@ -78,14 +88,17 @@ def recall_and_run(
     if planned.effective == "no_recall":  # not even a look at the store, nor at what may be seen of it
         return Recalled([], Trace((), {"plan": _plan_note(planned)})), None
     reach = reach() if callable(reach) else reach
+    began = time.perf_counter()
     run = search(query, reach, options, reader=reader, now=now, planned=planned)
     started = time.perf_counter()
     with reader.store.read() as tx:
         memories = tx.memories.get_many(reach, [run.corpus.ids[at] for at in run.chosen])
         ways = _ways(tx, run)
+        conflicts = disputes.among(tx, reach, list(memories), now) if in_dispute(tx, reach) else ()
     results = _results(run, memories, ways)
     run.stages.append(_stage("read", len(run.chosen), len(results), started=started))
-    return Recalled(results, Trace(tuple(run.stages), run.notes)), run
+    _count(run, reader, began)
+    return Recalled(results, Trace(tuple(run.stages), run.notes), conflicts), run
 
 
 class Found(NamedTuple):
@@ -94,6 +107,7 @@ class Found(NamedTuple):
     memory: Memory
     relevance: float
     by_graph: bool
+    disputed_by: tuple[str, ...] = ()  # those that cannot be current if it is; not all of them may be named
 
 
 def find(
@@ -108,7 +122,9 @@ def find(
     """What a recall finds, in its order, for those who show no reasons: an injector asks twice per tool call. And
     what the question finds anyway: the relevance of the last of as many as were asked for. Read is only what
     reaches the floor, rules too, and with a `margin` only what lies so far above the rest."""
+    began = time.perf_counter()
     run = search(query, reach, options, reader=reader, now=now)
+    _count(run, reader, began)
     scores = [round(float(score), 6) for score in run.relevance[run.chosen]]
     best = sorted(scores, reverse=True)
     background = best[options.limit - 1] if len(best) >= options.limit else 0.0
@@ -120,8 +136,26 @@ def find(
         return [], background
     with reader.store.read() as tx:
         memories = tx.memories.get_many(reach, [id for id, _at, _score in wanted])
-    found = [Found(memories[id], score, at in run.reached) for id, at, score in wanted if id in memories]
+        others = disputes.others_of(tx, reach, list(memories), now) if in_dispute(tx, reach) else {}
+    found = [
+        Found(memories[id], score, at in run.reached, others.get(id, ()))
+        for id, at, score in wanted
+        if id in memories
+    ]
     return found, background
+
+
+def in_dispute(tx: Tx, reach: Reach) -> bool:
+    """Whether it is worth looking for conflicts: one look into an index. They are an extra, and fail as one."""
+    try:
+        return tx.graph.in_dispute(reach.org)
+    except Exception:
+        return False
+
+
+def _count(run: Run, reader: Reader, began: float) -> None:
+    if run.options.counted and reader.count:
+        reader.count(metric_of(run, (time.perf_counter() - began) * 1000))
 
 
 def plan_recall(query: str, options: RecallOptions, reader: Reader) -> Plan:
@@ -174,15 +208,16 @@ def search(
 
 def _through_graph(seen: Run, planned: Plan, asked: Question, reader: Reader, started: float) -> Run:
     """The run with what the graph adds; where only candidates were loaded, with what it led to as well."""
-    found = reach_through(seen, planned, reader.graphs, reader.graph)
+    standing = reader.standing(asked.reach, asked.now)
+    found = reach_through(seen, planned, reader.graphs, reader.graph, standing)
     run = seen
     if found and seen.corpus.size is not None:
         corpus = with_memories(seen.corpus, [reached.memory for reached in found], asked.reach, reader)
         run = score(asked, corpus, seen.notes, reader, started)
         run.stages.append(seen.stages[-1])
-        run.seeds = seen.seeds
+        run.seeds, run.stage, run.decision = seen.seeds, seen.stage, seen.decision
     apply_activation(run, found, reader.graph)
-    if reader.graph.shadow:  # what was fetched for the comparison is not in the answer
+    if seen.decision and seen.decision.shadow:  # what was fetched for the comparison is not in the answer
         seen.stages[-1], seen.expanded = run.stages[-1], run.expanded
         return seen
     return run

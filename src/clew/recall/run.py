@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clew.recall.corpus import Corpus
     from clew.recall.fuse import Evidence
     from clew.recall.graph import Reached
+    from clew.rollout.decide import Decision
 
 RULE, WORKING, LONG_TERM = (LAYERS.index(name) for name in ("rule", "working", "long_term"))
 
@@ -43,3 +44,6 @@ class Run:
     expanded: list[tuple[Reached, float]] = field(default_factory=list)  # found there, scored; in the shadow, too
     reached: dict[int, Reached] = field(default_factory=dict)  # by the graph
     chosen: list[int] = field(default_factory=list)
+    stage: str = ""  # the rollout mode that the graph was walked under
+    decision: Decision | None = None  # whether the graph was applied
+    graph_error: str = ""  # its code

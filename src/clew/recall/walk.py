@@ -28,10 +28,13 @@ Entry = tuple[int, float, float, str, int]  # target, weight, confidence, type, 
 NEVER = int(np.iinfo(np.int64).max)
 MAX_ENTRIES = 1_024  # read of one node, strongest or newest first; a walk follows far fewer
 SHARED = "shared_node"
-# Types weigh what model/graph.py says, but being named by a memory counts fully. Measured: docs/performance.md.
-_FORWARD = {"mention": 1.0}
-# Against their direction: an effect does not lead to its cause, in Engram; what is named says less of who names it.
-_BACKWARD = {"causal": 0.0, "mention": 0.5}
+# Types weigh what model/graph.py says, but being named by a memory counts fully (measured: docs/performance.md),
+# and what replaces another does not lead to it: the old would be lifted by the new (memories_sh.md W9).
+# Likeness leads nowhere: what is near in meaning was compared with the question already (measured there, too).
+_FORWARD = {"mention": 1.0, "supersedes": 0.0, "similar_to": 0.0}
+# Against their direction: an effect does not lead to its cause, in Engram; what is named says less of who names it;
+# what was replaced leads to what replaced it.
+_BACKWARD = {"causal": 0.0, "mention": 0.5, "supersedes": type_weight("supersedes")}
 
 
 class Walk:
@@ -84,11 +87,11 @@ def entries_of(
 
 
 def forward(type_: str) -> float:
-    return _FORWARD.get(type_) or type_weight(type_)
+    return _FORWARD.get(type_, type_weight(type_))
 
 
 def backward(type_: str) -> float:
-    return forward(type_) * _BACKWARD.get(type_, 1.0)
+    return _BACKWARD.get(type_, forward(type_))
 
 
 def _strongest_first(entry: Entry) -> tuple[float, int, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from clew.model.recalled import Recalled, Result, Stage, Trace
+    from clew.model.recalled import InConflict, Recalled, Result, Stage, Trace
 
 SCHEMA_VERSION = "1"
 FORMATS = ("text", "markdown", "json")
@@ -112,6 +112,7 @@ class Xray:
     filters: tuple[XrayFilter, ...]
     budget_chars: int
     budget_used: int
+    conflicts: tuple[InConflict, ...] = ()
     snapshot_id: str = field(default_factory=lambda: str(uuid4()))
 
     def as_json(self) -> dict[str, Any]:
@@ -124,6 +125,7 @@ class Xray:
             "results": [result.as_json() for result in self.results],
             "filters": [entry.as_json() for entry in self.filters],
             "budget": {"chars": self.budget_chars, "used": self.budget_used},
+            **({"conflicts": [entry.as_json() for entry in self.conflicts]} if self.conflicts else {}),
         }
 
     def render(self, format: str = "text") -> str:
@@ -143,7 +145,7 @@ def xray_of(recalled: Recalled, *, query: str, at: datetime, budget: int | None 
         left_out = f"beyond {budget} characters" if not all(fits) else None
         filters = (*filters, XrayFilter("budget", len(fits), sum(fits), left_out))
     used = sum(result.chars for result in results if result.rejected_by is None)
-    return Xray(query, to_micros(at) // 1000, results, filters, budget or 0, used)
+    return Xray(query, to_micros(at) // 1000, results, filters, budget or 0, used, tuple(recalled.conflicts))
 
 
 def check_request(query: str, budget: int | None = None) -> None:
@@ -259,6 +261,9 @@ def _text(xray: Xray) -> Iterator[str]:
         yield from (f"     {name}: {value}" for name, value in _facts(result))
     if not xray.results:
         yield "  no results"
+    if xray.conflicts:
+        yield "conflicts"
+        yield from (f"  {_conflict(entry)}" for entry in xray.conflicts)
     yield "filters"
     yield from (f"  {_row(entry)}" for entry in xray.filters)
 
@@ -272,6 +277,9 @@ def _markdown(xray: Xray) -> Iterator[str]:
         yield from (f"   - {name}: {_code(value)}" for name, value in _facts(result))
     if not xray.results:
         yield "No results."
+    if xray.conflicts:
+        yield "\n## Conflicts\n"
+        yield from (f"- {_code(_conflict(entry))}" for entry in xray.conflicts)
     yield "\n## Filters\n"
     yield from (f"- {_code(_row(entry))}" for entry in xray.filters)
 
@@ -288,6 +296,11 @@ def _facts(result: XrayResult) -> Iterator[tuple[str, str]]:
         yield "rejected-by", result.rejected_by
     if result.tags:
         yield "tags", ", ".join(map(_line, result.tags))
+
+
+def _conflict(entry: InConflict) -> str:
+    pair = f"{entry.memory_a_id} <-> {entry.memory_b_id} (confidence {entry.confidence:.2f})"
+    return f"{pair}: {_line(entry.explanation)}"
 
 
 def _row(entry: XrayFilter) -> str:

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 
 from clew.ports import Embedder, Store
-from clew.relate.embed import embed_missing
+from clew.relate.embed import BackfillPolicy, embed_missing
 
 logger = logging.getLogger(__name__)
 
 PAUSE_S = 60.0
+REST_S = 1.0
 
 
 class Background:
@@ -65,15 +66,24 @@ class BackgroundEmbedding(Background):
 
     name = "embed"
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
+    def __init__(self, store: Store, embedder: Embedder, policy: BackfillPolicy) -> None:
         super().__init__()
         self._store = store
         self._embedder = embedder
+        self._policy = policy
         self.done = 0
         self.total = 0
 
     def _work(self) -> None:
-        embed_missing(self._store, self._embedder, progress=self._note, should_stop=self._stopping.is_set)
+        embed_missing(
+            self._store,
+            self._embedder,
+            policy=self._policy,
+            progress=self._note,
+            should_stop=self._stopping.is_set,
+            rest=self._stopping.wait,
+        )
+        self._not_before = time.monotonic() + REST_S  # it may be paused: no look before every answer
 
     def _note(self, done: int, total: int) -> None:
         self.done, self.total = done, total

@@ -8,13 +8,14 @@ from clew.errors import ClewError
 from clew.guard.audit import verify_log
 from clew.model.facts import ANALYSER
 from clew.model.upkeep import Check
-from clew.ports import Embedder, Store
+from clew.ports import Embedder, LanguageModel, Store
 from clew.recall.analyse import REVISION
 from clew.relate.decay import last_report
 from clew.remember.forget import finish_purge, is_purge_pending
 from clew.remember.graph import MAX_ATTEMPTS
 
 REINDEX = "run: clew reindex"
+STUCK_S = 3_600.0  # a job that waits for longer waits for a worker that is not there
 AUDIT_ENTRIES = 20_000  # read by the doctor: the newest, in about a second
 SENTENCES = (
     "The tests run on every pull request.",
@@ -65,10 +66,24 @@ def check_embedder(make: Callable[[], Embedder | None], store: Store) -> Iterato
 
 def _check_vectors(store: Store, space: str) -> Check:
     with store.read() as tx:
-        missing = tx.index.count_without_vector(space)
+        missing, is_paused = tx.index.count_without_vector(space), tx.jobs.is_backfill_paused(space)
+    if missing and is_paused:
+        detail = f"{missing:,} memories have no vector of {space}, and making them is paused"
+        return Check("vectors", False, detail, "run: clew jobs backfill resume")
     if missing:
         return Check("vectors", False, f"{missing:,} memories have no vector of {space}", REINDEX)
     return Check("vectors", True, f"every memory has a vector of {space}")
+
+
+def check_llm(make: Callable[[], LanguageModel | None], _store: Store) -> Iterator[Check]:
+    """Whether the language model could be asked. It is not: that would cost something."""
+    try:
+        model = make()
+    except ClewError as error:
+        yield Check("llm", False, error.message, error.next)
+        return
+    if model is not None:
+        yield Check("llm", True, f"{model.name}: configured; whether it answers shows in clew jobs")
 
 
 def check_graph(store: Store) -> Iterator[Check]:
@@ -109,6 +124,21 @@ def check_audit(store: Store) -> Iterator[Check]:
                 yield Check("audit", False, detail, "compare it with that of a backup: clew audit list")
                 return
     yield Check("audit", True, f"{AUDIT_ENTRIES - left:,} entries were looked at, and each follows the one before")
+
+
+def check_jobs(store: Store) -> Iterator[Check]:
+    """Whether anything was given up, and whether what waits is also done."""
+    with store.read() as tx:
+        found = [tx.jobs.health(org) for org in tx.jobs.orgs()]
+    dead, backlog = sum(one.dead for one in found), sum(one.backlog for one in found)
+    oldest_s = max((one.oldest_s or 0.0 for one in found), default=0.0)
+    if dead:
+        yield Check("jobs", False, f"given up: {dead:,}", "look at them: clew jobs list --state dead")
+    if oldest_s > STUCK_S:
+        detail = f"waiting: {backlog:,}, the oldest for {oldest_s / 3_600:.0f} h, and nobody does them"
+        yield Check("jobs", False, detail, "do them: clew jobs run --once")
+    if not dead and oldest_s <= STUCK_S:
+        yield Check("jobs", True, f"waiting: {backlog:,}, given up: none")
 
 
 def check_erasing(store: Store) -> Iterator[Check]:

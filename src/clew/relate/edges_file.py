@@ -26,12 +26,15 @@ from typing import Any, BinaryIO, TextIO
 
 from clew.errors import ClewError, InvalidInput, NotFound, Unavailable
 from clew.guard.quarantine import refuse_suspicious
+from clew.model.conflict import IMPORT, USER
 from clew.model.graph import ORG_WIDE, Statement
 from clew.model.memory import Memory
 from clew.model.progress import Progress
+from clew.model.relation import SIMILAR
 from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros, to_rfc3339
 from clew.ports import Row, Store, Tx
+from clew.relate.conflicts import note_link
 from clew.relate.edge_line import EdgeLine, edge_of
 from clew.remember.lifecycle import May, may_change, may_read
 from clew.remember.line import numbered_lines, parse_object
@@ -248,11 +251,17 @@ def _put(tx: Tx, giver: Giver, edge: EdgeLine, now: datetime) -> str:
         raise InvalidInput("the edge leads to where it starts", code="LINK_TO_ITSELF")
     source, target = (make_node(tx, reach.org, end, now) for end in ends)  # from here on nothing is refused
     label = edge.label if witnesses else ""  # words are a memory's: what a person links has none
-    said = Statement(project, source, target, edge.type, 0, "import", edge.confidence, edge.weight, label)
+    # Likeness follows the texts: here too it goes when one of them changes.
+    origin = SIMILAR if edge.type == "similar_to" and not edge.is_users else "import"
+    said = Statement(project, source, target, edge.type, 0, origin, edge.confidence, edge.weight, label)
     statements = _statements(tx, said, witnesses)
     if _is_known(tx, reach, said, statements, is_users=edge.is_users, now=now):
         return "known"
     _state(tx, reach, said, edge, statements, is_private=not any(memories), now=now)
+    if edge.type == "contradicts" and all(memories):
+        disputed = [(tx.memories.row_of(memory), memory) for memory in memories if memory]
+        sure, origin = (1.0, USER) if edge.is_users else (edge.confidence, IMPORT)
+        note_link(tx, reach.org, disputed, now=now, origin=origin, confidence=sure)
     for node in (source, target):
         tx.changes.note(reach.org, project, "node", str(node), "put")
     return "added"

@@ -7,17 +7,32 @@ fills the gap. A switch of model is the same gap for every memory, filled newest
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
+from clew.model.job import BackfillState
 from clew.model.progress import Progress, no_progress
 from clew.ports import Embedder, Row, Store, Tx
+from clew.relate.queue import enqueue
 from clew.remember.prepare import embedding_text
 
 logger = logging.getLogger(__name__)
 
-BATCH = 64  # a slow model takes a second for this many, and no longer is a stop waited for
 Vector = tuple[bytes | None, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillPolicy:
+    """How many at once, and how long the rest between. A slow model takes a second for 64, and no longer is a stop
+    waited for."""
+
+    batch: int = 64
+    pause_ms: int = 25
+
+
+_DEFAULT = BackfillPolicy()
 
 
 def pack_vectors(embedder: Embedder | None, texts: Sequence[str]) -> list[Vector]:
@@ -35,25 +50,56 @@ def embed_missing(
     store: Store,
     embedder: Embedder,
     *,
+    policy: BackfillPolicy = _DEFAULT,
     progress: Progress = no_progress,
     should_stop: Callable[[], bool] = lambda: False,
+    rest: Callable[[float], object] = time.sleep,
 ) -> int:
     """Give every memory a vector of the embedder's space, newest first; returns how many were made.
 
-    Interrupted at any point it goes on where it stopped, since what is done is in the store. An embedder
-    that fails ends it with its error.
+    Interrupted at any point it goes on where it stopped, since what is done is in the store. While it is paused,
+    nothing happens, in whatever process. An embedder that fails ends it with its error. What a new vector means for
+    the relations of a memory is left to a job.
     """
     space = embedder.space.key
     with store.read() as tx:
-        total = tx.index.count_without_vector(space)
-    done, before = 0, 1 << 62
-    while not should_stop() and (rows := _missing(store, space, before)):
-        vectors = _pack(embedder, [embedding_text(title, content) for *_, title, content in rows])
-        store.write(partial(_fill, rows=rows, vectors=vectors), durable=False)
-        before = rows[-1][0]
-        done += len(rows)
-        progress(done, total)
+        total = 0 if tx.jobs.is_backfill_paused(space) else tx.index.count_without_vector(space)
+    if not total or not store.write(lambda tx: tx.jobs.begin_backfill(space, total=total), durable=False):
+        return 0
+    done, status, error = 0, "idle", ""
+    try:
+        for made in _fill_batches(store, embedder, policy, should_stop, rest):
+            done += made
+            if made:
+                progress(done, max(done, total))
+            status = "idle" if made else "completed"
+    except BaseException as trouble:
+        error = getattr(trouble, "code", type(trouble).__name__)
+        raise
+    finally:
+        store.write(lambda tx: tx.jobs.end_backfill(space, status, error=error), durable=False)
     return done
+
+
+def _fill_batches(
+    store: Store,
+    embedder: Embedder,
+    policy: BackfillPolicy,
+    should_stop: Callable[[], bool],
+    rest: Callable[[float], object],
+) -> Iterator[int]:
+    """How many were made, batch by batch; 0 at last when none is missing any more."""
+    before, began = 1 << 62, time.monotonic()
+    while not should_stop() and (rows := _missing(store, embedder.space.key, before, policy.batch)) is not None:
+        if not rows:
+            yield 0
+            return
+        vectors = _pack(embedder, [embedding_text(title, content) for *_, title, content in rows])
+        before, now = rows[-1][0], time.monotonic()
+        store.write(partial(_fill, rows=rows, vectors=vectors, seconds=now - began), durable=False)
+        began = now
+        yield len(rows)
+        rest(policy.pause_ms / 1e3)
 
 
 def _pack(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
@@ -61,13 +107,31 @@ def _pack(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
     return [(row.tobytes(), embedder.space.key) for row in packed]
 
 
-def _missing(store: Store, space: str, before: int) -> list[Row]:
+def _missing(store: Store, space: str, before: int, limit: int) -> list[Row] | None:
+    """None once somebody paused it."""
     with store.read() as tx:
-        return tx.index.without_vector(space, before=before, limit=BATCH)
+        if tx.jobs.is_backfill_paused(space):
+            return None
+        return tx.index.without_vector(space, before=before, limit=limit)
 
 
-def _fill(tx: Tx, *, rows: list[Row], vectors: list[Vector]) -> None:
+def _fill(tx: Tx, *, rows: list[Row], vectors: list[Vector], seconds: float) -> None:
+    filled: dict[str, list[str]] = {}
     for (row, org, project, id, version, *_), (vector, space) in zip(rows, vectors, strict=True):
-        if vector is not None:
-            tx.index.fill_vector(row, version, vector, space)
+        if vector is not None and tx.index.fill_vector(row, version, vector, space):
             tx.changes.note(org, project, "memory", id, "put")
+            filled.setdefault(org, []).append(id)
+    for org, ids in filled.items():
+        enqueue(tx, org, ids, operation="backfill")
+    tx.jobs.count_backfilled(vectors[0][1], len(rows), seconds=seconds)
+
+
+# -- for those who look after it -------------------------------------------------------------------------
+
+
+def backfill_state(store: Store, space: str) -> BackfillState:
+    """How far it is, what remains, and how long that will take at the rate so far."""
+    with store.read() as tx:
+        remaining = tx.index.count_without_vector(space)
+        state = tx.jobs.backfill(space, remaining=remaining)
+    return replace(state, status="completed") if state.status == "idle" and not remaining else state

@@ -21,7 +21,7 @@ from clew.model.memory import Indexed, Memory
 from clew.model.progress import Progress
 from clew.ports import Embedder, Store, Tx
 from clew.recall.analyse import REVISION
-from clew.relate.embed import embed_missing
+from clew.relate.embed import BackfillPolicy, embed_missing
 from clew.remember.graph import GraphPolicy, is_mapped, remap
 from clew.remember.prepare import index_terms
 
@@ -64,7 +64,8 @@ def reindex(
     if pending:
         store.write(partial(_drop_pending, gone=pending), durable=False)
     store.write(stamp)
-    vectors = embed_missing(store, embedder, progress=progress) if embedder else 0
+    at_once = BackfillPolicy(pause_ms=0)  # somebody waits for it
+    vectors = embed_missing(store, embedder, policy=at_once, progress=progress) if embedder else 0
     return ReindexReport(done, changed, rebuilt, vectors, mapped)
 
 

@@ -17,8 +17,9 @@ from clew.lazy import LazyModule
 from clew.model.memory import Draft, Indexed, Memory, Version
 from clew.model.scope import Reach
 from clew.ports import Tx
+from clew.relate.queue import enqueue_changed
 from clew.remember.classify import highest
-from clew.remember.graph import GraphPolicy, remap, remap_id
+from clew.remember.graph import GraphPolicy, remap, remap_id, retract_found
 from clew.remember.lifecycle import (
     check_place,
     is_expired,
@@ -102,10 +103,13 @@ def apply_edit(
     stored = put_state(tx, old, new, change)
     if indexed is not None:
         reindex(tx, stored, indexed)
+    if (old.title, old.content) != (stored.title, stored.content):
+        retract_found(tx, tx.memories.row_of(stored), stored, stored.updated_at)
     remap(tx, tx.memories.row_of(stored), stored, graph, stored.updated_at)
     if old.superseded_by != stored.superseded_by:  # a revert: who replaced it does so no more, or again
         for id in (old.superseded_by, stored.superseded_by):
             remap_id(tx, stored.org, id, graph, stored.updated_at)
+    enqueue_changed(tx, old, stored)
     _note(tx, old, stored, change, actor)
     return stored
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from clew.errors import Misconfigured
 from clew.model.graph import GraphDraft, NodeDraft, NodeRef, Statement, node_id
 from clew.model.memory import Memory
+from clew.model.relation import ORIGINS, SIMILAR
 from clew.model.scope import Reach
 from clew.model.times import to_micros
 from clew.ports import Tx
@@ -120,6 +121,34 @@ def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) 
     return True
 
 
+def retract_found(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
+    """The text changed: what was found in it by likeness, rules or a model quotes what is gone. Only its job finds
+    anew what still holds; what others found of it stays until theirs look again. Never fails the edit."""
+    try:
+        with tx.savepoint():
+            _retract_found(tx, row, memory, now)
+    except Exception:
+        if not tx.is_open:
+            raise
+        tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
+
+
+def _retract_found(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
+    org, graph = memory.org, tx.graph
+    own = graph.self_nodes(org, [row]).get(row)
+    if own is None:
+        return
+    found = [edge for edge in graph.witnessed_by(org, row) if edge.origin in ORIGINS and edge.origin != SIMILAR]
+    graph.retract(org, row, [edge.edge_row for edge in found])
+    touched = {(edge.project, node) for edge in found for node in (edge.source, edge.target)}
+    alike = tx.edges.similar_at(org, [own], now)
+    alike += [edge for edge in tx.edges.similar_at(org, [edge[1] for edge in alike], now) if edge[1] == own]
+    tx.edges.unlike(org, [edge[3] for edge in alike])
+    touched |= {(edge[5], node) for edge in alike for node in edge[:2]}
+    for project in {project for project, _node in touched}:
+        prune(tx, org, project, {node for place, node in touched if place == project})
+
+
 def remap_id(tx: Tx, org: str, id: str | None, policy: GraphPolicy, now: datetime) -> None:
     """The same by id, if there is such a memory."""
     memory = tx.memories.get(Reach.everything(org), id) if id else None
@@ -136,7 +165,7 @@ def _clear(tx: Tx, row: int, memory: Memory) -> None:
     graph.retract(org, row, [edge.edge_row for edge in own])
     graph.unlink(org, row, keep_self=True)
     graph.drop_names(org, row)
-    _prune(tx, memory.org, memory.project, touched)
+    prune(tx, memory.org, memory.project, touched)
 
 
 def unmap_quietly(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
@@ -167,7 +196,7 @@ def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, era
     graph.unlink(org, row)
     graph.drop_names(org, row)
     graph.drop_pending(org, row)
-    _prune(tx, org, project, touched)
+    prune(tx, org, project, touched)
     if erase:
         for spelling in graph.respell(org, touched, [edge.edge_row for edge in witnessed]):
             graph.put_pending(org, spelling, UNSETTLED, now)
@@ -250,7 +279,8 @@ def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
         if key in mine and mine[key].sentence != edge.sentence:
             graph.reword(org, edge.edge_row, row, mine[key].sentence)
     graph.renew_expiry(org, row, _expiry(entry.memory))
-    _prune(tx, entry.memory.org, entry.memory.project, touched)
+    tx.edges.renew_relations(org, rows[_place(entry.memory, _self_ref(entry.memory))])
+    prune(tx, entry.memory.org, entry.memory.project, touched)
 
 
 def _retract_mentions(tx: Tx, entry: Entry, naming: set[int], rows: dict[tuple[str, NodeRef], int]) -> set[int]:
@@ -460,7 +490,7 @@ def _place(memory: Memory, ref: NodeRef) -> tuple[str, NodeRef]:
     return memory.project or "", ref
 
 
-def _prune(tx: Tx, org: str, project: str | None, touched: set[int]) -> None:
+def prune(tx: Tx, org: str, project: str | None, touched: set[int]) -> None:
     """Drop what nothing holds any more, also what a person linked between things that no memory names; read models
     that know the nodes look at them again."""
     touched = touched | tx.edges.drop_stranded(org, touched)

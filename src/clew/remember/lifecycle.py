@@ -9,6 +9,7 @@ from datetime import datetime
 from clew.errors import Conflict, NotFound
 from clew.model.memory import Indexed, Memory
 from clew.ports import Tx
+from clew.relate.queue import enqueue
 from clew.remember.graph import GraphPolicy, remap, unmap_quietly
 from clew.remember.prepare import index_terms
 
@@ -64,6 +65,7 @@ def revive(tx: Tx, memory: Memory, graph: GraphPolicy, now: datetime) -> Memory:
     row = tx.memories.row_of(back)
     tx.index.put(row, back, index_terms(back))
     remap(tx, row, back, graph, now)
+    enqueue(tx, back.org, [back.id], operation="edit")
     return back
 
 

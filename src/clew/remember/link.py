@@ -29,6 +29,7 @@ from clew.model.graph import (
 from clew.model.memory import Memory
 from clew.model.scope import Reach, is_encodable
 from clew.ports import Tx
+from clew.relate import conflicts
 from clew.remember.edit import must_get
 from clew.remember.extract import cut_label
 from clew.remember.graph import GraphPolicy, draft_of, remap
@@ -104,6 +105,8 @@ def link(
         witness = witness_of(tx, ends)
         said = Statement(project, one, other, type_, memory_row=witness, origin="user")
         changed |= state_by_user(tx, reach, said, is_private=not witness, now=now)
+    if type_ == "contradicts" and (disputed := _memories(tx, ends)):
+        conflicts.note_link(tx, reach.org, disputed, now=now)
     if changed:
         _note(tx, reach.org, project, rows)
         _note_who(tx, reach.org, ends, type_, action="link", now=now, actor=actor)
@@ -143,6 +146,8 @@ def unlink(
     _note(tx, reach.org, project, rows)
     for memory in (end.memory for end in ends if end.memory):  # its text may state it all the same
         remap(tx, tx.memories.row_of(memory), memory, policy, now)
+    if type_ == "contradicts" and (disputed := _memories(tx, ends)):
+        conflicts.unnote_link(tx, reach.org, [row for row, _memory in disputed], now=now)
     _note_who(tx, reach.org, ends, type_, action="unlink", now=now, actor=actor)
     return _linked(ends, type_, project, True)
 
@@ -177,6 +182,12 @@ def _rebase(tx: Tx, org: str, row: int, policy: GraphPolicy) -> None:
         if edge.type == found[3] and [tuple(edge.source), tuple(edge.target)] == refs:
             tx.edges.rebase(org, row, edge.confidence, step=SHARE)
             return
+
+
+def _memories(tx: Tx, ends: Sequence[End]) -> list[tuple[int, Memory]]:
+    """Both with their rows; none unless both ends are memories."""
+    found = [(tx.memories.row_of(end.memory), end.memory) for end in ends if end.memory]
+    return found if len(found) == len(ends) else []
 
 
 def _directions(rows: Sequence[int], type_: str) -> list[tuple[int, int]]:

@@ -3,7 +3,8 @@
 In: drafts and the scope they belong to. Out: one `Remembered` per draft, in order.
 Durable when it returns: rows, history, both indices and the change log, in one transaction per batch.
 Run twice: the same text in the same place is found by its hash and not stored again.
-Embedding is an extra: if it fails, the memory is stored without a vector, which is made up for later.
+Embedding is an extra: if it fails, the memory is stored without a vector, which is made up for later. What takes
+longer than a write should, such as relations to other memories, is left to a job that is queued with it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from clew.model.memory import Draft, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
 from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
+from clew.relate.queue import enqueue, enqueue_changed
 from clew.remember.graph import Entry, GraphPolicy, draft_of, map_memories, remap, remap_id
 from clew.remember.lifecycle import (
     May,
@@ -204,6 +206,7 @@ def _insert(
         tx.changes.note(item.memory.org, item.memory.project, "memory", item.memory.id, "put")
     entries = [Entry(row, item.memory, item.graph, may_replace) for row, item in zip(rows, items, strict=True)]
     map_memories(tx, entries, graph, now)
+    enqueue(tx, items[0].memory.org, [item.memory.id for item in items], operation="add")
 
 
 def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime, may: May | None) -> Remembered:
@@ -291,6 +294,7 @@ def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: dat
     stored = put_state(tx, known, replace(confirmed, updated_at=now), "confirmed")
     if stored.expires_at != known.expires_at:  # what it states lives as long as it does
         remap(tx, tx.memories.row_of(stored), stored, graph, now)
+    enqueue_changed(tx, known, stored)
     return stored
 
 

@@ -1,1 +1,1 @@
-"""Modes, metrics and the quality gate."""
+"""The rollout of graph recall: modes, what is counted, the quality gate, the plan, replay."""

@@ -115,6 +115,44 @@ class EdgeTable:
         asked = {"names": json.dumps(sorted(set(names))), "rows": json.dumps(sorted(set(rows)))}
         return {row for (row,) in self._session.all("names_by", org_id=org, **asked)}
 
+    # -- what was found between memories -----------------------------------------------------------
+
+    def similar_at(self, org: str, node_rows: Iterable[int], now: datetime) -> list[Row]:
+        """As `similar_at` selects them: what the memories with these nodes are similar to."""
+        asked = {"rows": json.dumps(sorted(set(node_rows))), "now": to_micros(now)}
+        return self._session.all("similar_at", org_id=org, **asked)
+
+    def unlike(self, org: str, edge_rows: Iterable[int]) -> None:
+        """These no longer connect what is similar; one that somebody else states stays."""
+        for row in edge_rows:
+            self._session.run("similar_drop", org_id=org, edge_row=row)
+            self._session.run("edge_delete_unwitnessed", row=row, org_id=org)
+
+    def reweigh(self, org: str, row: int, weight: float) -> None:
+        self._session.run("edge_reweigh", row=row, org_id=org, weight=weight)
+
+    def resay(self, org: str, row: int, memory_row: int, *, sentence: str, explanation: str, sure: float) -> bool:
+        """The same memory states the same edge in other words; how sure it is then counts if no other does. False
+        when nothing changed."""
+        said = {"sentence": sentence, "explanation": explanation}
+        asked = {"org_id": org, "edge_row": row, "memory_row": memory_row}
+        return bool(self._session.run("evidence_resay", **asked, **said)) | bool(
+            self._session.run("edge_resure", row=row, org_id=org, confidence=sure)
+        )
+
+    def renew_relations(self, org: str, node_row: int) -> None:
+        """What was found between a memory and others ends with the first of the two."""
+        for (row,) in self._session.all("relations_at", org_id=org, node_row=node_row):
+            if self._session.run("relation_renew", org_id=org, edge_row=row):
+                self._session.run("edge_expiry", row=row, org_id=org)
+
+    def found_by_others(
+        self, org: str, node_row: int, memory_row: int, *, before: datetime, limit: int
+    ) -> list[str]:
+        """Ids of other memories that said something of the one with this node before a moment."""
+        asked = {"node_row": node_row, "memory_row": memory_row, "before": to_micros(before), "limit": limit}
+        return [id for (id,) in self._session.all("found_by_others", org_id=org, **asked)]
+
     # -- all that a reach sees ---------------------------------------------------------------------
 
     def within(self, reach: Reach, *, now: datetime, page: int) -> Iterator[Row]:

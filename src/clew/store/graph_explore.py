@@ -25,6 +25,10 @@ class GraphExplore:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    def tables(self) -> set[str]:
+        """The tables of the graph that are there: all three, unless somebody else changed the file."""
+        return {name for (name,) in self._session.all("graph_tables")}
+
     def shown(self, reach: Reach, rows: Iterable[int], *, now: datetime) -> dict[int, SeenNode]:
         """Those of these nodes that may be seen, as they may be shown."""
         asked = seen_by(reach, now) | {"rows": _listed(rows)}

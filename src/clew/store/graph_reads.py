@@ -64,11 +64,14 @@ class GraphReads:
         return [id for (id,) in self._session.all("memories_at", **asked)]
 
     def contradictions(self, reach: Reach, ids: Sequence[str], now: datetime) -> list[tuple[str, str, float]]:
-        """(one, other, how sure) among these memories, as far as may be seen; a pair may come twice."""
-        names = {node: id for id, node in self.own_nodes(reach.org, ids).items()}
-        asked = _seen_by(reach, now, now) | {"rows": json.dumps(sorted(names)), "structural": False}
-        rows = self._session.all("contradictions", **asked)
-        return [(names[one], names[other], sure) for one, other, sure in rows]
+        """(one of these memories, another one, how sure), as far as may be seen; a pair may come twice."""
+        asked = _seen_by(reach, now, now) | {"ids": json.dumps(ids), "structural": False}
+        found: list[tuple[str, str, float]] = self._session.all("contradictions", **asked)
+        return found
+
+    def in_dispute(self, org: str) -> bool:
+        """Whether anything contradicts anything. Asked in every recall; mostly nothing does."""
+        return bool(self._session.value("in_dispute", org_id=org))
 
     def linked_nodes(self, reach: Reach, nodes: Iterable[int], now: datetime) -> set[int]:
         """Those on which a memory hangs that may be seen."""

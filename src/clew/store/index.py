@@ -52,9 +52,9 @@ class IndexTable:
         self._session.many("terms_insert", terms)
         self._session.many("vector_put", vectors)
 
-    def fill_vector(self, row: int, version: int, vector: bytes, space: str) -> None:
-        """Unless the memory changed since it was read."""
-        self._session.run("vector_fill", row=row, version=version, vector=vector, space=space)
+    def fill_vector(self, row: int, version: int, vector: bytes, space: str) -> bool:
+        """False when the memory changed since it was read: then this is not its vector."""
+        return self._session.run("vector_fill", row=row, version=version, vector=vector, space=space) > 0
 
     def drop(self, row: int) -> None:
         """Take a memory out of every index. FTS5 keeps no copy, so it is told what it had stored."""

@@ -11,6 +11,7 @@ from typing import Any
 from clew.model.ids import new_id
 from clew.model.inject import Considered, ContextInjectionLog, EdgeKey
 from clew.model.learning import RankedCandidate
+from clew.model.replay import Recorded
 from clew.model.scope import Reach
 from clew.model.session import AgentSession
 from clew.model.start import SessionSummary
@@ -24,6 +25,7 @@ _OPTIONAL = frozenset(("project_id", "agent_id", "event_id", "work_type", "deliv
 _SUMMARY = tuple(name for name in SessionSummary.__slots__ if name != "created_at")
 _SUMMARY_COLUMN = {"org": "org_id", "session": "session_id", "project": "project_id", "user": "user_id"}
 _SUMMARY_OPTIONAL = frozenset(("project", "user", "agent", "work_type", "issue", "outcome"))
+_NO_END = 2**62
 _LISTS = frozenset(("observation_ids", "session_summary_ids", "graph_node_ids", "files", "errors", "open_items"))
 
 
@@ -84,6 +86,14 @@ class InjectionTable:
         return (
             bool(log.event_id) and self._session.one("injection_of_event", **key, delivery_id=delivery) is not None
         )
+
+    def recorded(
+        self, org: str, *, since: datetime, project: str | None = None, after: Recorded | None = None, limit: int
+    ) -> list[Recorded]:
+        """What was asked for sessions since then, the newest first; `after` is the last of the page before."""
+        place = {"before": to_micros(after.at) if after else _NO_END, "before_id": after.id if after else ""}
+        asked = {"org_id": org, "since": to_micros(since), "project_id": project or "", "limit": limit}
+        return [_recorded(row) for row in self._session.all("replay_recorded", **asked, **place)]
 
     # -- ranks -------------------------------------------------------------------------------------
 
@@ -150,6 +160,15 @@ def _log(row: Row) -> ContextInjectionLog:
     fields = {name: _read(name, value, _OPTIONAL) for name, value in zip(_LOG, values, strict=True)}
     fields["delivered"] = bool(fields["delivered"])
     return replace(ContextInjectionLog(**fields), id=id, timestamp=from_micros(at))
+
+
+def _recorded(row: Row) -> Recorded:
+    id, at, session, project, user, work_type, phase, query, shown, delivered, outcome, considered = row
+    return Recorded(
+        id=id, at=from_micros(at), session=session, project=project or None, user=user or None,
+        work_type=work_type or None, phase=phase, query=query, shown=tuple(json.loads(shown)),
+        delivered=bool(delivered), outcome=outcome, considered=considered,
+    )  # fmt: skip
 
 
 def _summary(row: Row) -> SessionSummary:

@@ -133,6 +133,11 @@ class LearningTable:
         """How many outcomes and verdicts stand behind the weight of each memory."""
         return dict(self._session.all("samples_of", org_id=org, ids=json.dumps(list(ids))))
 
+    def verdict(self, org: str, id: str) -> str | None:
+        """What was said last about a memory itself: up, outdated or wrong."""
+        row = self._session.one("replay_verdict", org_id=org, key=id)
+        return str(row[0]) if row else None
+
     def retired(self, org: str, ids: Sequence[str], *, below: float, samples: int) -> set[str]:
         """Those that are no longer injected; a recall still finds them, and praise brings them back."""
         asked = {"ids": json.dumps(list(ids)), "below": below, "samples": samples}

@@ -213,6 +213,21 @@ class SqliteEngine:
         self._hand_over(_Write(action, durable, True, future))
         return future
 
+    def write_unless_busy(self, action: Callable[[Session], None], *, wait_ms: int) -> None:
+        """On this thread and a connection of its own, for what a process leaves behind when it ends: it needs no
+        writer thread, and nobody should wait for another process's import because of it."""
+        if self._closed:
+            raise _store_closed()
+        with translated(self.path):
+            connection = self._connect()
+            try:
+                connection.set_busy_timeout(wait_ms)
+                connection.pragma("synchronous", 1)
+                with connection:  # commits, or rolls back what fails
+                    action(Session(connection, self._queries))
+            finally:
+                self._forget(connection)
+
     def _hand_over(self, job: _Write) -> None:
         with self._lock:
             if self._closed:

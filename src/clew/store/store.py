@@ -23,11 +23,16 @@ if TYPE_CHECKING:
     from clew.model.upkeep import BackupReport, Check, Stats
     from clew.store import backup, edges, graph_explore, upkeep
     from clew.store import config as config_table
+    from clew.store import conflicts as conflict_table
     from clew.store import guarding as guard_table
     from clew.store import injections as injection_table
     from clew.store import injects as inject_table
+    from clew.store import jobs as job_table
     from clew.store import learning as learning_table
+    from clew.store import orgs as org_table
+    from clew.store import rollout as rollout_table
     from clew.store import sessions as session_table
+    from clew.store import spend as spend_table
     from clew.store import transfers as transfer_table
 else:
     backup, edges, graph_explore, upkeep = (
@@ -38,6 +43,10 @@ else:
     )
     learning_table, session_table, transfer_table = (
         LazyModule(f"clew.store.{name}") for name in ("learning", "sessions", "transfers")
+    )
+
+    conflict_table, job_table, org_table, rollout_table, spend_table = (
+        LazyModule(f"clew.store.{name}") for name in ("conflicts", "jobs", "orgs", "rollout", "spend")
     )
 
 T = TypeVar("T")
@@ -104,6 +113,26 @@ class Tx:
         return transfer_table.TransferTable(self.session)
 
     @cached_property
+    def jobs(self) -> job_table.JobTable:
+        return job_table.JobTable(self.session)
+
+    @cached_property
+    def spend(self) -> spend_table.SpendTable:
+        return spend_table.SpendTable(self.session)
+
+    @cached_property
+    def conflicts(self) -> conflict_table.ConflictTable:
+        return conflict_table.ConflictTable(self.session)
+
+    @cached_property
+    def rollout(self) -> rollout_table.RolloutTable:
+        return rollout_table.RolloutTable(self.session)
+
+    @cached_property
+    def orgs(self) -> org_table.OrgTable:
+        return org_table.OrgTable(self.session)
+
+    @cached_property
     def audit(self) -> Audit:
         return Audit(self.session)
 
@@ -138,6 +167,10 @@ class Store:
     def submit(self, action: Callable[[Tx], T], *, durable: bool = True) -> Future[T]:
         """The same without waiting; what was handed over is written before the store closes."""
         return self.engine.submit(_bound(action), durable=durable)
+
+    def write_unless_busy(self, action: Callable[[Tx], None], *, wait_ms: int) -> None:
+        """A transaction of the caller's own, not durable; Unavailable when another holds the store for longer."""
+        self.engine.write_unless_busy(_bound(action), wait_ms=wait_ms)
 
     def purge(self) -> bool:
         return self.engine.purge()

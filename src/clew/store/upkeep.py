@@ -69,6 +69,7 @@ def stats(tx: Tx, path: Path, reach: Reach, space: str) -> Stats:
         schema=int(tx.session.connection.pragma("user_version")),
         last_change=tx.changes.last(reach.org) if is_owner else 0,
         graph=tx.edges.counts(reach.org) if is_owner else {},
+        jobs=tx.jobs.counts(reach.org) if is_owner else {},
     )
 
 

@@ -50,7 +50,7 @@ def _remember(memory: clew.Clew) -> None:
 
 
 def _recall(memory: clew.Clew, question: str) -> None:
-    recalled = memory.recall(question, scope=SHOP, limit=2, rules=False, mode="long_term")
+    recalled = memory.recall(question, scope=SHOP, limit=2, rules=False, mode="long_term", counted=False)
     _say(f'\n2. Today an agent asks: "{question}"\n')
     for result in recalled.results:
         reasons = ", ".join(f"{why.source} #{why.rank}" for why in result.why if why.rank)
@@ -89,7 +89,8 @@ def _inject(memory: clew.Clew) -> None:
 
 
 def _forget(memory: clew.Clew) -> None:
-    note = memory.recall("staging key", scope=SHOP, limit=1, rules=False, mode="long_term").results[0].memory
+    found = memory.recall("staging key", scope=SHOP, limit=1, rules=False, mode="long_term", counted=False)
+    note = found.results[0].memory
     receipt = memory.forget(note.id, hard=True, scope=SHOP).as_json()
     _say("\n5. And forgetting is real\n")
     _say(f"   erased {', '.join(receipt['erased'])}; log: {receipt['log']}")

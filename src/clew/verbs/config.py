@@ -1,4 +1,4 @@
-"""The switches that live in the store: `clew.projects`, `clew.matrix`, `clew.orgs`. Every change is audited."""
+"""The switches that live in the store: `clew.projects`, `clew.matrix`. Every change is audited."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import Denied, InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
-from clew.model.config import MatrixRow, MatrixShown, OrgFeatures, ProjectConfig, ProjectShown, RecallSettings
+from clew.model.config import MatrixRow, MatrixShown, ProjectConfig, ProjectShown, RecallSettings
 from clew.model.scope import Identity, Scope
 from clew.verbs import powers
 
@@ -24,7 +24,7 @@ else:
 SWITCHES = {"memory": "memory_enabled", "graph": "graph_enabled", "runtime-inject": "runtime_inject_enabled"}
 
 
-class _Verbs:
+class ConfigVerbs:
     """Who may change what is decided by the policies: owners and admins configure, operators operate."""
 
     __slots__ = ("_clew",)
@@ -61,7 +61,7 @@ class _Verbs:
         )
 
 
-class Projects(_Verbs):
+class Projects(ConfigVerbs):
     """What a project has switched on."""
 
     __slots__ = ()
@@ -95,6 +95,7 @@ class Projects(_Verbs):
                 "graph_settings",
                 gates.graph_settings_gate(write=graph.write, recall=graph.recall, shadow=graph.shadow),
             ),
+            ("rollout", self._clew.inject.rollout_gate(org)),
             ("graph", gates.graph_gate(config, features)),
             ("runtime_inject", gates.delivery_gate(config)),
         )
@@ -123,7 +124,7 @@ class Projects(_Verbs):
         return self._clew.store.write(change)
 
 
-class Matrix(_Verbs):
+class Matrix(ConfigVerbs):
     """What each work type gets: the recall matrix. For operators to change, for everybody to see."""
 
     __slots__ = ()
@@ -172,59 +173,8 @@ class Matrix(_Verbs):
 
     def _org(self, org: str | None, identity: Identity) -> str:
         if org is not None and org != identity.org:
-            _check_seen(org, identity)
+            check_seen(org, identity)
         return org or identity.org
-
-
-class Orgs(_Verbs):
-    """What an org has."""
-
-    __slots__ = ()
-
-    def list(self, *, identity: Identity | None = None) -> list[str]:
-        """Every org here for whoever runs the store, the own one for others."""
-        identity = identity or Identity()
-        try:
-            identity.check_operator()
-        except Denied:
-            return [identity.org]
-        with self._clew.store.read() as tx:
-            return sorted({identity.org, *tx.config.orgs()})
-
-    def features(
-        self,
-        org: str | None = None,
-        *,
-        kg_enabled: bool | None = None,
-        feedback_weighting: bool | None = None,
-        identity: Identity | None = None,
-    ) -> OrgFeatures:
-        """What an org has; with values, change it. The plan (kg) is the operator's, the weighting its admins'."""
-        identity = identity or Identity()
-        named = identity.org if org is None else Scope(org=org).org
-        if named != identity.org:
-            _check_seen(named, identity)
-        resource = Resource("org", named, named)
-        changes: dict[str, bool] = {}
-        if kg_enabled is not None:
-            self._check(identity, "operate", resource)
-            changes["kg_enabled"] = kg_enabled
-        if feedback_weighting is not None:
-            self._check(identity, "configure" if named == identity.org else "operate", resource)
-            changes["feedback_weighting_disabled"] = not feedback_weighting
-        if changes:
-            return self._clew.store.write(lambda tx: self._changed(tx, resource, changes, identity))
-        with self._clew.store.read() as tx:
-            return tx.config.features(named)
-
-    def _changed(self, tx: Tx, resource: Resource, changes: Mapping[str, bool], identity: Identity) -> OrgFeatures:
-        before = tx.config.features(resource.id)
-        after = replace(before, **changes)
-        if after != before:
-            tx.config.put_features(resource.id, after, by=identity.actor, at=self._clew.now())
-            old = {name: getattr(before, name) for name in changes}
-            self._note(tx, resource.id, identity, resource, old, changes)
-        return after
 
 
 def _resolved(rows: list[MatrixRow]) -> dict[str, RecallSettings]:
@@ -245,7 +195,7 @@ def _switch_named(switch: str) -> str:
     return SWITCHES[switch]
 
 
-def _check_seen(org: str, identity: Identity) -> None:
+def check_seen(org: str, identity: Identity) -> None:
     """Another org is for operators; to others it is not there."""
     Scope(org=org)
     try:

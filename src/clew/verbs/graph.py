@@ -49,10 +49,18 @@ class GraphVerbs:
 
     def status(self, *, scope: Scope | None = None, identity: Identity | None = None, top: int = 10) -> GraphStatus:
         """How much there is, what is pending, what went wrong; for the owner the whole org."""
-        graph = self._clew.settings.graph
-        flags = {"mappingEnabled": graph.write, "retrievalEnabled": graph.recall, "llmExtractionEnabled": False}
         with self._view(self._reach_of_id(scope, identity), scope, identity) as view:
-            return counting.graph_status(view, flags, top=top)
+            return counting.graph_status(view, self.flags, top=top)
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """The switches of this installation, by their documented names."""
+        settings = self._clew.settings
+        return {
+            "mappingEnabled": settings.graph.write,
+            "retrievalEnabled": settings.graph.recall,
+            "llmExtractionEnabled": settings.llm.enabled,
+        }
 
     def neighbors(
         self,
@@ -163,7 +171,7 @@ class GraphVerbs:
         return edges_file.import_edges(path, store, giver, now=now, dry_run=dry_run, progress=progress)
 
     def _recalled(self, query: str, reach: Reach) -> list[tuple[str, float]]:
-        options = self._clew._options(None, {"limit": telling.SEED_MEMORIES, "floor": 0.0})
+        options = self._clew._options(None, {"limit": telling.SEED_MEMORIES, "floor": 0.0, "counted": False})
         found = recalling.recall(query, reach, options, reader=self._clew._reader, now=self._clew.now())
         return telling.recalled_seeds(found.results)
 

@@ -138,11 +138,13 @@ class Quarantine:
             with clew.store.read() as tx:
                 return quarantine.released_before(tx, who.org, id, may=may)
         text = prepare.embedding_text(held.memory.title, held.memory.content)
-        [(vector, space)] = embed.pack_vectors(clew.embedder, [text])
+        [(vector, space)] = embed.pack_vectors(clew._near_embedder, [text])
         indexed = prepare.index_terms(held.memory, vector, space)
         let_in = partial(quarantine.release, held=held, indexed=indexed, policy=clew._policy)
         now = clew.clock.now()
-        return clew.store.write(partial(let_in, graph=clew._graph_policy, now=now, actor=who.actor, may=may))
+        stored = clew.store.write(partial(let_in, graph=clew._graph_policy, now=now, actor=who.actor, may=may))
+        clew._jobs_are_waiting()
+        return stored
 
     def drop(self, id: str, *, identity: Identity | None = None) -> Quarantined:
         """Remove it for good."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from clew.inject import log as logs
     from clew.inject import start as starting
     from clew.learn import explore as exploring
+    from clew.model.config import GateDecision
     from clew.model.inject import Block, ContextInjectionLog, InjectionResult
     from clew.model.session import AgentSession, SessionReport
     from clew.model.start import InjectReport, SessionSummary
@@ -176,12 +177,16 @@ class Injection:
             policy=self._clew.queue.policy,
             engine=self.engine,
             graph_settings=gates.graph_settings_gate(write=graph.write, recall=graph.recall, shadow=graph.shadow),
+            rollout=self.rollout_gate,
             choice=self._choice,
             transfer=self._clew.transfer.config_for,
             summaries=self._summaries if settings.summaries else None,
             work_type=settings.work_type,
             failures=self.failures,
         )
+
+    def rollout_gate(self, org: str) -> GateDecision:
+        return gates.rollout_gate(self._clew._rollout_state.of(org, now=self._clew.now()))
 
     @property
     def _choice(self) -> blocks.Choice:

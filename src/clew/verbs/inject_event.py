@@ -40,6 +40,7 @@ def injector_of(clew: Clew) -> InSessionMemoryInjector:
         graph=graph_settings_gate(write=graph.write, recall=graph.recall, shadow=graph.shadow),
         weighting=learn.weighting,
         ranking=learn.ranking,
+        rollout=clew.inject.rollout_gate,
     )
     return InSessionMemoryInjector(
         _Memories(clew),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import clew
 from clew.bench.recall import read_corpora, run, table
 from clew.errors import InvalidInput
 
@@ -73,3 +75,20 @@ def test_a_file_that_holds_no_corpus_is_refused(tmp_path: Path, content: bytes) 
     with pytest.raises(InvalidInput) as refused:
         list(read_corpora(tmp_path / "bad.jsonl"))
     assert refused.value.code == "BENCH_DATA_INVALID"
+
+
+@pytest.mark.parametrize("relate", [True, False])
+def test_what_the_writes_leave_behind_is_done_before_the_first_question_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relate: bool
+) -> None:
+    left: list[int] = []
+    recall = clew.Clew.recall
+
+    def watched(self: clew.Clew, *args: Any, **more: Any) -> clew.Recalled:
+        left.append(len(self.jobs.list()))
+        return recall(self, *args, **more)
+
+    monkeypatch.setattr(clew.Clew, "recall", watched)
+    report = run([written(tmp_path)], embedder="none", rankings=None, relate=relate)
+    assert report["relate"] is relate
+    assert set(left) == ({0} if relate else {3})

@@ -44,7 +44,7 @@ class Hanging(ToyEmbedder):
 
 def opened(clew_at: Callable[..., Clew], home: Path, **inject: Any) -> tuple[Clew, AgentSession, Hanging]:
     model = Hanging()
-    clew = clew_at(home, embedder=model, inject=inject)
+    clew = clew_at(home, embedder=model, inject={"latency_ms": 100} | inject)
     clew.remember("VAT is rounded per line", scope=SHOP, paths=(PATH,))
     clew.inject.warm()
     return clew, running(clew), model

@@ -139,3 +139,18 @@ def test_r001_in_production_the_gates_decide_about_triplets(clew_at: Callable[..
     assert [len(result.triplets) for result in shown] == [1, 0]
     rows = [logged(clew, session)[0] for session in clew.sessions.list()]
     assert [(row.graph_status, len(row.graph_edge_keys)) for row in rows] == [("graph_off", 0), ("ok", 1)]
+
+
+def test_in_production_the_rollout_mode_decides_about_triplets_too(
+    clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    clew = clew_at(tmp_path, inject={"latency_ms": 10_000})
+    clew.remember("login rounds VAT", scope=SHOP, paths=("src/login.py",))
+    clew.remember("src/login.py depends on AuthService", scope=SHOP, paths=("src/other.py",))
+    statuses = []
+    for mode in ("canary", "shadow", "off"):
+        clew.rollout.set(mode)
+        session = running(clew)
+        result = said(clew, session, paths=("src/login.py",), query="login VAT")
+        statuses.append((logged(clew, session)[0].graph_status, len(result.triplets)))
+    assert statuses == [("ok", 1), ("shadow_mode", 0), ("rollout_off", 0)]

@@ -10,8 +10,7 @@ import pytest
 
 from clew import Draft, Scope, Unavailable
 from clew.model.scope import Reach
-from clew.relate import embed as embed_module
-from clew.relate.embed import embed_missing, pack_vectors
+from clew.relate.embed import BackfillPolicy, embed_missing, pack_vectors
 from toys import ToyEmbedder, contents, open_toy
 
 ONE = ToyEmbedder(name="one", synonyms={"automobile": "car"})
@@ -69,23 +68,18 @@ def test_after_a_switch_of_model_old_vectors_are_not_compared_with_new_ones(tmp_
         assert contents(recalled) == [] and recalled.trace.notes["semantic"] == "vectors_unavailable"
 
 
-def test_a_switch_is_made_up_for_batch_by_batch_with_progress(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embed_module, "BATCH", 5)
+def test_a_switch_is_made_up_for_batch_by_batch_with_progress(tmp_path: Path) -> None:
     fill(tmp_path / "c.db", ONE)
     seen: list[tuple[int, int]] = []
     with open_toy(tmp_path / "c.db", embedder=OTHER) as memory:
-        embed_missing(memory.store, OTHER, progress=lambda done, total: seen.append((done, total)))
+        by_five = BackfillPolicy(batch=5, pause_ms=0)
+        embed_missing(memory.store, OTHER, policy=by_five, progress=lambda done, total: seen.append((done, total)))
         assert seen == [(5, 12), (10, 12), (12, 12)]
         assert spaces(memory) == {OTHER.space.key: 12}
         assert contents(memory.recall("car"))[0] == "automobile"
 
 
-def test_half_way_through_a_switch_each_memory_is_compared_in_the_new_space_or_by_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embed_module, "BATCH", 5)
+def test_half_way_through_a_switch_each_memory_is_compared_in_the_new_space_or_by_words(tmp_path: Path) -> None:
     fill(tmp_path / "c.db", ONE)
 
     def stop(done: int, total: int) -> None:
@@ -93,7 +87,7 @@ def test_half_way_through_a_switch_each_memory_is_compared_in_the_new_space_or_b
 
     with open_toy(tmp_path / "c.db", embedder=OTHER) as memory:
         with pytest.raises(InterruptedError):
-            embed_missing(memory.store, OTHER, progress=stop)
+            embed_missing(memory.store, OTHER, policy=BackfillPolicy(batch=5), progress=stop)
         assert spaces(memory) == {ONE.space.key: 7, OTHER.space.key: 5}
         recalled = memory.recall("text", retrieval="semantic", limit=50)
         assert recalled.trace.notes["semantic"] == "partial_vector_coverage"
@@ -101,8 +95,7 @@ def test_half_way_through_a_switch_each_memory_is_compared_in_the_new_space_or_b
         assert embed_missing(memory.store, memory.embedder) == 7  # it goes on where it stopped
 
 
-def test_the_newest_memories_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embed_module, "BATCH", 1)
+def test_the_newest_memories_come_first(tmp_path: Path) -> None:
     fill(tmp_path / "c.db", None, count=3)
     texts: list[str] = []
 
@@ -112,7 +105,7 @@ def test_the_newest_memories_come_first(tmp_path: Path, monkeypatch: pytest.Monk
             return super().embed(given)
 
     with open_toy(tmp_path / "c.db", embedder=Noting()) as memory:
-        embed_missing(memory.store, memory.embedder)
+        embed_missing(memory.store, memory.embedder, policy=BackfillPolicy(batch=1, pause_ms=0))
     assert texts == ["text 1", "text 0", "automobile"]
 
 
@@ -168,10 +161,10 @@ def test_the_background_makes_vectors_for_every_org_and_scope(tmp_path: Path) ->
         assert spaces(memory) == {ONE.space.key: 2}
 
 
-def test_closing_stops_the_background_between_two_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embed_module, "BATCH", 1)
+def test_closing_stops_the_background_between_two_batches(tmp_path: Path) -> None:
     fill(tmp_path / "c.db", None)
-    with open_toy(tmp_path / "c.db", embedder=ONE, in_background=True) as memory:
+    one_by_one = {"backfill_batch": 1, "backfill_pause_ms": 60_000}
+    with open_toy(tmp_path / "c.db", embedder=ONE, in_background=True, relate=one_by_one) as memory:
         memory.recall("car")
     assert not memory.background.is_running
     with open_toy(tmp_path / "c.db", embedder=ONE) as memory:

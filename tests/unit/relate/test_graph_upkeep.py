@@ -110,7 +110,7 @@ def empty_graph(clew: Clew, texts: list[str]) -> None:
 
 
 def test_a_process_that_stays_finishes_in_the_background(tmp_path: Path) -> None:
-    with open_toy(tmp_path / "clew.db", in_background=True) as clew:
+    with open_toy(tmp_path / "clew.db", in_background=True, relate={"in_process": False}) as clew:
         empty_graph(clew, [f"note {number} of AuthService" for number in range(200)])
         clew.remember("one more")
         clew.background_upkeep.wait()

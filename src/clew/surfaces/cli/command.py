@@ -8,7 +8,7 @@ from clew.surfaces.cli.arguments import Arg
 
 
 class Command(NamedTuple):
-    """`run` is module:function under commands; a command with `children` has none."""
+    """`run` is module:function under commands; one with `children` may do without."""
 
     name: str
     help: str

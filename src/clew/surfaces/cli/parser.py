@@ -85,10 +85,10 @@ def _add(parsers: Any, command: Command) -> None:
     for entry in command.args:
         parser.add_argument(*entry.flags, **entry.options)
     if command.children:
-        children = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+        children = parser.add_subparsers(metavar="COMMAND", required=not command.run, parser_class=Parser)
         for child in command.children:
             _add(children, child)
-    else:
+    if command.run:
         parser.set_defaults(run=command.run, command=command, prog=parser.prog)
 
 

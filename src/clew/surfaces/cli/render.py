@@ -11,7 +11,7 @@ from clew.surfaces.cli.terminal import Style, columns, cut, one_line, safe
 
 if TYPE_CHECKING:
     from clew.model.memory import Memory, Remembered, Version
-    from clew.model.recalled import GraphWay, Recalled, Result, Stage
+    from clew.model.recalled import GraphWay, InConflict, Recalled, Result, Stage
 
 Document = dict[str, Any]
 CONTENT_LINES = 3
@@ -64,10 +64,18 @@ def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: b
         if explain:
             why = reasons([entry.as_json() for entry in result.why])
             yield style("dim", f"      why: {why}; rank score {result.rank_score:.4g}")
+    for conflict in answer.conflicts:
+        yield from _conflict(conflict, style)
     if explain:
         yield from _trace(answer, style)
     elif not count:
         yield "nothing is known about that; see what there is: clew list"
+
+
+def _conflict(conflict: InConflict, style: Style) -> Iterator[str]:
+    pair = f"{conflict.memory_a_id} and {conflict.memory_b_id} are in conflict ({conflict.confidence:.2f})"
+    yield f"{style('yellow', pair)}: {cut(one_line(conflict.explanation), max(20, style.width - len(pair) - 2))}"
+    yield f"      decide: {conflict.next}"
 
 
 def _result_line(result: Result, now: datetime, style: Style) -> str:
@@ -183,8 +191,10 @@ def listing(page: Sequence[Memory], *, now: datetime, style: Style, cursor: str 
         yield style("dim", f"more: add --cursor {cursor}")
 
 
-def memory_in_full(memory: Memory, style: Style) -> Iterator[str]:
+def memory_in_full(memory: Memory, style: Style, *, corroborated_by: int = 0) -> Iterator[str]:
+    """`corroborated_by` counts further sources that say the same."""
     known = {name: value for name, value in memory.as_json().items() if name not in ("content", "content_hash")}
+    known |= {"corroborated_by": f"{corroborated_by} more independent of it"} if corroborated_by else {}
     rows = [(name, one_line(_plain(value))) for name, value in known.items() if value not in ([], {})]
     for line, (name, _value) in zip(columns(rows), rows, strict=True):
         yield style("dim", line[: len(name)]) + line[len(name) :]

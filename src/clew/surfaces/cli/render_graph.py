@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from clew.surfaces.cli import render_rollout
 from clew.surfaces.cli.terminal import Style, columns, cut, one_line
 
 if TYPE_CHECKING:
@@ -25,10 +26,12 @@ NOTHING_YET = "no edges yet: clew remember 'AuthService depends on PostgresDB' m
 MAX_NAME = 60
 
 
-def status(found: GraphStatus, style: Style) -> Iterator[str]:
-    colour = "green" if found.health == "ok" else "yellow"
+def status(found: GraphStatus, told: Mapping[str, Any], style: Style) -> Iterator[str]:
+    """The graph, and how far it is rolled out: `told` is the documented payload."""
+    health = told["health"]
+    colour = "green" if health == "ok" else "yellow"
     off = [name.removesuffix("Enabled") for name, on in found.flags.items() if not on]
-    yield f"graph {style(colour, found.health)}" + (style("dim", f"  off: {', '.join(off)}") if off else "")
+    yield f"graph {style(colour, health)}" + (style("dim", f"  off: {', '.join(off)}") if off else "")
     yield from columns((f"  {name.replace('_', ' ')}", f"{number:,}") for name, number in found.counts.items())
     yield from _tally("nodes by type", found.counted.nodes, style)
     yield from _tally("edges by type", found.counted.edges, style)
@@ -37,8 +40,11 @@ def status(found: GraphStatus, style: Style) -> Iterator[str]:
     if found.top:
         yield style("bold", "most connected")
         yield from _connected(found.top)
-    for error in found.errors:
-        yield style("yellow", f"{error.code}: {one_line(error.message)}")
+    for error in told["recentErrors"]:
+        if error["source"] != "alarm":  # told with the rollout
+            yield style("yellow", f"{error['code']}: {one_line(error['message'])}")
+    if told["rollout"]:
+        yield from render_rollout.standing(told, style)
     if not found.counts["nodes"]:
         yield NOTHING_YET
 

@@ -26,7 +26,10 @@ from clew.surfaces.cli.command import Command
 from clew.surfaces.cli.table_govern import GOVERN
 from clew.surfaces.cli.table_guard import GUARD
 from clew.surfaces.cli.table_inject import INJECT
+from clew.surfaces.cli.table_jobs import JOBS
 from clew.surfaces.cli.table_learn import LEARN
+from clew.surfaces.cli.table_relate import RELATE
+from clew.surfaces.cli.table_rollout import ROLLOUT
 from clew.surfaces.cli.table_sessions import SESSIONS
 
 _BEGINNING = "or its beginning: at least 8 characters, as many as make it unique"
@@ -291,7 +294,7 @@ SETUP = (
                "fish: clew completion fish | source",
     ),
     Command(
-        "bench", "measure speed, the graph, the queue, the injector or recall",
+        "bench", "measure speed, the graph, the queue, the injector, the rollout or recall",
         children=(
             Command(
                 "speed", "latency and throughput on stores of several sizes", "setup:bench",
@@ -324,12 +327,20 @@ SETUP = (
                 ),
             ),
             Command(
+                "rollout", "a week of requests with a fault in the graph, and what the gate does", "setup:bench",
+                (
+                    arg("--requests", metavar="N", type=count, default=20_000, help="in the week (20000)"),
+                    arg("--plot", metavar="FILE.svg", suggest=FILES, help="draw the week"),
+                ),
+            ),
+            Command(
                 "recall", "ranking quality on files of questions with known answers", "setup:bench",
                 (
                     arg("files", metavar="FILE", nargs="+", suggest=FILES, help="JSON lines, also .gz"),
                     arg("--embedder", metavar="NAME", suggest=("static", "minilm", "endpoint", "none"),
                         help="another model than the configured one"),
                     switch("--no-graph", "neither write nor use the graph"),
+                    switch("--relate", "do the jobs that the writes leave behind before asking"),
                     arg("--rankings", metavar="OUT.jsonl", suggest=FILES, help="write the rankings"),
                     arg("--limit-questions", metavar="N", type=count, help="only the first N questions"),
                 ),
@@ -341,6 +352,7 @@ SETUP = (
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("remember", WRITING),
     ("recall", READING),
+    ("relate and roll out", (*RELATE, *JOBS, *ROLLOUT)),
     ("inject and deliver", (*SESSIONS, *INJECT)),
     ("learn", LEARN),
     ("guard and govern", (*GUARD, *GOVERN)),

@@ -1,13 +1,14 @@
-"""Commands about injection and its switches, as data."""
+"""Commands about injection, its switches and the orgs, as data."""
 
 from __future__ import annotations
 
-from clew.surfaces.cli.arguments import DRY_RUN, arg, count, number
+from clew.surfaces.cli.arguments import DRY_RUN, arg, count, number, switch
 from clew.surfaces.cli.command import Command
 
 ON_OFF = ("on", "off")
 PROJECT_SWITCHES = ("memory", "graph", "runtime-inject")
 WORK_TYPES = ("bug_fix", "feature", "refactor", "chore")
+ROLES = ("owner", "admin", "member", "reviewer")
 SESSION = arg("session", metavar="SESSION", help="the session's id")
 _PROJECT = arg("name", metavar="P", help="the project")
 _ORG = arg("--org", metavar="O", help="the org (default: the row for all orgs)")
@@ -68,8 +69,9 @@ MATRIX = Command(
     ),
 )  # fmt: skip
 
+_OF_USER = arg("--user", metavar="U", help="whose work it is, for operators (default: yours)")
 ORG = Command(
-    "org", "the orgs here, and what they have",
+    "org", "the orgs here, who is in them, and which one work belongs to",
     children=(
         Command("list", "every org", "config_store:org_list"),
         Command(
@@ -81,6 +83,47 @@ ORG = Command(
                     help="grant the graph to every project; for operators"),
                 arg("--weighting", metavar="on|off", choices=ON_OFF, suggest=ON_OFF,
                     help="let what outcomes taught order what is injected"),
+            ),
+        ),
+        Command(
+            "create", "a new org; for operators", "orgs:create",
+            (
+                arg("name", metavar="NAME", help="what people call it"),
+                arg("--slug", metavar="S", help="the owner on github.com whose projects lead to it (the name)"),
+                arg("--id", metavar="ID", help="its id, if it has memories already (default: the slug)"),
+                arg("--owner", metavar="U", help="the user who owns it (default: you)"),
+            ),
+            epilog="example: clew org create 'Acme Platform' --slug acme --owner ann",
+        ),
+        Command(
+            "members", "who is in an org; with options, change it; for its owners and admins", "orgs:members",
+            (
+                arg("org", metavar="ORG", help="its id or slug"),
+                arg("--add", metavar="U", help="add this user, or give it another role"),
+                arg("--role", metavar="R", choices=ROLES, suggest=ROLES, help=f"{', '.join(ROLES)} (member)"),
+                arg("--remove", metavar="U", help="remove this user; '' is the owner of this machine"),
+            ),
+        ),
+        Command(
+            "map", "which org the repositories of an owner belong to; without an owner, list it", "orgs:map_owner",
+            (
+                arg("owner", metavar="OWNER", nargs="?", help="on github.com, such as acme"),
+                arg("org", metavar="ORG", nargs="?", help="an org you are in"),
+                switch("--remove", "map the owner no longer"),
+                _OF_USER,
+            ),
+            epilog="example: clew org map acme-platform acme",
+        ),
+        Command(
+            "route", "which org a project belongs to, and why", "orgs:route",
+            (arg("project", metavar="PROJECT", help="such as github.com/acme/shop"), _OF_USER),
+        ),
+        Command(
+            "use", "choose the active org; without one, show how work is routed", "orgs:use",
+            (
+                arg("org", metavar="ORG", nargs="?", help="an org you are in, or your personal one"),
+                switch("--auto", "route by the owner of the project; the active org is for work without one"),
+                _OF_USER,
             ),
         ),
     ),

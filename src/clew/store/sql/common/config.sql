@@ -27,7 +27,8 @@ ON CONFLICT (org_id) DO UPDATE SET
 
 -- orgs_known: every org that has something here
 SELECT org_id FROM counters UNION SELECT org_id FROM org_features
-UNION SELECT org_id FROM project_memory_config UNION SELECT org_id FROM sessions ORDER BY 1
+UNION SELECT org_id FROM project_memory_config UNION SELECT org_id FROM sessions UNION SELECT org_id FROM orgs
+ORDER BY 1
 
 -- matrix_columns: one row of the recall matrix (a fragment)
 org_id, work_type, graph_enabled, observation_budget, graph_budget, top_k, depth, version

@@ -159,9 +159,10 @@ SELECT row, from_row, to_row FROM graph_edges WHERE org_id = :org_id AND to_row 
 INSERT OR IGNORE INTO graph_evidence (org_id, edge_row, memory_row, sentence, explanation, origin, expires_at, at)
 VALUES (:org_id, :edge_row, :memory_row, :sentence, :explanation, :origin, :expires_at, :at)
 
--- evidence_renew: what a memory states lasts as long as it does now
+-- evidence_renew: what a memory states lasts as long as it does now; what was found between two also as the other
 UPDATE graph_evidence INDEXED BY graph_evidence_memory SET expires_at = :expires_at
 WHERE org_id = :org_id AND memory_row = :memory_row AND expires_at IS NOT :expires_at
+  AND origin NOT IN ('similar', 'rule', 'llm')
 
 -- followers: memories that say they follow the one with this node in a thread
 SELECT DISTINCT v.memory_row FROM graph_edges e INDEXED BY graph_edges_ends
@@ -267,10 +268,10 @@ CASE WHEN (e.is_users AND $is_placed_edge) OR (NOT e.is_users AND e.witnesses < 
     SELECT count(*) FROM graph_evidence v JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
     WHERE v.org_id = :org_id AND v.edge_row = e.row AND $visible_memory) - 1)) END
 
--- walk_out: edges that start at a node
+-- walk_out: edges that start at a node; what replaces another does not lead to it, only the other way round
 SELECT e.to_row, e.edge_type, e.weight, $seen_confidence, e.row
 FROM graph_edges e JOIN graph_nodes n ON n.row = e.to_row
-WHERE e.from_row = :node_row AND $is_reachable
+WHERE e.from_row = :node_row AND e.edge_type <> 'supersedes' AND $is_reachable
 ORDER BY e.weight * e.confidence DESC, e.row DESC LIMIT :limit
 
 -- walk_in: edges that end at a node
@@ -395,10 +396,11 @@ WHERE l.org_id = :org_id AND l.node_row = :node_row AND l.role NOT IN ('type', '
   AND m.layer <> 'rule' AND m.type <> 'rule' AND $visible_memory
 ORDER BY l.memory_row DESC LIMIT :limit
 
--- contradictions: which of these nodes contradict each other; a JSON list of rows
-SELECT e.from_row, e.to_row, $seen_confidence FROM json_each(:rows) a
-CROSS JOIN json_each(:rows) b ON b.value <> a.value
-CROSS JOIN graph_edges e INDEXED BY graph_edges_ends
-  ON e.org_id = :org_id AND e.from_row = a.value AND e.to_row = b.value AND e.edge_type = 'contradicts'
-CROSS JOIN graph_nodes n ON n.row = e.to_row
+-- contradictions: what contradicts these memories; a JSON list of ids
+SELECT a.id, n.node_key, $seen_confidence FROM json_each(:ids) j
+CROSS JOIN memories a ON a.org_id = :org_id AND a.id = j.value
+CROSS JOIN memory_node_links own ON own.org_id = a.org_id AND own.memory_row = a.row AND own.role = 'self'
+CROSS JOIN graph_edges e INDEXED BY graph_edges_contradicts
+  ON e.org_id = :org_id AND e.from_row = own.node_row AND e.edge_type = 'contradicts'
+CROSS JOIN graph_nodes n ON n.row = e.to_row AND n.node_type = 'memory'
 WHERE $is_reachable

@@ -32,6 +32,32 @@ CREATE TABLE change (
   PRIMARY KEY (org_id, seq)
 ) WITHOUT ROWID;
 
+CREATE TABLE conflicts (
+  org_id      TEXT NOT NULL,
+  id          TEXT NOT NULL,
+  a_row       INTEGER NOT NULL,
+  b_row       INTEGER NOT NULL,
+  kind        TEXT NOT NULL CHECK (kind IN ('contradicts', 'supersedes')),
+  origin      TEXT NOT NULL, -- rule | llm | user
+  rule        TEXT NOT NULL DEFAULT '', -- which rule found it
+  confidence  REAL NOT NULL,
+  sentence    TEXT NOT NULL DEFAULT '',
+  explanation TEXT NOT NULL DEFAULT '',
+  a_hash      TEXT NOT NULL,
+  b_hash      TEXT NOT NULL,
+  created_at  INTEGER NOT NULL,
+  keep        TEXT NOT NULL DEFAULT '' CHECK (keep IN ('', 'a', 'b', 'both', 'neither')), -- how it was resolved
+  resolved_at INTEGER,
+  resolved_by TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (org_id, id)
+) WITHOUT ROWID;
+
+CREATE INDEX conflicts_a ON conflicts (org_id, a_row);
+
+CREATE INDEX conflicts_b ON conflicts (org_id, b_row);
+
+CREATE UNIQUE INDEX conflicts_pair ON conflicts (org_id, min(a_row, b_row), max(a_row, b_row));
+
 CREATE TABLE context_injection_logs (
   org_id                    TEXT NOT NULL,
   id                        TEXT NOT NULL,
@@ -120,6 +146,8 @@ CREATE TABLE graph_edges (
   created_at         INTEGER NOT NULL
 );
 
+CREATE INDEX graph_edges_contradicts ON graph_edges (org_id, from_row, to_row) WHERE edge_type = 'contradicts';
+
 CREATE UNIQUE INDEX graph_edges_ends ON graph_edges (org_id, from_row, to_row, edge_type, project_id);
 
 CREATE INDEX graph_edges_to ON graph_edges (org_id, to_row);
@@ -175,6 +203,87 @@ CREATE TABLE graph_pending (
   PRIMARY KEY (org_id, memory_row)
 ) WITHOUT ROWID;
 
+CREATE TABLE graph_retrieval_policy (
+  org_id              TEXT PRIMARY KEY,
+  default_strategy    TEXT NOT NULL CHECK (default_strategy IN ('baseline', 'hybrid_graph')),
+  ready_window_streak INTEGER NOT NULL DEFAULT 0,
+  last_decision       TEXT NOT NULL DEFAULT '',
+  last_evaluated_at   INTEGER,
+  updated_at          INTEGER NOT NULL,
+  updated_by          TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE graph_rollout_config (
+  org_id     TEXT PRIMARY KEY,
+  mode       TEXT NOT NULL CHECK (mode IN ('off', 'shadow', 'canary')),
+  updated_at INTEGER NOT NULL,
+  updated_by TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE graph_rollout_metrics (
+  org_id               TEXT NOT NULL,
+  created_at           INTEGER NOT NULL,
+  id                   TEXT NOT NULL,
+  path                 TEXT NOT NULL CHECK (path IN ('expand', 'activate')),
+  mode                 TEXT NOT NULL,
+  requested_strategy   TEXT NOT NULL,
+  applied_strategy     TEXT NOT NULL,
+  eligible             INTEGER NOT NULL, -- applied, or would have been but for the gate and what follows from it
+  shadow_executed      INTEGER NOT NULL,
+  baseline_candidates  INTEGER NOT NULL,
+  graph_candidates     INTEGER NOT NULL,
+  graph_expanded_count INTEGER NOT NULL, -- what was added to the answer
+  would_expand_count   INTEGER NOT NULL, -- what was added, or would have been but for the gate
+  total_candidates     INTEGER NOT NULL,
+  could_expand         INTEGER NOT NULL, -- the scope held more than the baseline answered
+  fallback_triggered   INTEGER NOT NULL,
+  fallback_reason      TEXT NOT NULL DEFAULT '',
+  graph_error          TEXT NOT NULL DEFAULT '', -- its code, also when only the shadow ran
+  project_id           TEXT NOT NULL DEFAULT '',
+  user_id              TEXT NOT NULL DEFAULT '',
+  semantic_model       TEXT NOT NULL DEFAULT '',
+  duration_ms          REAL NOT NULL,
+  PRIMARY KEY (org_id, created_at, id)
+) WITHOUT ROWID;
+
+CREATE TABLE job_runs (
+  org_id    TEXT NOT NULL,
+  id        TEXT NOT NULL,
+  kind      TEXT NOT NULL,
+  subject   TEXT NOT NULL,
+  operation TEXT NOT NULL,
+  attempt   INTEGER NOT NULL,
+  outcome   TEXT NOT NULL CHECK (outcome IN ('success', 'retry', 'dead_letter', 'skipped')),
+  code      TEXT NOT NULL DEFAULT '',
+  message   TEXT NOT NULL DEFAULT '',
+  ms        REAL NOT NULL,
+  at        INTEGER NOT NULL,
+  PRIMARY KEY (org_id, id)
+) WITHOUT ROWID;
+
+CREATE INDEX job_runs_at ON job_runs (org_id, at);
+
+CREATE INDEX job_runs_subject ON job_runs (org_id, subject, at);
+
+CREATE TABLE jobs (
+  org_id     TEXT NOT NULL,
+  kind       TEXT NOT NULL,
+  subject    TEXT NOT NULL, -- the memory's id; the job's own id follows from it
+  operation  TEXT NOT NULL, -- add | edit | backfill | retry: why it was asked for
+  state      TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'leased', 'dead')),
+  generation INTEGER NOT NULL DEFAULT 1,
+  claimed    INTEGER NOT NULL DEFAULT 0, -- the generation that is being worked on
+  attempts   INTEGER NOT NULL DEFAULT 0,
+  due_at     INTEGER NOT NULL,
+  code       TEXT NOT NULL DEFAULT '', -- of the last failure, and what it said; never the text of a memory
+  message    TEXT NOT NULL DEFAULT '',
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (org_id, kind, subject)
+) WITHOUT ROWID;
+
+CREATE INDEX jobs_due ON jobs (due_at) WHERE state <> 'dead';
+
 CREATE TABLE leases (
   org_id     TEXT NOT NULL,
   key        TEXT NOT NULL,
@@ -184,6 +293,28 @@ CREATE TABLE leases (
   attempts   INTEGER NOT NULL DEFAULT 1,
   reason     TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (org_id, key)
+) WITHOUT ROWID;
+
+CREATE TABLE llm_rate (
+  org_id TEXT NOT NULL,
+  minute INTEGER NOT NULL,
+  calls  INTEGER NOT NULL,
+  PRIMARY KEY (org_id, minute)
+) WITHOUT ROWID;
+
+CREATE TABLE llm_usage (
+  org_id        TEXT NOT NULL,
+  day           TEXT NOT NULL, -- YYYY-MM-DD, UTC
+  model         TEXT NOT NULL,
+  task          TEXT NOT NULL,
+  calls         INTEGER NOT NULL DEFAULT 0,
+  failures      INTEGER NOT NULL DEFAULT 0,
+  withheld      INTEGER NOT NULL DEFAULT 0, -- texts that were too secret to be sent
+  input_tokens  INTEGER NOT NULL DEFAULT 0,
+  output_tokens INTEGER NOT NULL DEFAULT 0,
+  cost_micros   INTEGER NOT NULL DEFAULT 0, -- millionths of the currency the prices are in
+  last_failure  TEXT NOT NULL DEFAULT '', -- its code and what it means; never the server's words
+  PRIMARY KEY (org_id, day, model, task)
 ) WITHOUT ROWID;
 
 CREATE TABLE memories (
@@ -249,6 +380,23 @@ CREATE INDEX memories_thread ON memories (org_id, project_id, thread, at) WHERE 
 
 CREATE INDEX memories_working ON memories (org_id, user_id, expires_at) WHERE layer = 'working' AND deleted_at IS NULL;
 
+CREATE TRIGGER conflicts_erased AFTER DELETE ON memories BEGIN
+  DELETE FROM conflicts WHERE org_id = old.org_id AND a_row = old.row;
+  DELETE FROM conflicts WHERE org_id = old.org_id AND b_row = old.row;
+END;
+
+CREATE TABLE memory_embedding_backfill_state (
+  space        TEXT PRIMARY KEY,
+  status       TEXT NOT NULL CHECK (status IN ('idle', 'running', 'paused', 'completed')),
+  done         INTEGER NOT NULL DEFAULT 0,
+  total        INTEGER NOT NULL DEFAULT 0,
+  seconds      REAL NOT NULL DEFAULT 0, -- that the done ones took: the remaining time follows from it
+  started_at   INTEGER,
+  last_run_at  INTEGER,
+  completed_at INTEGER,
+  last_error   TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+
 CREATE TABLE memory_embeddings (
   memory_row INTEGER PRIMARY KEY REFERENCES memories (row) ON DELETE CASCADE,
   org_id     TEXT NOT NULL,
@@ -299,6 +447,20 @@ CREATE TABLE memory_versions (
   FOREIGN KEY (org_id, memory_id) REFERENCES memories (org_id, id) ON DELETE CASCADE
 );
 
+CREATE TABLE merges (
+  org_id    TEXT NOT NULL,
+  id        TEXT NOT NULL,
+  winner    TEXT NOT NULL,
+  before    INTEGER NOT NULL, -- version of the winner
+  after     INTEGER NOT NULL,
+  losers    TEXT NOT NULL, -- JSON: [[id, version before], ...]
+  made_by   TEXT NOT NULL,
+  at        INTEGER NOT NULL,
+  undone_at INTEGER,
+  undone_by TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (org_id, id)
+) WITHOUT ROWID;
+
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,
   value TEXT NOT NULL
@@ -310,6 +472,36 @@ CREATE TABLE org_features (
   feedback_weighting_disabled INTEGER NOT NULL DEFAULT 0,
   updated_by                  TEXT NOT NULL DEFAULT '',
   updated_at                  INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE org_members (
+  org_id  TEXT NOT NULL REFERENCES orgs (org_id) ON DELETE CASCADE,
+  user_id TEXT NOT NULL,
+  role    TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member', 'reviewer')),
+  PRIMARY KEY (org_id, user_id)
+) WITHOUT ROWID;
+
+CREATE INDEX org_members_user ON org_members (user_id);
+
+CREATE TABLE org_owner_mappings (
+  user_id    TEXT NOT NULL,
+  owner      TEXT NOT NULL, -- of repositories, in lower case
+  mapped_org TEXT NOT NULL,
+  PRIMARY KEY (user_id, owner)
+) WITHOUT ROWID;
+
+CREATE TABLE org_routing (
+  user_id    TEXT PRIMARY KEY,
+  mode       TEXT NOT NULL CHECK (mode IN ('auto', 'active_workspace')),
+  active_org TEXT NOT NULL DEFAULT '' -- '' is the personal one
+) WITHOUT ROWID;
+
+CREATE TABLE orgs (
+  org_id     TEXT PRIMARY KEY,
+  slug       TEXT NOT NULL UNIQUE,
+  name       TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  created_by TEXT NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE policies (

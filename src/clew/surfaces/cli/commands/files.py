@@ -70,7 +70,8 @@ def import_memories(args: Namespace) -> int:
         report = memory.import_file(
             Path(args.file), scope=scope, notes_project=notes_project, dry_run=args.dry_run, progress=progress
         )
-    document = report.as_json()
+        waiting = memory.jobs.health().backlog
+    document = report.as_json() | {"jobs_waiting": waiting}
     answer(args, document, partial(_import_lines, document))
     return 1 if report.skipped or report.truncated or report.checksum == "mismatch" else 0
 
@@ -88,6 +89,8 @@ def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
         yield f"{hidden:,} private {'passage was' if hidden == 1 else 'passages were'} left out"
     if document["truncated"] or document["checksum"] == "mismatch":
         yield style("yellow", "the file is not as it was written: it was cut off or changed")
+    if waiting := document["jobs_waiting"]:
+        yield f"{render.memories(waiting)} wait to be related to others: clew jobs run --once"
     for entry in document["skipped"][:SHOWN]:
         yield style("yellow", f"line {entry['line']}: {entry['reason']}")
     if len(document["skipped"]) > SHOWN:

@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 else:
     render = LazyModule("clew.surfaces.cli.render_graph")  # --json does without
 
+# Of the documented payload, beside our own words for the graph.
+_ROLLED_OUT = ("health", "rollout", "shadowMetrics", "qualityGate", "rolloutPlan", "alarms")
+
 
 def status(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
-        found = memory.graph.status(scope=scope_of_id(args), top=args.limit)
-    answer(args, found.as_json(), partial(render.status, found))
+        found = memory.rollout.status(scope=scope_of_id(args), top=args.limit)
+    told = found.as_json()
+    document = found.graph.as_json() | {name: told[name] for name in _ROLLED_OUT}
+    answer(args, document, partial(render.status, found.graph, told))
 
 
 def neighbors(args: Namespace) -> None:

@@ -59,7 +59,9 @@ def list_memories(args: Namespace) -> None:
 def show(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         found = memory.show(args.id, scope=scope_of_id(args))
-    answer(args, found.as_json(), partial(render.memory_in_full, found))
+        sources = memory.merges.corroboration(found.id, scope=scope_of_id(args)).corroborated_by
+    document = found.as_json() | {"corroborated_by": sources}
+    answer(args, document, partial(render.memory_in_full, found, corroborated_by=sources))
 
 
 def _options(args: Namespace) -> dict[str, Any]:

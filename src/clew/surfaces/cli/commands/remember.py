@@ -12,6 +12,7 @@ from typing import Any
 from clew.model.memory import Draft
 from clew.model.times import parse_time
 from clew.surfaces.cli import render
+from clew.surfaces.cli.commands.jobs import after_write
 from clew.surfaces.cli.context import json_object, moment, opened, scope_of, scope_of_id, settings_of, text_of
 from clew.surfaces.cli.terminal import answer
 
@@ -34,7 +35,8 @@ def remember(args: Namespace) -> None:
     draft = Draft(content=text_of(args.text, settings), **_fields(args))
     with opened(settings) as memory:
         stored = memory.remember(draft, scope=scope)
-    answer(args, stored.as_json(), partial(render.remembered, stored))
+        answer(args, stored.as_json(), partial(render.remembered, stored))
+        after_write(memory)
 
 
 def edit(args: Namespace) -> None:
@@ -44,9 +46,9 @@ def edit(args: Namespace) -> None:
         changes["content"] = text_of(args.content, settings)
     with opened(settings) as memory:
         edited = memory.edit(args.id, scope=scope_of_id(args), expected_version=args.version, **changes)
-    answer(
-        args, edited.as_json(), lambda style: [f"{style('green', 'edited')} {edited.id} (version {edited.version})"]
-    )
+        told = f"{edited.id} (version {edited.version})"
+        answer(args, edited.as_json(), lambda style: [f"{style('green', 'edited')} {told}"])
+        after_write(memory)
 
 
 def history(args: Namespace) -> None:
@@ -59,8 +61,9 @@ def history(args: Namespace) -> None:
 def revert(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         now = memory.revert(args.id, args.version, scope=scope_of_id(args))
-    text = f"{now.id} is as in version {args.version} again (now version {now.version})"
-    answer(args, now.as_json(), lambda style: [text])
+        text = f"{now.id} is as in version {args.version} again (now version {now.version})"
+        answer(args, now.as_json(), lambda style: [text])
+        after_write(memory)
 
 
 def _fields(args: Namespace) -> dict[str, Any]:

@@ -1,0 +1,266 @@
+"""Contradictions and supersessions, by rules. Pure; no model.
+
+In: a memory and others it could be compared with. Out: what it contradicts and what it supersedes, each with the
+sentence that shows it, which rule found it, and a low confidence: nothing is resolved here. Rules compare sentences
+of two memories of one place (project and user): what holds for one project only is no contradiction of what all
+share. They must speak of the same thing under the same circumstances, word by word:
+
+- different_value: both give a value to what has one at a time, and the values differ (contradicts)
+- opposite: one states what the other denies, in the same words (contradicts)
+- no_longer, changed_over, replaced: the new one says that something is over that the old one states (supersedes)
+- newer_version: the new one tells of an upgrade, the old one names an earlier version (supersedes)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from clew.model.memory import Memory
+from clew.model.relation import RULE, Finding
+from clew.relate.claims import Reading, Said, could_deny, read, stem
+from clew.relate.wording import EMPTY, GENERIC, NEGATIONS, USAGE
+
+
+class Rule(NamedTuple):
+    name: str
+    type: str
+    confidence: float
+    explanation: str
+
+
+VALUE = Rule(
+    "different_value", "contradicts", 0.5, "rule different_value: both give a value to the same, and they differ"
+)
+OPPOSITE = Rule("opposite", "contradicts", 0.5, "rule opposite: one states what the other denies")
+NO_LONGER = Rule("no_longer", "supersedes", 0.6, "rule no_longer: it says that what the other states is over")
+CHANGED = Rule(
+    "changed_over", "supersedes", 0.6, "rule changed_over: it tells of a change from what the other states"
+)
+REPLACED = Rule(
+    "replaced", "supersedes", 0.55, "rule replaced: it names something else in place of what the other states"
+)
+UPGRADED = Rule(
+    "newer_version", "supersedes", 0.55, "rule newer_version: it tells of an upgrade from what the other names"
+)
+Fits = Callable[[Said], bool]
+
+
+class Test(NamedTuple):
+    """A rule, ready to be tried on sentences of others."""
+
+    rule: Rule
+    said: Said
+    fits: Fits
+
+
+SHARED_AT_LEAST = 2  # words that two sentences need in common to deny each other
+
+
+def contradictions(
+    memory: Memory, others: Sequence[Memory], *, reading: Callable[[Memory], Reading] = read
+) -> list[Finding]:
+    """At most one finding for each of the others, by the first rule that fits. `reading`: for who reads many."""
+    mine = reading(memory)
+    tests = [Test(rule, said, fits) for rule, prepare in _RULES for said in mine.said if (fits := prepare(said))]
+    affirmed = [test for test in tests if test.rule is not OPPOSITE or test.said.is_denied]
+    found = []
+    for other in others if tests else ():
+        if (other.project, other.user) != (memory.project, memory.user):
+            continue
+        worth = tests if could_deny(other) else affirmed
+        if worth:
+            found += [
+                Finding(test.rule.type, other.id, test.rule.confidence, RULE, sentence=test.said.text,
+                        explanation=test.rule.explanation, rule=test.rule.name)
+                for test in islice(_fitting(worth, mine, memory, reading(other), other), 1)
+            ]  # fmt: skip
+    return found
+
+
+def _fitting(
+    tests: Sequence[Test], mine: Reading, memory: Memory, theirs: Reading, other: Memory
+) -> Iterator[Test]:
+    if mine.places != theirs.places or (memory.paths and other.paths and not set(memory.paths) & set(other.paths)):
+        return
+    is_later = (memory.at, memory.created_at) >= (other.at, other.created_at)
+    for test in tests:
+        if test.rule.type == "supersedes" and not is_later:
+            continue
+        if any(test.fits(old) and _same_title(mine, test.said, theirs, old) for old in theirs.said):
+            yield test
+
+
+def _same_title(mine: Reading, said: Said, theirs: Reading, old: Said) -> bool:
+    """Titles say what a sentence is about; one that names something else makes it another statement."""
+    if not mine.title or not theirs.title:
+        return True
+    known = said.about | old.about
+    return mine.title <= theirs.title | known and theirs.title <= mine.title | known
+
+
+# -- contradictions --------------------------------------------------------------------------------
+
+
+def _different_value(said: Said) -> Fits | None:
+    return partial(_differ, said) if said.claims else None
+
+
+def _differ(said: Said, old: Said) -> bool:
+    return any(
+        one.kind == two.kind and one.about == two.about and one.value != two.value
+        for one in said.claims
+        for two in old.claims
+    )
+
+
+def _opposite(said: Said) -> Fits | None:
+    is_plain = not said.is_past and not said.is_over and len(said.about) >= SHARED_AT_LEAST
+    return partial(_deny, said) if is_plain else None
+
+
+def _deny(said: Said, old: Said) -> bool:
+    return (
+        said.about == old.about and said.is_denied != old.is_denied and not old.is_past and not old.is_over
+    )  # fmt: skip
+
+
+# -- what is over ----------------------------------------------------------------------------------
+
+
+def _no_longer(said: Said) -> Fits | None:
+    return partial(_still_said, said, said.about - _OVER_WORDS) if said.is_over else None
+
+
+def _still_said(said: Said, about: frozenset[str], old: Said) -> bool:
+    """The same words without `no longer`; the old one may say a little more of what it is used for."""
+    if not old.is_stated:
+        return False
+    if about == old.about:
+        return len(about) >= SHARED_AT_LEAST or said.is_usage
+    return bool(about) and about < old.about and len(old.about - about) == 1 and _uses(said) and _uses(old)
+
+
+_OVER_WORDS = frozenset(stem(word) for word in ("longer", "any", "more", "stopped", "using"))
+
+
+def _uses(said: Said) -> bool:
+    return not USAGE.isdisjoint(said.words)
+
+
+class _Change(NamedTuple):
+    old: frozenset[str]
+    new: frozenset[str]
+    about: frozenset[str]
+
+
+_TAIL = r"(?=in |for |on |at |with |and |to |when |last |this |$)"
+_OLD, _NEW = r"(?P<old>(?:\S+ ){1,4}?)", r"(?P<new>(?:\S+ ){1,4}?)"
+_WAS = "(?:was|were|is|are|got|has been|have been)"
+_FROM_TO = re.compile(
+    r" (?:switched|migrated|moved|ported|transitioned|changed|converted|rewrote) (?P<what>(?:\S+ ){0,4}?)"
+    rf"from {_OLD}to {_NEW}{_TAIL}"
+)
+_REPLACED = (
+    re.compile(rf" {_OLD}{_WAS} (?:replaced|superseded) (?:by|with) {_NEW}{_TAIL}"),
+    re.compile(rf" {_OLD}{_WAS} deprecated in favour of {_NEW}{_TAIL}"),
+    re.compile(rf" (?:replaced|swapped) {_OLD}(?:with|by|for) {_NEW}{_TAIL}"),
+    re.compile(rf" {_NEW}(?:replaces|supersedes) {_OLD}{_TAIL}"),
+    re.compile(
+        rf" (?:use|uses|using|prefer|run|runs|call|import|write|deploy|deploys) {_NEW}instead of {_OLD}{_TAIL}"
+    ),
+    re.compile(rf" not {_OLD}but {_NEW}any more "),
+)
+
+
+def _changed_over(said: Said) -> Fits | None:
+    match = _FROM_TO.search(said.flat)
+    return partial(_is_of, _change(said, match), said) if match else None
+
+
+def _replaced(said: Said) -> Fits | None:
+    match = next((match for pattern in _REPLACED if (match := pattern.search(said.flat))), None)
+    return partial(_is_of, _change(said, match), said) if match else None
+
+
+def _change(said: Said, match: re.Match[str]) -> _Change:
+    before, after = _stems(match["old"]), _stems(match["new"])
+    rest = f"{said.flat[: match.start()]} {said.flat[match.end() :]} {match.groupdict().get('what') or ''}"
+    return _Change(before, after, _stems(rest) - before - after)
+
+
+_NO_CONTEXT = EMPTY | USAGE | NEGATIONS | GENERIC
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in text.split() if word not in _NO_CONTEXT)
+
+
+def _is_of(change: _Change, said: Said, old: Said) -> bool:
+    """Whether the old sentence states what was before, of the same thing."""
+    whole = frozenset(stem(word) for word in old.words)
+    if not change.old or not change.old <= whole or not old.is_stated or change.new & whole:
+        return False
+    if change.about:
+        return 2 * len(change.about & whole) >= len(change.about) and old.is_usage
+    return _is_specific(change.old, said)
+
+
+def _is_specific(name: frozenset[str], said: Said) -> bool:
+    """Several words, or one that is written like a name."""
+    if len(name) > 1:
+        return True
+    spelled = [word.strip(".,:;`'\"()") for word in said.text.split()]
+    return any(
+        stem(word.lower()) in name and (re.search(r"[\d._]|[a-z][A-Z]", word) or (word[:1].isupper() and at))
+        for at, word in enumerate(spelled)
+    ) or any(stem(word.lower()) in name and re.search(r"[\d._]|[a-z][A-Z]", word) for word in spelled)
+
+
+# -- versions --------------------------------------------------------------------------------------
+
+_VERSION = r"v?(\d+(?:\.\d+)*)"
+_UPGRADE = re.compile(
+    r" (?:upgraded|upgrade|updated|bumped|moved|migrated|switched) (?P<what>(?:\S+ ){0,4}?)"
+    rf"(?:from (?:[a-z]\S* )?{_VERSION} )?to (?:(?P<named>[a-z][a-z0-9.+#-]*) )?{_VERSION} "
+)
+_NOT_PINNED = frozenset(
+    "support supports later newer least minimum bug since introduced compatible works or >=".split()
+)
+
+
+def _newer_version(said: Said) -> Fits | None:
+    match = _UPGRADE.search(said.flat)
+    what = match["what"].split() if match else []
+    product = match["named"] or (what[-1] if what else "") if match else ""
+    if not match or not product:
+        return None
+    rest = f"{said.flat[: match.start()]} {match['what']} {said.flat[match.end() :]}"
+    return partial(_names_earlier, product, match.groups()[-1], _stems(rest) - {stem(product)})
+
+
+def _names_earlier(product: str, version: str, about: frozenset[str], old: Said) -> bool:
+    if product not in old.words or not old.is_stated or not old.is_usage or not _NOT_PINNED.isdisjoint(old.words):
+        return False
+    named = re.search(rf" {re.escape(product)} {_VERSION} ", old.flat)
+    if not named or not _is_lower(named[1], version):
+        return False
+    theirs = frozenset(word for word in _stems(old.flat) if word != stem(product) and not word[:1].isdigit())
+    return about == theirs or (bool(about & theirs) and (about <= theirs or theirs <= about))
+
+
+def _is_lower(one: str, other: str) -> bool:
+    return [int(part) for part in one.split(".")] < [int(part) for part in other.split(".")]
+
+
+_RULES: tuple[tuple[Rule, Callable[[Said], Fits | None]], ...] = (
+    (NO_LONGER, _no_longer),
+    (CHANGED, _changed_over),
+    (UPGRADED, _newer_version),
+    (REPLACED, _replaced),
+    (VALUE, _different_value),
+    (OPPOSITE, _opposite),
+)

@@ -1,0 +1,264 @@
+"""Near-duplicates made one, on request, with lineage and a way back.
+
+In: the memory to keep, and those that say the same. Out: one run that says what was done. The others are
+superseded by it and stay in the history; it takes over their tags, paths and key. Its text, trust, weight and
+confidence stay its own: it is derived from nothing, so it has no new parents, and being repeated makes nothing more
+trusted. Durable when it returns; merged twice, the second time changes nothing. Undone, everything is as it was,
+unless the one that was kept was changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from clew.errors import Conflict, InvalidInput, NotFound
+from clew.model.conflict import Merge
+from clew.model.ids import new_id
+from clew.model.memory import Memory
+from clew.model.scope import Reach
+from clew.model.times import to_micros
+from clew.ports import Tx
+from clew.relate.alike import NEARLY, Suggestion, neighbours, suggestions, united
+from clew.relate.conflicts import check_covers
+from clew.remember.classify import highest
+from clew.remember.edit import apply_edit, reverted, version_of
+from clew.remember.graph import GraphPolicy, remap
+from clew.remember.lifecycle import is_expired, put_state, supersede
+from clew.remember.prepare import index_terms
+from clew.remember.trust import trust_of
+
+MIN_PREFIX = 8
+MAX_DISPUTED = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """`run` is None in a dry run, and when there was nothing left to merge and no run had done it."""
+
+    kept: Memory
+    merged: tuple[str, ...]
+    added_tags: tuple[str, ...] = ()
+    added_paths: tuple[str, ...] = ()
+    run: str | None = None
+    changed: bool = True
+    dry_run: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {"run": self.run} if self.run else {}
+        answer |= {"kept": self.kept.id, "merged": list(self.merged), "changed": self.changed}
+        answer |= {"added_tags": list(self.added_tags), "added_paths": list(self.added_paths)}
+        return answer | {"dry_run": self.dry_run} | ({"undo": f"clew merge --undo {self.run}"} if self.run else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """`left`: those that were forgotten since; they stay so."""
+
+    run: str
+    kept: str
+    restored: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    changed: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        lists = {"restored": list(self.restored), "left": list(self.left)}
+        return {"run": self.run, "kept": self.kept} | lists | {"changed": self.changed}
+
+
+# -- suggesting ------------------------------------------------------------------------------------
+
+
+def suggest(tx: Tx, reach: Reach, memories: Sequence[Memory], *, now: datetime) -> list[Suggestion]:
+    """Groups of near-duplicates among these memories, which whoever asks may read. What is in open conflict is no
+    duplicate, however alike it is."""
+    live = {memory.id: memory for memory in memories if not memory.is_history and not is_expired(memory, now)}
+    disputed = {one.pair for one in tx.conflicts.find(reach.org, now=now, limit=MAX_DISPUTED)}
+    near = neighbours(live, tx.conflicts.alike(reach.org, least=NEARLY, now=now))
+
+    def may_merge(winner: Memory, loser: Memory) -> bool:
+        pair = (min(winner.id, loser.id), max(winner.id, loser.id))
+        return pair not in disputed and _why_not(winner, loser) is None
+
+    return suggestions(live, near, may_merge=may_merge)
+
+
+# -- merging ---------------------------------------------------------------------------------------
+
+
+def planned(winner: Memory, losers: Sequence[Memory], *, now: datetime) -> Merged:
+    """What a merge would do; refuses what must not be merged."""
+    left = _left(winner, losers)
+    _check(winner, left, now)
+    new = _united(winner, left)
+    return Merged(
+        winner,
+        tuple(loser.id for loser in left),
+        added_tags=new.tags[len(winner.tags) :],
+        added_paths=new.paths[len(winner.paths) :],
+        changed=bool(left),
+        dry_run=True,
+    )
+
+
+def merge(
+    tx: Tx, winner: Memory, losers: Sequence[Memory], *, graph: GraphPolicy, now: datetime, actor: str = "owner"
+) -> Merged:
+    plan = planned(winner, losers, now=now)
+    left = _left(winner, losers)
+    if not left:
+        runs = tx.conflicts.merges_into(winner.org, winner.id)
+        return replace(plan, run=runs[-1].id if runs else None, dry_run=False)
+    for loser in left:  # first: a key is free only when its holder has ended (memories_sh.md W18)
+        supersede(tx, loser, winner, now)
+    kept = _take_over(tx, winner, _united(winner, left), now)
+    remap(tx, tx.memories.row_of(kept), kept, graph, now)
+    run = Merge(
+        new_id("run", at_ms=to_micros(now) // 1_000),
+        winner.id,
+        winner.version,
+        kept.version,
+        tuple((loser.id, loser.version) for loser in left),
+        actor,
+        now,
+    )
+    tx.conflicts.put_merge(winner.org, run)
+    detail = {"run": run.id, "merged": [loser.id for loser in left]}
+    tx.audit.note(winner.org, at=now, actor=actor, action="merge", id=winner.id, detail=detail)
+    return replace(plan, kept=kept, run=run.id, dry_run=False)
+
+
+def _left(winner: Memory, losers: Sequence[Memory]) -> list[Memory]:
+    """Those that it has not replaced yet, each once."""
+    distinct = {loser.id: loser for loser in losers}
+    return [loser for loser in distinct.values() if loser.superseded_by != winner.id]
+
+
+def _take_over(tx: Tx, winner: Memory, new: Memory, now: datetime) -> Memory:
+    if new == winner:
+        return winner
+    kept = put_state(tx, winner, replace(new, updated_at=now), "merged")
+    tx.index.put_terms(tx.memories.row_of(kept), kept, index_terms(kept))
+    return kept
+
+
+def _united(winner: Memory, losers: Sequence[Memory]) -> Memory:
+    """With the labels of the others, as far as they are trusted as much and not more confidential: else a merge
+    would lend words the trust of the one that is kept, or show them to more people. And with a key that one of them
+    had, so that what is written under it next replaces the one that is kept."""
+    open_ones = [
+        loser
+        for loser in losers
+        if trust_of(winner.trust, [loser.trust]) == winner.trust
+        and highest(winner.classification, loser.classification) == winner.classification
+    ]
+    keys = [loser.upsert_key for loser in open_ones if loser.upsert_key and _is_same_place(winner, loser)]
+    return replace(
+        winner,
+        tags=united(winner.tags, (loser.tags for loser in open_ones)),
+        paths=united(winner.paths, (loser.paths for loser in open_ones)),
+        upsert_key=winner.upsert_key or (keys[0] if keys else None),
+    )
+
+
+def _is_same_place(one: Memory, other: Memory) -> bool:
+    return (one.project, one.user, one.type) == (other.project, other.user, other.type)
+
+
+def _check(winner: Memory, losers: Sequence[Memory], now: datetime) -> None:
+    for memory in (winner, *losers):
+        if memory.is_history or is_expired(memory, now):
+            raise Conflict(
+                f"memory {memory.id} no longer holds",
+                code="MEMORY_SUPERSEDED",
+                next=f"merge what replaced it instead: clew show {memory.id}",
+            )
+    for loser in losers:
+        if loser.id == winner.id:
+            raise InvalidInput(
+                f"memory {winner.id} cannot be merged into itself",
+                code="MERGE_WITH_ITSELF",
+                next="name the memory to keep first, then the others",
+            )
+        if reason := _why_not(winner, loser):
+            raise reason
+
+
+def _why_not(winner: Memory, loser: Memory) -> Conflict | None:
+    """Why one cannot stand for the other: fewer people would see it, or it would be gone sooner."""
+    try:
+        check_covers(winner, loser)
+    except Conflict as error:
+        return error
+    if (loser.layer == "rule") > (winner.layer == "rule"):
+        return _loses(winner, loser, "a rule is always shown, and the one to keep is none", "MERGE_LOSES_RULE")
+    if winner.expires_at and (loser.expires_at is None or loser.expires_at > winner.expires_at):
+        return _loses(winner, loser, "it would expire with the one to keep", "MERGE_LOSES_TIME")
+    return None
+
+
+def _loses(winner: Memory, loser: Memory, why: str, code: str) -> Conflict:
+    return Conflict(
+        f"memory {loser.id} would be lost: {why}",
+        code=code,
+        next=f"keep that one: clew merge {loser.id} {winner.id}",
+    )
+
+
+# -- undoing ---------------------------------------------------------------------------------------
+
+
+def must_get(tx: Tx, org: str, id: str) -> Merge:
+    found = tx.conflicts.merge(org, id)
+    if found is None and len(id) >= MIN_PREFIX and len(ids := tx.conflicts.merge_ids_from(org, id)) == 1:
+        found = tx.conflicts.merge(org, ids[0])
+    if found is None:
+        raise not_found(id)
+    return found
+
+
+def not_found(id: str) -> NotFound:
+    return NotFound(
+        f"merge {id[:60]} was not found", code="MERGE_NOT_FOUND", next="see which there are: clew merge --list"
+    )
+
+
+def undo(tx: Tx, run: Merge, *, org: str, graph: GraphPolicy, now: datetime, actor: str = "owner") -> Undone:
+    if run.undone_at:
+        return Undone(run.id, run.winner, changed=False)
+    winner = tx.memories.get(Reach.everything(org), run.winner, deleted=True)
+    if winner and winner.version != run.after:
+        raise _was_changed(run)
+    if winner and run.after != run.before:  # first: a key is free only when its holder gave it back
+        back = reverted(winner, version_of(tx, winner, run.before), now)
+        stored = apply_edit(tx, winner, back, None, change="reverted", graph=graph, actor=actor)
+        tx.index.put_terms(tx.memories.row_of(stored), stored, index_terms(stored))
+    restored: list[str] = []
+    left: list[str] = []
+    for id, version in run.losers:
+        done = _restore(tx, org, id, version, graph=graph, now=now, actor=actor)
+        (restored if done else left).append(id)
+    tx.conflicts.undo_merge(org, run.id, by=actor, now=now)
+    tx.audit.note(org, at=now, actor=actor, action="undo_merge", id=run.winner, detail={"run": run.id})
+    return Undone(run.id, run.winner, tuple(restored), tuple(left))
+
+
+def _restore(tx: Tx, org: str, id: str, version: int, *, graph: GraphPolicy, now: datetime, actor: str) -> bool:
+    """False for one that was forgotten or brought back by hand since: it stays as it is."""
+    loser = tx.memories.get(Reach.everything(org), id)
+    if loser is None or loser.version != version + 1:
+        return False
+    back = reverted(loser, version_of(tx, loser, version), now)
+    apply_edit(tx, loser, back, None, change="reverted", graph=graph, actor=actor)
+    return True
+
+
+def _was_changed(run: Merge) -> Conflict:
+    first, version = run.losers[0]
+    return Conflict(
+        f"memory {run.winner} was changed since merge {run.id}",
+        code="MERGE_CHANGED",
+        next=f"bring the others back one by one, such as: clew revert {first} {version}",
+    )

@@ -1,0 +1,36 @@
+"""Everything that is known of an org's rollout at one moment, in one value. Reads, writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from clew.model.rollout import DEFAULT_MODE, Policy, Rollout
+from clew.rollout.gate import Gate, evaluate_gate
+from clew.rollout.plan import Plan, build_plan
+from clew.rollout.summary import Summary, read_summary
+
+if TYPE_CHECKING:
+    from clew.ports import RolloutTable
+    from clew.rollout.upkeep import RolloutPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    rollout: Rollout
+    policy: Policy
+    summary: Summary
+    gate: Gate
+    plan: Plan
+
+
+def measure(
+    table: RolloutTable, org: str, settings: RolloutPolicy, *, now: datetime, hours: float | None = None
+) -> Measured:
+    """`hours`: what the summary looks back on; the windows of the gate are those of the settings."""
+    rollout = table.mode(org) or Rollout(DEFAULT_MODE)
+    summary = read_summary(table, org, now=now, window_hours=hours or settings.window_hours)
+    gate = evaluate_gate(table, org, now=now, window_hours=settings.window_hours)
+    plan = build_plan(rollout.mode, summary, gate, now=now, autopilot=settings.autopilot)
+    return Measured(rollout, table.policy(org) or Policy(), summary, gate, plan)

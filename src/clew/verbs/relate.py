@@ -1,0 +1,157 @@
+"""The verbs about conflicts and near-duplicates: each checks who asks and hands over to a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from clew.lazy import LazyModule
+from clew.model.conflict import Dispute, Merge
+from clew.model.memory import Memory
+from clew.model.scope import Identity, Reach, Scope
+
+if TYPE_CHECKING:
+    from clew.clew import Clew
+    from clew.guard.doors import Door
+    from clew.relate import conflicts as disputing
+    from clew.relate import corroborate as corroborating
+    from clew.relate import merge as merging
+    from clew.relate.alike import Suggestion
+    from clew.remember import edit
+else:
+    disputing, corroborating, merging = (
+        LazyModule(f"clew.relate.{name}") for name in ("conflicts", "corroborate", "merge")
+    )
+    edit = LazyModule("clew.remember.edit")
+
+
+class Conflicts:
+    """Memories that cannot both be current: list and resolve. One is there for those who may read both memories."""
+
+    __slots__ = ("_clew",)
+
+    def __init__(self, clew: Clew) -> None:
+        self._clew = clew
+
+    def list(
+        self,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        everything: bool = False,
+        limit: int = 20,
+    ) -> Sequence[Dispute]:
+        """The surest first; `everything`: also those that were resolved or are over."""
+        clew = self._clew
+        reach, door = clew._reach_of_id(scope, identity), clew._doors.door(identity, scope)
+        with clew.store.read() as tx:
+            found = disputing.find(tx, reach, now=clew.clock.now(), over=everything)
+        return _readable(door, found)[:limit]
+
+    def show(self, id: str, *, scope: Scope | None = None, identity: Identity | None = None) -> Dispute:
+        clew = self._clew
+        reach, door = clew._reach_of_id(scope, identity), clew._doors.door(identity, scope)
+        with clew.store.read() as tx:
+            found = disputing.must_get(tx, reach, id, now=clew.clock.now())
+        if not _readable(door, [found]):
+            raise disputing.not_found(id)
+        return found
+
+    def resolve(
+        self, id: str, keep: str, *, scope: Scope | None = None, identity: Identity | None = None
+    ) -> disputing.Resolved:
+        """`keep`: a, b, both, neither, or the id of one of the two. Needs the right to write both."""
+        clew, who = self._clew, identity or Identity()
+        dispute = self.show(id, scope=scope, identity=identity)
+        clew._doors.door(identity, scope).must("write", dispute.a, dispute.b)
+        resolve = partial(disputing.resolve, dispute=dispute, keep=disputing.keep_of(dispute, keep))
+        now, graph = clew.clock.now(), clew._graph_policy
+        return clew.store.write(partial(resolve, graph=graph, now=now, actor=who.actor))
+
+
+class Merges:
+    """Near-duplicates made one, with lineage, and undone; and how many sources say the same."""
+
+    __slots__ = ("_clew",)
+
+    def __init__(self, clew: Clew) -> None:
+        self._clew = clew
+
+    def suggest(
+        self, scope: Scope | None = None, *, identity: Identity | None = None, limit: int = 20
+    ) -> Sequence[Suggestion]:
+        """Groups of memories that say the same, and which one would be kept. Reads every memory in scope."""
+        clew = self._clew
+        reach, door = clew._reach_of_id(scope, identity), clew._doors.door(identity, scope)
+        with clew.store.read() as tx:
+            memories = list(tx.memories.all(reach))
+        readable = door.readable(memories, _itself)
+        with clew.store.read() as tx:
+            return merging.suggest(tx, reach, readable, now=clew.clock.now())[:limit]
+
+    def merge(
+        self,
+        keep: str,
+        others: Sequence[str],
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        dry_run: bool = False,
+    ) -> merging.Merged:
+        """The others are superseded by the one to keep. Needs the right to write all of them."""
+        clew, now, who = self._clew, self._clew.clock.now(), identity or Identity()
+        winner, *losers = self._memories((keep, *others), clew._reach_of_id(scope, identity))
+        door = clew._doors.door(identity, scope)
+        for memory, asked in zip((winner, *losers), (keep, *others), strict=True):
+            door.must("write", memory, asked=asked)
+        if dry_run:
+            return merging.planned(winner, losers, now=now)
+        merge = partial(merging.merge, winner=winner, losers=losers, graph=clew._graph_policy)
+        return clew.store.write(partial(merge, now=now, actor=who.actor))
+
+    def undo(self, id: str, *, identity: Identity | None = None) -> merging.Undone:
+        """As it was before, unless the one that was kept was changed since."""
+        clew, who = self._clew, identity or Identity()
+        reach, door = clew._reach_of_id(None, identity), clew._doors.door(identity, None)
+        with clew.store.read() as tx:
+            run = merging.must_get(tx, reach.org, id)
+            ids = (run.winner, *(loser for loser, _version in run.losers))
+            memories = [memory for one in ids if (memory := tx.memories.get(reach, one, deleted=True))]
+        if not memories or not all(door.may("read", memories)):
+            raise merging.not_found(id)
+        door.must("write", *memories)
+        undo = partial(merging.undo, run=run, org=reach.org, graph=clew._graph_policy)
+        return clew.store.write(partial(undo, now=clew.clock.now(), actor=who.actor))
+
+    def list(self, *, identity: Identity | None = None, limit: int = 20) -> Sequence[Merge]:
+        """The newest first, of memories that may be read."""
+        clew = self._clew
+        reach, door = clew._reach_of_id(None, identity), clew._doors.door(identity, None)
+        with clew.store.read() as tx:
+            runs = tx.conflicts.merges(reach.org, limit=limit)
+            kept = tx.memories.get_many(reach, [run.winner for run in runs])
+        return door.readable([run for run in runs if run.winner in kept], lambda run: kept[run.winner])
+
+    def corroboration(
+        self, id: str, *, scope: Scope | None = None, identity: Identity | None = None
+    ) -> corroborating.Corroboration:
+        """How many independent sources say what a memory says, among what may be read."""
+        clew = self._clew
+        memory = clew.show(id, scope=scope, identity=identity)
+        reach, door = clew._reach_of_id(scope, identity), clew._doors.door(identity, scope)
+        with clew.store.read() as tx:
+            same = corroborating.says_the_same(tx, reach, memory, now=clew.clock.now())
+        return corroborating.corroboration(memory, door.readable(same, _itself))
+
+    def _memories(self, ids: Sequence[str], reach: Reach) -> Sequence[Memory]:
+        with self._clew.store.read() as tx:
+            return [edit.must_get(tx, reach, id, now=self._clew.clock.now()) for id in ids]
+
+
+def _itself(memory: Memory) -> Memory:
+    return memory
+
+
+def _readable(door: Door, found: Sequence[Dispute]) -> list[Dispute]:
+    return door.readable(door.readable(found, lambda one: one.a), lambda one: one.b)

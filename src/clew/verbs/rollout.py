@@ -1,0 +1,208 @@
+"""The verbs about the rollout of graph recall: each checks who asks and hands over to a step.
+
+Looking writes nothing. What they return says `as_json()`: the documented payloads of memories_sh.md 8.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import Conflict, InvalidInput
+from clew.lazy import LazyModule
+from clew.model.explored import Counted, GraphStatus, Trouble
+from clew.model.rollout import DEFAULT_MODE, HYBRID_GRAPH, MODES
+from clew.model.scope import Identity, Scope
+from clew.verbs import powers
+
+if TYPE_CHECKING:
+    from clew.clew import Clew
+    from clew.model.replay import Replay
+    from clew.ports import Tx
+    from clew.recall import context_trace
+    from clew.rollout import measure as measuring
+    from clew.rollout import payload as payloads
+    from clew.rollout import upkeep
+    from clew.rollout.measure import Measured
+    from clew.rollout.payload import Metrics, RolloutShown, StatusShown, Traced
+    from clew.rollout.plan import Plan
+    from clew.verbs import replay as replaying
+else:
+    measuring, payloads, upkeep = (LazyModule(f"clew.rollout.{name}") for name in ("measure", "payload", "upkeep"))
+    context_trace, replaying = LazyModule("clew.recall.context_trace"), LazyModule("clew.verbs.replay")
+
+TABLES = {"graphNodes": "graph_nodes", "graphEdges": "graph_edges", "memoryNodeLinks": "memory_node_links"}
+MAX_TRACE_QUERY = 500  # memories_sh.md 8.3, and the next two
+MAX_TRACE_LIMIT = 50
+TRACE_LIMIT = 10
+METRICS_DAYS = 1
+
+_log = logging.getLogger(__name__)
+
+
+class Rollout:
+    """The mode of graph recall, what was measured of it, and what the plan says."""
+
+    __slots__ = ("_clew",)
+
+    def __init__(self, clew: Clew) -> None:
+        self._clew = clew
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def show(self, *, identity: Identity | None = None) -> RolloutShown:
+        """The mode of the org, its requests, what the gate says of them and what the plan recommends."""
+        org = (identity or Identity()).org
+        return payloads.RolloutShown(self._measured(org), Scope(org=org))
+
+    def plan(self, *, identity: Identity | None = None) -> Plan:
+        """What stands between the graph and the next stage."""
+        return self._measured((identity or Identity()).org).plan
+
+    def metrics(self, since: datetime | None = None, *, identity: Identity | None = None) -> Metrics:
+        """How the requests since then were answered; of the last day without one, of 30 days at most."""
+        now, meter = self._clew.now(), self._clew._meter
+        hours = (now - (since or now - timedelta(days=METRICS_DAYS))) / timedelta(hours=1)
+        measured = self._measured((identity or Identity()).org, now=now, hours=max(hours, 1.0))
+        return payloads.Metrics(measured.summary, waiting=meter.waiting, dropped=meter.dropped)
+
+    def status(self, *, scope: Scope | None = None, identity: Identity | None = None, top: int = 10) -> StatusShown:
+        """The graph and its rollout together; mends nothing."""
+        org, troubles = (identity or Identity()).org, []
+        with self._clew.store.read() as tx:
+            there = tx.explore.tables()
+        tables = {documented: name in there for documented, name in TABLES.items()}
+        if all(tables.values()):
+            graph = self._clew.graph.status(scope=scope, identity=identity, top=top)
+        else:
+            graph = _without_tables(self._clew.graph.flags, self._clew.now())
+        measured = None
+        try:
+            measured = self._measured(org, now=graph.sampled_at)
+        except Exception as error:  # the graph is told of all the same
+            code = getattr(error, "code", type(error).__name__)
+            _log.warning("the rollout of an org cannot be read: %s", code)
+            message = f"the rollout cannot be read: {code}"
+            troubles.append(Trouble("GRAPH_ROLLOUT_STATE_UNAVAILABLE", message, "rollout", graph.sampled_at))
+        return payloads.StatusShown(
+            graph=graph, measured=measured, tables=tables, scope=scope or Scope(org=org), troubles=troubles
+        )
+
+    def trace(
+        self,
+        query: str,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        strategy: str = HYBRID_GRAPH,
+        depth: int | None = None,
+        graph_limit: int | None = None,
+        limit: int = TRACE_LIMIT,
+        mode: str = "all",
+        include_rules: bool = True,
+    ) -> Traced:
+        """One question laid open: what the baseline answers, what the graph adds, by which way, or why not."""
+        _check_trace(query, limit)
+        found = self._clew.context(
+            query, scope=scope, identity=identity, strategy=strategy, depth=depth, graph_limit=graph_limit,
+            limit=limit, mode=mode, rules=include_rules,
+        )  # fmt: skip
+        trace = self._documented(found.trace, (identity or Identity()).org) if found.trace else {}
+        return payloads.Traced(query=query, mode=mode, include_rules=include_rules, context=found, trace=trace)
+
+    def replay(
+        self,
+        *,
+        since: datetime | None = None,
+        project: str | None = None,
+        limit: int | None = None,
+        top: int | None = None,
+        identity: Identity | None = None,
+    ) -> Replay:
+        """Recorded queries without the graph and with it, on today's store: what changes, and whether it helped."""
+        return replaying.replay(self._clew, since=since, project=project, limit=limit, top=top, identity=identity)
+
+    # -- changing ----------------------------------------------------------------------------------
+
+    def set(self, mode: str, *, identity: Identity | None = None) -> RolloutShown:
+        """Off, shadow or canary for the org. A canary that the gate would block at once is refused."""
+        _check_mode(mode)
+        identity = powers.caretaker(self._clew, identity, "set the rollout mode")
+        self._clew._meter.flush(wait=True)  # judged by everything that was counted here
+        self._clew.store.write(lambda tx: self._set(tx, mode, identity))
+        return self.show(identity=identity)
+
+    def _set(self, tx: Tx, mode: str, identity: Identity) -> None:
+        org, now = identity.org, self._clew.now()
+        if mode == "canary":
+            _refuse_blocked(self._measure(tx, org, now=now))
+        before = tx.rollout.mode(org)
+        if before is None or before.mode != mode:
+            tx.rollout.set_mode(org, mode, by=identity.actor, at=now)
+            was = before.mode if before else DEFAULT_MODE
+            upkeep.note_change(tx, org, identity.actor, {"mode": was}, {"mode": mode}, now=now)
+
+    def flush(self) -> None:
+        """Store what was counted so far; it happens by itself, in batches and when Clew is closed."""
+        self._clew._meter.flush(wait=True)
+
+    # -- parts -------------------------------------------------------------------------------------
+
+    def _measured(self, org: str, *, now: datetime | None = None, hours: float | None = None) -> Measured:
+        with self._clew.store.read() as tx:
+            return self._measure(tx, org, now=now or self._clew.now(), hours=hours)
+
+    def _measure(self, tx: Tx, org: str, *, now: datetime, hours: float | None = None) -> Measured:
+        return measuring.measure(tx.rollout, org, self._clew._rollout_policy, now=now, hours=hours)
+
+    def _documented(self, trace: Mapping[str, Any], org: str) -> dict[str, Any]:
+        plan = self._measured(org).plan
+        return context_trace.documented(trace) | {
+            "retrievalPolicyReadyForDefaultOn": plan.ready_for_default_on,
+            "retrievalPolicyBlockerCodes": list(plan.blocker_codes),
+        }
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in MODES:
+        raise InvalidInput(
+            f"'{mode[:40]}' is no rollout mode", code="ROLLOUT_MODE_INVALID", next=f"choose: {', '.join(MODES)}"
+        )
+
+
+def _check_trace(query: str, limit: int) -> None:
+    if not query.strip() or len(query) > MAX_TRACE_QUERY:
+        raise InvalidInput(
+            f"a question to trace has 1 to {MAX_TRACE_QUERY} characters",
+            code="TRACE_QUERY_INVALID",
+            next="ask with fewer words" if query.strip() else "ask something",
+        )
+    if not 1 <= limit <= MAX_TRACE_LIMIT:
+        raise InvalidInput(
+            f"limit {limit} is out of range", code="TRACE_LIMIT_INVALID", next=f"ask for 1 to {MAX_TRACE_LIMIT}"
+        )
+
+
+def _refuse_blocked(measured: Measured) -> None:
+    gate = measured.gate
+    if gate.canary_blocked:
+        codes = ", ".join(gate.reason_codes)
+        raise Conflict(
+            f"the quality gate blocks the canary: {codes}",
+            code="CANARY_ROLLOUT_BLOCKED",
+            next="run it in the shadow until it has healed: clew rollout set shadow, then clew rollout plan",
+            details={
+                "reasonCodes": gate.reason_codes,
+                "qualityStatus": gate.status,
+                "windowHours": gate.window_hours,
+            },
+        )
+
+
+def _without_tables(flags: Mapping[str, bool], now: datetime) -> GraphStatus:
+    """A store that somebody else took the graph's tables from: nothing there, and that is the error."""
+    message = "tables of the graph are missing; restore a backup: clew restore FILE"
+    missing = Trouble("GRAPH_SCHEMA_MISSING", message, "schema", now)
+    return GraphStatus("degraded", flags, Counted({}, {}, 0, 0, 0, {}), (), (missing,), now)

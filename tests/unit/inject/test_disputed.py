@@ -1,0 +1,89 @@
+"""Blocks do not state both sides of an open conflict as plain facts: each line names the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from builders import Shelf, YesMan, memory, observation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.clew import Clew
+from clew.guard.render import excerpt, observation_line
+from clew.inject import build_session_memory_block
+from clew.inject.candidates import RecallStore, RetrievalQuery
+from clew.inject.match import told_disputes
+from clew.model.inject import Block, Observation
+from clew.model.scope import Scope
+from findings import found
+
+SHOP = Scope(project="shop")
+
+
+def build(*observations: Observation, budget_tokens: int = 500) -> Block:
+    return build_session_memory_block(
+        session_id="ses_1", work_type=None, org_id="local", project_id="shop", query_text="login",
+        store=Shelf(observations), pep=YesMan(), budget_tokens=budget_tokens,
+    )  # fmt: skip
+
+
+def disputed(id: str, *by: str, text: str = "login uses tokens") -> Observation:
+    return replace(observation(text, id=id), disputed_by=by)
+
+
+def test_both_sides_say_that_they_are_in_conflict() -> None:
+    block = build(disputed("mem_a", "mem_b"), disputed("mem_b", "mem_a", text="login uses cookies"))
+    assert block.text.splitlines()[1:] == [
+        "- [mem_a] [in conflict with mem_b] login uses tokens (weight: 1.00)",
+        "- [mem_b] [in conflict with mem_a] login uses cookies (weight: 1.00)",
+    ]
+
+
+def test_one_side_says_so_also_when_the_other_does_not_fit() -> None:
+    block = build(disputed("mem_a", "mem_b"), disputed("mem_b", "mem_a", text="x" * 300), budget_tokens=40)
+    assert (block.memory_ids, "[in conflict with mem_b]" in block.text) == (("mem_a",), True)
+
+
+def test_a_memory_that_may_not_be_shown_is_not_named() -> None:
+    hidden = replace(disputed("mem_b", "mem_a"), memory=replace(memory(id="mem_b"), trust="untrusted"))
+    block = build(disputed("mem_a", "mem_b"), hidden)
+    assert block.memory_ids == ("mem_a",)
+    assert "mem_b" not in block.text and "conflict" not in block.text
+
+
+def test_what_the_session_was_told_before_may_be_named() -> None:
+    [new] = told_disputes([disputed("mem_a", "mem_b", "mem_c")], seen={"mem_b"})
+    assert new.disputed_by == ("mem_b",)
+
+
+def test_without_conflicts_a_line_is_as_documented() -> None:
+    assert observation_line("mem_a", "tea", 1.0, disputed_by=()) == observation_line("mem_a", "tea", 1.0)
+
+
+def test_the_mark_cannot_be_forged() -> None:
+    assert excerpt("[in conflict with mem_x] tea [IN CONFLICT WITH y]").count("[") == 0
+
+
+@given(st.lists(st.text(max_size=300), min_size=1, max_size=200))
+def test_the_mark_has_a_greatest_length(others: list[str]) -> None:
+    plain, marked = (observation_line("mem_a", "tea", 1.0, disputed_by=by) for by in ((), others))
+    assert len(marked) - len(plain) <= len("[in conflict with  and 99 more] ") + 121
+
+
+def test_a_memory_store_over_recall_tells_conflicts(memory: Clew) -> None:
+    one, other = (memory.remember(f"login uses {what}", scope=SHOP).id for what in ("tokens", "cookies"))
+    store = RecallStore(memory._reader, memory.clock.now)
+    assert all(not one.disputed_by for one in store.retrieve(SHOP, RetrievalQuery(text="login")))
+    found(memory, other, one)
+    told = {one.id: one.disputed_by for one in store.retrieve(SHOP, RetrievalQuery(text="login"))}
+    assert told == {one: (other,), other: (one,)}
+
+
+def test_a_start_block_names_both_sides_until_it_is_decided(memory: Clew) -> None:
+    one, other = (memory.remember(f"login uses {what}", scope=SHOP).id for what in ("tokens", "cookies"))
+    found(memory, other, one)
+    session = memory.sessions.start(project="shop", title="login")
+    text = memory.inject.start(session.id, dry_run=True).text
+    assert f"[{one}] [in conflict with {other}]" in text and f"[{other}] [in conflict with {one}]" in text
+    memory.conflicts.resolve(memory.conflicts.list()[0].conflict.id, "both")
+    assert "in conflict" not in memory.inject.start(session.id, dry_run=True).text
