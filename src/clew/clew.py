@@ -695,8 +695,14 @@ class Clew(Topics):
 
     @cached_property
     def _rollout_policy(self) -> judging.RolloutPolicy:
-        rollout = self.settings.rollout
-        return judging.RolloutPolicy(**{name: getattr(rollout, name) for name in judging.RolloutPolicy._fields})
+        rollout, graph = self.settings.rollout, self.settings.graph
+        return judging.RolloutPolicy(
+            window_hours=rollout.window_hours,
+            keep_days=rollout.keep_days,
+            autopilot=rollout.autopilot,
+            strategy_autopilot=rollout.strategy_autopilot,
+            is_on=graph.write and graph.recall,
+        )
 
     @cached_property
     def _meter(self) -> metering.Meter:

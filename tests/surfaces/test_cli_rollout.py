@@ -51,9 +51,7 @@ def test_a_canary_that_is_blocked_is_refused_with_the_next_move(shop: Cli) -> No
     block(shop)
     refused = shop("rollout", "set", "canary", "--json")
     assert (refused.code, refused.error["code"]) == (1, "CANARY_ROLLOUT_BLOCKED")
-    assert (
-        refused.error["details"]["qualityStatus"] == "fail" and "clew rollout set shadow" in refused.error["next"]
-    )
+    assert refused.error["details"]["qualityStatus"] == "fail" and "clew rollout show" in refused.error["next"]
     assert shop("rollout", "show", "--json").json["rollout"]["mode"] == "shadow"
 
 

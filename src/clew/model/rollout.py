@@ -12,6 +12,7 @@ from clew.model.times import to_rfc3339
 
 MODES = ("off", "shadow", "canary")
 DEFAULT_MODE = "canary"
+FEW = 12  # requests: with fewer, none of the gate's rules applies
 BASELINE, HYBRID_GRAPH = "baseline", "hybrid_graph"
 STRATEGIES = (BASELINE, HYBRID_GRAPH)
 EXPAND, ACTIVATE = "expand", "activate"
@@ -138,3 +139,13 @@ class RequestCounts(NamedTuple):
 
 def moment(at: datetime | None) -> str | None:
     return to_rfc3339(at) if at else None
+
+
+class Verdict(NamedTuple):
+    """What the gate said, and when: over windows of so many hours."""
+
+    judged_at: datetime
+    window_hours: float
+    status: str
+    is_blocked: bool
+    reason_codes: tuple[str, ...]

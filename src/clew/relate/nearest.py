@@ -23,6 +23,8 @@ from clew.model.relation import Neighbour
 from clew.model.scope import Reach
 from clew.model.times import to_micros
 from clew.recall.fuse import semantic_relevance
+from clew.recall.lexical import asked_terms, score_terms
+from clew.remember.prepare import embedding_text
 
 if TYPE_CHECKING:
     from clew.model.space import VectorSpace
@@ -98,7 +100,7 @@ def _in_memory(
     """(id, cosine) of the nearest of each."""
     vectors = np.stack([one.vector for one in asked])
     cosines = np.concatenate([vectors @ segment.vectors.T for segment in corpus.segments], axis=1).round(DIGITS)
-    current = _current(corpus, now)
+    current = _current(corpus, now) & corpus.has_vector
     itself = corpus.places_of([one.memory.id for one in asked])
     found = []
     for one, scores in zip(asked, cosines, strict=True):
@@ -112,7 +114,7 @@ def _in_memory(
 def _current(corpus: Corpus, now: datetime) -> NDArray[np.bool_]:
     moment = to_micros(now)
     lasting = (corpus.invalid_at > moment) & (corpus.expires_at > moment)
-    return np.asarray(corpus.alive & corpus.has_vector & ~corpus.superseded & lasting)
+    return np.asarray(corpus.alive & ~corpus.superseded & lasting)
 
 
 def _best(corpus: Corpus, scores: Floats, places: NDArray[np.int64], limit: int) -> list[tuple[str, float]]:
@@ -122,6 +124,19 @@ def _best(corpus: Corpus, scores: Floats, places: NDArray[np.int64], limit: int)
         places = places[scores[places] >= least]
     ordered = sorted(places.tolist(), key=lambda at: (-scores[at], -corpus.updated_at[at], corpus.ids[at]))
     return [(corpus.ids[at], float(scores[at])) for at in ordered[:limit]]
+
+
+def sharing_words(memory: Memory, corpora: Corpora, *, limit: int, now: datetime) -> list[str]:
+    """Ids of the memories that share most words with one, for when there are no vectors; none where the scope is
+    too large to keep."""
+    corpus = corpora.get(Reach.of(memory.scope))
+    if corpus is None or not limit:
+        return []
+    scores = score_terms(corpus, asked_terms(embedding_text(memory.title, memory.content))).score.round(DIGITS)
+    allowed = _current(corpus, now) & (scores > 0)
+    for own in corpus.places_of([memory.id]).values():
+        allowed[own] = False
+    return [id for id, _score in _best(corpus, scores, np.flatnonzero(allowed), limit)]
 
 
 # -- on disk ---------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from clew.model.relation import LLM, RULE, SIMILAR, Finding, Issue, Neighbour
 from clew.model.scope import Reach
 from clew.relate.claims import Reading, read
 from clew.relate.contradict import contradictions
-from clew.relate.nearest import Asked, Floats, Near, is_current, nearest
+from clew.relate.nearest import Asked, Floats, Near, is_current, nearest, sharing_words
 from clew.relate.queue import enqueue
 from clew.relate.similar import similar_findings
 from clew.relate.statements import MAX_SIMILAR, replace_relations
@@ -85,11 +85,11 @@ class Relator:
         self._llm = llm
 
     def handle(self, jobs: Sequence[Job]) -> list[Done | Failed]:
-        if not self._graph.write:
-            return [Done(skipped=SWITCHED_OFF)] * len(jobs)
         now = self._sources.clock.now()
         subjects = self._subjects(jobs, now)
-        vectors, failures = self._vectors(subjects)
+        vectors, failures = self._vectors(subjects)  # also while no graph is written: recall needs them
+        if not self._graph.write:
+            return [failures.get(job.subject) or Done(skipped=SWITCHED_OFF) for job in jobs]
         asked = [Asked(one.memory, vectors[one.memory.id]) for one in subjects if one.memory.id in vectors]
         near = self._nearest(asked, now)
         answers: dict[str, Done | Failed] = {}
@@ -160,7 +160,7 @@ class Relator:
                 findings += similar_findings(near, threshold=self._policy.similarity_threshold)
         if self._policy.rules:
             looked_at.add(RULE)
-            others = self._comparable(subject, near or (), now)
+            others = self._comparable(subject, near, now)
             findings += contradictions(subject.memory, others, reading=readings)
         if self._llm is not None:
             found, issues = self._llm.find(subject.memory, near or (), self._recent(subject, now))
@@ -173,14 +173,17 @@ class Relator:
         )  # fmt: skip
         return Done(save=save, issues=tuple(issues))
 
-    def _comparable(self, subject: Subject, near: Sequence[Neighbour], now: datetime) -> list[Memory]:
-        """The nearest, and the newest that name the same things."""
+    def _comparable(self, subject: Subject, near: Sequence[Neighbour] | None, now: datetime) -> list[Memory]:
+        """The nearest, by words where there are no vectors, and the newest that name the same things."""
         memory, reach = subject.memory, Reach.of(subject.memory.scope)
+        wordy = [] if near else sharing_words(memory, self._sources.corpora, limit=self._policy.max_k, now=now)
+        near = near or ()
         with self._sources.store.read() as tx:
             nodes = _things(tx, memory, subject.row)
             linked = [tx.graph.linked_at(reach, node, now=now, moment=now, limit=MAX_PER_THING) for node in nodes]
             described = tx.graph.described(memory.org, {node for found in linked for node in found})
-            ids = {node.key for node in described.values()} - {one.memory.id for one in near} - {memory.id}
+            ids = {*wordy, *(node.key for node in described.values())}
+            ids -= {memory.id, *(one.memory.id for one in near)}
             others = tx.memories.get_many(reach, sorted(ids))
         return [one.memory for one in near] + [others[id] for id in sorted(others) if is_current(others[id], now)]
 

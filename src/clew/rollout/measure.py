@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from clew.model.rollout import DEFAULT_MODE, Policy, Rollout
+from clew.model.rollout import Policy, Rollout
 from clew.rollout.gate import Gate, evaluate_gate
 from clew.rollout.plan import Plan, build_plan
+from clew.rollout.policy import AUTOPILOT
 from clew.rollout.summary import Summary, read_summary
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ def measure(
     table: RolloutTable, org: str, settings: RolloutPolicy, *, now: datetime, hours: float | None = None
 ) -> Measured:
     """`hours`: what the summary looks back on; the windows of the gate are those of the settings."""
-    rollout = table.mode(org) or Rollout(DEFAULT_MODE)
+    rollout = table.mode(org) or Rollout(settings.default_mode)
     summary = read_summary(table, org, now=now, window_hours=hours or settings.window_hours)
     gate = evaluate_gate(table, org, now=now, window_hours=settings.window_hours)
-    plan = build_plan(rollout.mode, summary, gate, now=now, autopilot=settings.autopilot)
+    plan = build_plan(
+        rollout.mode, summary, gate, now=now, autopilot=settings.autopilot, applied=rollout.updated_by == AUTOPILOT
+    )
     return Measured(rollout, table.policy(org) or Policy(), summary, gate, plan)

@@ -1,8 +1,9 @@
 """How far the graph is rolled out for an org, looked up once and kept: every recall asks.
 
-Read again when anybody committed something or a minute has passed; the gate is evaluated at most once a minute per
-org and process. Nothing is written. Rights are not at stake here, so that what cannot be read is taken for the
-default: the graph is applied, and the gate does not block.
+Read again when anybody committed something or a minute has passed. The gate's verdict is at most a minute old, as
+whoever stored requests kept it, or else evaluated here, once a minute per org and process. Nothing is written.
+Rights are not at stake here, so that what cannot be read is taken for the default: the graph is applied, and the
+gate does not block.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from clew.lazy import LazyModule
-from clew.model.rollout import DEFAULT_MODE, HYBRID_GRAPH
+from clew.model.rollout import DEFAULT_MODE, FEW, HYBRID_GRAPH
 from clew.rollout.standing import CANARY, GateSeen, Standing
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ else:
 
 KEPT_FOR = timedelta(minutes=1)
 MAX_KEPT = 512
-FEW = 12  # requests: with fewer, none of the gate's rules applies
 NOT_JUDGED = GateSeen("insufficient_data")
 
 _log = logging.getLogger(__name__)
@@ -77,6 +77,10 @@ class RolloutState:
         return now, seen
 
     def _judged(self, tx: Tx, org: str, now: datetime) -> GateSeen:
+        """Whoever stores requests keeps the verdict; counting again would cost some ms where there are many."""
+        stored = tx.rollout.verdict(org)
+        if stored and stored.window_hours == self._window_hours and _is_fresh(stored.judged_at, now):
+            return GateSeen(stored.status, stored.is_blocked, stored.reason_codes)
         gate = gates.evaluate_gate(tx.rollout, org, now=now, window_hours=self._window_hours)
         return GateSeen(gate.status, gate.canary_blocked, tuple(gate.reason_codes))
 

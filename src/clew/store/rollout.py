@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from clew.model.rollout import Metric, Policy, RequestCounts, Rollout, StandingRow, WindowCounts
+from clew.model.rollout import Metric, Policy, RequestCounts, Rollout, StandingRow, Verdict, WindowCounts
 from clew.model.times import from_micros, to_micros
 from clew.store.sqlite import Session
 
@@ -59,6 +60,25 @@ class RolloutTable:
             last_evaluated_at=to_micros(policy.last_evaluated_at) if policy.last_evaluated_at else None,
             updated_at=to_micros(policy.updated_at),
             updated_by=policy.updated_by,
+        )
+
+    def verdict(self, org: str) -> Verdict | None:
+        row = self._session.one("rollout_verdict", org_id=org)
+        if row is None:
+            return None
+        at, hours, status, is_blocked, codes = row
+        return Verdict(from_micros(at), hours, status, bool(is_blocked), tuple(json.loads(codes)))
+
+    def put_verdict(self, org: str, verdict: Verdict) -> None:
+        at, hours, status, is_blocked, codes = verdict
+        self._session.run(
+            "rollout_verdict_put",
+            org_id=org,
+            judged_at=to_micros(at),
+            window_hours=hours,
+            status=status,
+            is_blocked=is_blocked,
+            reason_codes=json.dumps(codes),
         )
 
     # -- counted requests ------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import Conflict, InvalidInput
 from clew.lazy import LazyModule
 from clew.model.explored import Counted, GraphStatus, Trouble
-from clew.model.rollout import DEFAULT_MODE, HYBRID_GRAPH, MODES
+from clew.model.rollout import HYBRID_GRAPH, MODES, STRATEGIES, Policy
 from clew.model.scope import Identity, Scope
 from clew.verbs import powers
 
@@ -141,8 +141,29 @@ class Rollout:
         before = tx.rollout.mode(org)
         if before is None or before.mode != mode:
             tx.rollout.set_mode(org, mode, by=identity.actor, at=now)
-            was = before.mode if before else DEFAULT_MODE
+            was = before.mode if before else self._clew._rollout_policy.default_mode
             upkeep.note_change(tx, org, identity.actor, {"mode": was}, {"mode": mode}, now=now)
+
+    def set_default(self, strategy: str, *, identity: Identity | None = None) -> RolloutShown:
+        """What a context without a strategy gets, until two windows or the gate say otherwise."""
+        if strategy not in STRATEGIES:
+            raise InvalidInput(
+                f"'{strategy[:40]}' is not a strategy",
+                code="STRATEGY_INVALID",
+                next=f"choose: {', '.join(STRATEGIES)}",
+            )
+        identity = powers.caretaker(self._clew, identity, "set the default strategy")
+        self._clew.store.write(lambda tx: self._set_default(tx, strategy, identity))
+        return self.show(identity=identity)
+
+    def _set_default(self, tx: Tx, strategy: str, identity: Identity) -> None:
+        org, now = identity.org, self._clew.now()
+        before = tx.rollout.policy(org) or Policy()
+        if before.default_strategy != strategy:
+            policy = Policy(strategy, last_evaluated_at=now, updated_at=now, updated_by=identity.actor)
+            tx.rollout.put_policy(org, policy)
+            changed = {"default_strategy": before.default_strategy}, {"default_strategy": strategy}
+            upkeep.note_change(tx, org, identity.actor, *changed, now=now)
 
     def flush(self) -> None:
         """Store what was counted so far; it happens by itself, in batches and when Clew is closed."""
@@ -192,7 +213,7 @@ def _refuse_blocked(measured: Measured) -> None:
         raise Conflict(
             f"the quality gate blocks the canary: {codes}",
             code="CANARY_ROLLOUT_BLOCKED",
-            next="run it in the shadow until it has healed: clew rollout set shadow, then clew rollout plan",
+            next="find out why: clew rollout show; it opens by itself when the graph does well again",
             details={
                 "reasonCodes": gate.reason_codes,
                 "qualityStatus": gate.status,

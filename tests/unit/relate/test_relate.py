@@ -134,6 +134,22 @@ def test_without_an_embedder_rules_still_work(clew_at: OpenAt, tmp_path: Path) -
     assert edges(clew) == both_ways("contradicts", *texts)
 
 
+def test_without_an_embedder_memories_that_share_words_are_compared(clew_at: OpenAt, tmp_path: Path) -> None:
+    clew = clew_at(tmp_path)
+    texts = ("The gateway listens on port 8080", "The gateway listens on port 9090")
+    remember(clew, *texts)
+    clew.jobs.run()
+    assert edges(clew) == both_ways("contradicts", *texts)
+
+
+def test_a_remote_model_is_asked_also_while_the_graph_is_not_written(clew_at: OpenAt, tmp_path: Path) -> None:
+    model = ToldEmbedder({"one": [1, 0]}, is_remote=True)
+    clew = clew_at(tmp_path, embedder=model, graph={"write": False})
+    remember(clew, "one")
+    clew.jobs.run()
+    assert model.asked == ["one"]
+
+
 def test_nothing_is_saved_of_a_text_that_changed_meanwhile(clew_at: OpenAt, tmp_path: Path) -> None:
     clew = open_told(clew_at, tmp_path, NEAR)
     [one, _two] = remember(clew, "one", "two")

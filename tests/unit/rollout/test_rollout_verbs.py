@@ -256,6 +256,7 @@ def test_t40_the_autopilot_moves_from_off_to_shadow_and_is_audited(
     clew.recall("anything")
     clew.rollout.flush()
     assert mode(clew) == "shadow"
+    assert clew.rollout.plan().as_json()["autopilot"] == {"enabled": True, "applied": True}
     assert clew.audit.list(limit=1)[0].as_json()["actor"] == "autopilot"
 
 
@@ -352,3 +353,24 @@ def test_retention_takes_old_requests_away(clew: Clew, clock: ToldClock) -> None
 def test_every_mode_can_be_set_and_shown(clew: Clew, mode: str) -> None:
     assert clew.rollout.set(mode, identity=Identity()).as_json()["rollout"]["mode"] == mode
     assert clew.rollout.status(scope=Scope(project="shop")).as_json()["rollout"]["mode"] == mode
+
+
+def test_the_default_can_be_set_by_hand_and_is_audited(memory: Clew) -> None:
+    memory.rollout.set_default("baseline")
+    assert memory.rollout.show().as_json()["retrievalPolicy"]["defaultStrategy"] == "baseline"
+    assert memory.context("anything", strategy=None).trace["requested_strategy"] == "baseline"
+    [entry] = memory.audit.list(limit=1)
+    assert entry.as_json()["detail"]["after"] == {"default_strategy": "baseline"}
+
+
+def test_a_default_that_is_no_strategy_or_not_yours_to_set_is_refused(memory: Clew) -> None:
+    with pytest.raises(InvalidInput):
+        memory.rollout.set_default("best")
+    with pytest.raises(Denied):
+        memory.rollout.set_default("baseline", identity=Identity(user="ann", roles=("member",)))
+
+
+def test_while_recall_through_the_graph_is_off_so_is_an_org_without_a_mode(
+    clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    assert clew_at(tmp_path, graph={"recall": False}).rollout.show().as_json()["rollout"]["mode"] == "off"

@@ -42,17 +42,26 @@ def shown(found: Document, style: Style) -> Iterator[str]:
     yield from standing(found, style)
     numbers = found["shadowMetrics"]
     yield (
-        f"last {numbers['windowHours']:g} h: {numbers['totalRequests']:,} requests, "
+        f"last {numbers['windowHours']:g} h: {_requests(numbers['totalRequests'])}, "
         f"{numbers['hybridRequested']:,} asked for the graph, {numbers['canaryApplied']:,} got it, "
         f"{numbers['shadowExecutions']:,} were compared in the shadow"
     )
     yield f"{style('bold', 'next')}: {_next(found)}"
 
 
+def _requests(count: int) -> str:
+    return f"{count:,} {'request' if count == 1 else 'requests'}"
+
+
 def was_set(found: Document, style: Style) -> Iterator[str]:
     mode = found["rollout"]["mode"]
     yield f"{style('green', mode)}: {MODES[mode]}"
     yield f"{style('bold', 'next')}: {_next(found)}"
+
+
+def default_set(found: Document, style: Style) -> Iterator[str]:
+    strategy = found["retrievalPolicy"]["defaultStrategy"]
+    yield f"{style('green', strategy)}: what a context gets that names no strategy"
 
 
 def standing(found: Document, style: Style) -> Iterator[str]:

@@ -20,6 +20,11 @@ _ROLLOUT = (
         epilog="a canary that the quality gate would block at once is refused; the reasons: clew rollout show",
     ),
     Command(
+        "default", "what a context that names no strategy gets", "rollout:set_default",
+        (arg("strategy", metavar="STRATEGY", suggest=STRATEGIES, help=" or ".join(STRATEGIES)),),
+        epilog="rollout.strategy_autopilot moves it on measurements; set that to false to keep what you choose",
+    ),
+    Command(
         "metrics", "how requests were answered", "rollout:metrics",
         (arg("--since", metavar="TIME", default="1d", help="only from then on, 30 days at most (1d)"),),
     ),

@@ -20,6 +20,16 @@ ON CONFLICT (org_id) DO UPDATE SET
   last_decision = excluded.last_decision, last_evaluated_at = excluded.last_evaluated_at,
   updated_at = excluded.updated_at, updated_by = excluded.updated_by
 
+-- rollout_verdict: what the gate said when it was last asked
+SELECT judged_at, window_hours, status, is_blocked, reason_codes FROM graph_rollout_verdict WHERE org_id = :org_id
+
+-- rollout_verdict_put: keep what the gate says
+INSERT INTO graph_rollout_verdict (org_id, judged_at, window_hours, status, is_blocked, reason_codes)
+VALUES (:org_id, :judged_at, :window_hours, :status, :is_blocked, :reason_codes)
+ON CONFLICT (org_id) DO UPDATE SET
+  judged_at = excluded.judged_at, window_hours = excluded.window_hours, status = excluded.status,
+  is_blocked = excluded.is_blocked, reason_codes = excluded.reason_codes
+
 -- rollout_metric_add: count one request
 INSERT INTO graph_rollout_metrics (
   org_id, created_at, id, path, mode, requested_strategy, applied_strategy, eligible, shadow_executed,

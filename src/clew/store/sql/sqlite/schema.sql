@@ -246,6 +246,15 @@ CREATE TABLE graph_rollout_metrics (
   PRIMARY KEY (org_id, created_at, id)
 ) WITHOUT ROWID;
 
+CREATE TABLE graph_rollout_verdict (
+  org_id       TEXT PRIMARY KEY,
+  judged_at    INTEGER NOT NULL,
+  window_hours REAL NOT NULL,
+  status       TEXT NOT NULL,
+  is_blocked   INTEGER NOT NULL,
+  reason_codes TEXT NOT NULL -- JSON
+) WITHOUT ROWID;
+
 CREATE TABLE job_runs (
   org_id    TEXT NOT NULL,
   id        TEXT NOT NULL,

@@ -34,6 +34,12 @@ def set_mode(args: Namespace) -> None:
     answer(args, found, partial(render.was_set, found))
 
 
+def set_default(args: Namespace) -> None:
+    with opened(settings_of(args)) as memory:
+        found = memory.rollout.set_default(args.strategy).as_json()
+    answer(args, found, partial(render.default_set, found))
+
+
 def metrics(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         found = memory.rollout.metrics(moment(args.since)).as_json()

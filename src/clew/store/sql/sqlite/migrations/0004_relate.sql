@@ -147,6 +147,16 @@ CREATE TABLE graph_retrieval_policy (
   updated_by          TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- What the gate said when it was last asked by whoever stored requests: readers need not count again.
+CREATE TABLE graph_rollout_verdict (
+  org_id       TEXT PRIMARY KEY,
+  judged_at    INTEGER NOT NULL,
+  window_hours REAL NOT NULL,
+  status       TEXT NOT NULL,
+  is_blocked   INTEGER NOT NULL,
+  reason_codes TEXT NOT NULL -- JSON
+) WITHOUT ROWID;
+
 -- One row per counted request, kept for a week; in the order of time, as windows read them.
 CREATE TABLE graph_rollout_metrics (
   org_id               TEXT NOT NULL,
