@@ -32,14 +32,14 @@ def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -
 
 
 # Each section has a docstring: without one, dataclass derives it from the signature, which every start pays for.
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StoreSettings:
     """Where memories live."""
 
     url: str = _setting("", "where memories live: a file, or empty for clew.db under CLEW_HOME (also CLEW_URL)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RememberSettings:
     """What may be written, and how long it stays."""
 
@@ -49,7 +49,7 @@ class RememberSettings:
     strict_token_rule: bool = _setting(True, "the bare word 'token' makes a memory confidential")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecallSettings:
     """How much is found, and by what evidence."""
 
@@ -67,7 +67,7 @@ class RecallSettings:
     read_model_mb: int = _setting(512, "memory for search indices; larger scopes are searched on disk", least=0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EmbedSettings:
     """What makes vectors, and how its cosines are read."""
 
@@ -85,7 +85,7 @@ class EmbedSettings:
     threads: int = _setting(2, "threads of the MiniLM model", least=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GraphSettings:
     """Defaults follow engram.md 9, except that the graph and its decay are on. A project may switch the graph
     and bound its walks; how scores come about, what is kept and what is measured is the user's."""
@@ -135,7 +135,7 @@ class GraphSettings:
     expand_limit: int = _setting(8, "memories appended at most", project=True, least=1, most=50)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class InjectSettings:
     """Defaults are Rensei's (rensei.md R-090). What the org and the project allow is stored: `clew project`."""
 
@@ -155,7 +155,7 @@ class InjectSettings:
     summaries: bool = _setting(False, "tell of related past sessions at the start")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeliverSettings:
     """Defaults follow rensei.md 2.9 and 2.10."""
 
@@ -170,7 +170,7 @@ class DeliverSettings:
     redeliver_on_new_epoch: bool = _setting(False, "a new agent process gets the start block again")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnSettings:
     """Defaults follow rensei.md 2.3, 2.4 and its contradictions C-10, C-17, C-18."""
 
@@ -195,7 +195,7 @@ class LearnSettings:
     transfer_ignore_versions: bool = _setting(False, "compare technology without versions")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RelateSettings:
     """What happens after a write. Defaults follow memories_sh.md 4, 5.3 and 13."""
 
@@ -216,7 +216,7 @@ class RelateSettings:
     backfill_pause_ms: int = _setting(25, "pause between two such batches", least=0, most=60_000)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LlmSettings:
     """Relations found by a language model; off until configured. Defaults follow memories_sh.md 5 and 13."""
 
@@ -241,7 +241,7 @@ class LlmSettings:
     output_price: float = _setting(0.0, "price of a million tokens received, for the readout", least=0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RolloutSettings:
     """Defaults follow memories_sh.md 7. The mode itself is stored per org: `clew rollout set`."""
 
@@ -253,7 +253,7 @@ class RolloutSettings:
     keep_days: float = _setting(7.0, "how long counted requests are kept", least=2, most=365)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Settings:
     """Every section, and where each value came from that is not a default."""
 

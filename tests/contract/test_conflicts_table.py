@@ -9,6 +9,7 @@ from memories import NOW, a_memory
 
 from clew.errors import ClewError
 from clew.model.conflict import Conflict, ConflictDraft, Merge
+from clew.model.scope import Reach, Scope
 from clew.ports import Store, Tx
 
 LATER = NOW + timedelta(hours=1)
@@ -33,7 +34,7 @@ def filled(store: Store, org: str = "local") -> list[int]:
 
 def known(store: Store, org: str = "local") -> list[Conflict]:
     with store.read() as tx:
-        return tx.conflicts.find(org, now=NOW, limit=9, over=True)
+        return tx.conflicts.find(Reach.everything(org), now=NOW, limit=9, over=True)
 
 
 def test_a_conflict_comes_back_as_it_was_noted(store: Store) -> None:
@@ -44,7 +45,30 @@ def test_a_conflict_comes_back_as_it_was_noted(store: Store) -> None:
     assert (one.confidence, one.sentence, one.explanation, one.created_at) == (0.6, "s", "e", NOW)
     assert (one.keep, one.same_texts, one.stands) == ("", True, False)  # no edge says so
     with store.read() as tx:
-        assert tx.conflicts.find("local", now=NOW, limit=9) == []
+        assert tx.conflicts.find(Reach.everything("local"), now=NOW, limit=9) == []
+
+
+def test_w4_a_reach_is_applied_before_the_limit(store: Store) -> None:
+    def fill(tx: Tx) -> None:
+        for at, (project, user) in enumerate([("a", None), (None, "ann"), ("b", None), (None, None)]):
+            own = [a_memory(id=f"m{at}{x}", project=project, user=user, content_hash=x) for x in "xy"]
+            tx.conflicts.put("local", draft(tx.memories.insert(own), f"con_{at}"))
+
+    store.write(fill)
+    with store.read() as tx:
+        for scope, seen in ((Scope(project="b"), ["con_2", "con_3"]), (Scope(user="ann"), ["con_1", "con_3"])):
+            found = tx.conflicts.find(Reach.of(scope), now=NOW, limit=2, over=True)
+            assert [one.id for one in found] == seen
+            rest = tx.conflicts.find(Reach.of(scope), now=NOW, limit=2, over=True, after=found[0])
+            assert [one.id for one in rest] == seen[1:]
+
+
+def test_merges_come_page_by_page_the_newest_first(store: Store) -> None:
+    for id in ("run_1", "run_3", "run_2"):
+        store.write(lambda tx, id=id: tx.conflicts.put_merge("local", Merge(id, "m", 1, 1, (), "ada", NOW)))  # type: ignore[misc]
+    with store.read() as tx:
+        assert [one.id for one in tx.conflicts.merges("local", limit=2)] == ["run_3", "run_2"]
+        assert [one.id for one in tx.conflicts.merges("local", limit=2, before="run_2")] == ["run_1"]
 
 
 def test_two_orgs_do_not_see_each_others(store: Store) -> None:

@@ -103,6 +103,32 @@ def test_a_dead_job_that_is_asked_for_again_starts_afresh(queue: Queue) -> None:
     assert len(queue.claim()) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "kept"),
+    [
+        ("edit", "backfill", "edit"),
+        ("edit", "retry", "edit"),
+        ("add", "edit", "edit"),
+        ("add", "backfill", "add"),
+        ("backfill", "neighbour", "neighbour"),
+        ("backfill", "backfill", "backfill"),
+    ],
+)
+def test_what_asks_for_less_does_not_take_away_from_what_was_asked_for(
+    queue: Queue, first: str, then: str, kept: str
+) -> None:
+    queue.put("a", operation=first)
+    queue.put("a", operation=then)
+    assert (queue.must("a").operation, queue.must("a").generation) == (kept, 2)
+
+
+def test_an_edit_gives_a_failing_job_all_its_attempts_again(queue: Queue) -> None:
+    queue.put("a")
+    queue.settle(queue.claim()[0], Failed("DOWN"))
+    queue.put("a", operation="edit")
+    assert queue.must("a").attempts == 0
+
+
 def test_orgs_have_jobs_of_their_own_for_the_same_memory(queue: Queue) -> None:
     queue.put("a")
     queue.put("a", org="other")
@@ -211,6 +237,17 @@ def test_w13_a_job_asked_for_during_its_work_is_done_again_and_nothing_stale_is_
     assert queue.job("a") is None
 
 
+def test_a_job_that_asks_for_itself_is_done_and_waits_for_another_turn(queue: Queue) -> None:
+    def save(tx: Tx) -> None:
+        tx.meta.put("work", "done")
+        tx.jobs.put("local", RELATE, ["a"], operation="edit")
+
+    queue.put("a", operation="edit")
+    assert queue.settle(queue.claim()[0], Done(save=save)) == "success"
+    assert queue.read(lambda tx: tx.meta.get("work")) == "done"
+    assert (queue.must("a").state, queue.must("a").attempts, queue.must("a").operation) == ("queued", 0, "edit")
+
+
 def test_a_failure_waits_longer_each_time_and_ends_dead(queue: Queue, leases: LeaseClock) -> None:
     queue.put("a")
     for pause_s in (1.0, 2.0):
@@ -276,6 +313,34 @@ def test_health_is_that_of_the_org_and_in_the_databases_time(queue: Queue, lease
     assert health.last_success is not None
     leases.pass_by(3_600)
     assert queue.read(lambda tx: tx.jobs.health("local")).failures_last_hour == 0
+
+
+@pytest.mark.parametrize("again", [Queue.retry, Queue.put])
+def test_what_comes_back_from_the_dead_waits_since_then(
+    queue: Queue, leases: LeaseClock, again: Callable[[Queue, str], object]
+) -> None:
+    queue.put("a")
+    queue.settle(queue.claim()[0], Failed("BROKEN", retryable=False))
+    leases.pass_by(86_400)
+    again(queue, "a")
+    leases.pass_by(5)
+    assert queue.read(lambda tx: tx.jobs.health("local")).oldest_s == 5.0
+
+
+def test_an_edit_stays_one_when_it_is_retried(queue: Queue) -> None:
+    queue.put("a", operation="edit")
+    queue.settle(queue.claim()[0], Failed("BROKEN", retryable=False))
+    assert (queue.retry("a"), queue.must("a").operation) == (True, "edit")
+
+
+def test_being_asked_again_is_no_failure(queue: Queue) -> None:
+    queue.put("a", "b")
+    a, b = queue.claim()
+    queue.put("a", operation="edit")
+    queue.settle(a)
+    queue.settle(b, Failed("DOWN"))
+    health = queue.read(lambda tx: tx.jobs.health("local"))
+    assert (health.failures_last_hour, health.last_day) == (1, {"retry": 2})
 
 
 def test_the_last_attempt_decides_whether_a_memory_is_degraded(queue: Queue, leases: LeaseClock) -> None:

@@ -179,7 +179,7 @@ def test_the_summary_counts_requests_as_they_were_answered(store: Store) -> None
     plain = applied(NOON, requested_strategy="baseline", applied_strategy="baseline", eligible=False, expanded=0)
     add(store, [plain, applied(NOON, expanded=2), failed(NOON), blocked(NOON + HOUR), shadowed(NOON, error=ERROR)])
     with store.read() as tx:
-        counts = tx.rollout.summary("local", NOON)
+        counts = tx.rollout.summary("local", NOON, until=NOON + 2 * HOUR)
     assert (counts.total_requests, counts.hybrid_requested, counts.canary_applied) == (5, 4, 1)
     assert (counts.shadow_executions, counts.fallback_count, counts.unplanned_fallbacks) == (2, 3, 2)
     assert (counts.graph_error_fallbacks, counts.graph_errors, counts.shadow_graph_errors) == (1, 2, 1)
@@ -190,5 +190,11 @@ def test_the_summary_counts_requests_as_they_were_answered(store: Store) -> None
 def test_the_summary_leaves_out_what_was_before_and_other_orgs(store: Store) -> None:
     add(store, [failed(NOON - HOUR), failed(NOON, org="other"), applied(NOON)])
     with store.read() as tx:
-        counts = tx.rollout.summary("local", NOON)
+        counts = tx.rollout.summary("local", NOON, until=NOON + 2 * HOUR)
     assert (counts.total_requests, counts.fallback_count, counts.last_fallback_at) == (1, 0, None)
+
+
+def test_the_summary_leaves_out_what_a_wrong_clock_counted_in_the_future(store: Store) -> None:
+    add(store, [applied(NOON), applied(NOON + 1_000 * HOUR)])
+    with store.read() as tx:
+        assert tx.rollout.summary("local", NOON - HOUR, until=NOON).total_requests == 1

@@ -16,9 +16,9 @@ def acme(cli: Cli) -> Cli:
 
 
 def test_an_org_is_created_and_listed(acme: Cli) -> None:
-    created = acme("org", "create", "Labs", "--id", "org 1", "--owner", "ann", "--json").json
-    assert (created["id"], created["slug"], created["name"]) == ("org 1", "labs", "Labs")
-    assert acme("org", "list", "--json").json["orgs"] == ["acme", "local", "org 1"]
+    created = acme("org", "create", "Labs", "--id", "org-1", "--owner", "ann", "--json").json
+    assert (created["id"], created["slug"], created["name"]) == ("org-1", "labs", "Labs")
+    assert acme("org", "list", "--json").json["orgs"] == ["acme", "local", "org-1"]
 
 
 def test_members_are_added_shown_and_removed(acme: Cli) -> None:
@@ -87,6 +87,19 @@ def test_what_makes_no_sense_is_refused(acme: Cli, words: tuple[str, ...]) -> No
 )  # fmt: skip
 def test_refusals_have_their_exit_codes(acme: Cli, words: tuple[str, ...], code: int) -> None:
     assert acme("org", *words).code == code
+
+
+def test_a_role_that_does_not_exist_is_called_a_role_and_the_roles_are_listed(acme: Cli) -> None:
+    err = acme("org", "members", "acme", "--add", "x", "--role", "boss").err
+    assert "there is no role 'boss'" in err and all(role in err for role in ROLES)
+
+
+@pytest.mark.parametrize("words", [("create", "Labs"), ("use", "acme"), ("use", "--auto")])
+def test_it_is_said_that_commands_stay_in_local_and_who_follows_the_routing(
+    acme: Cli, words: tuple[str, ...]
+) -> None:
+    out = acme("org", *words).out
+    assert "commands on this machine keep working in 'local'" in out and "clew.orgs.enter" in out
 
 
 def test_the_table_offers_the_roles_of_the_model() -> None:

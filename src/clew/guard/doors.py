@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from clew.guard.stored import StoredRights
     from clew.model import access
     from clew.ports import Tx
+    from clew.recall import context_trace as traces
     from clew.recall.context import Context
     from clew.remember import lifecycle
     from clew.remember import remember as remembering
 else:  # an open door, as the owner's is, needs none of this
     access, entities = LazyModule("clew.model.access"), LazyModule("clew.guard.entities")
     lifecycle, remembering = LazyModule("clew.remember.lifecycle"), LazyModule("clew.remember.remember")
+    traces = LazyModule("clew.recall.context_trace")
 
 T = TypeVar("T")
 NEW = "new"  # the id of a memory that is not stored yet
@@ -154,7 +156,11 @@ class Door:
         seen = {entry.memory.id for entries in lists.values() for entry in entries}
         conflicts = [one for one in context.conflicts if {one.memory_a_id, one.memory_b_id} <= seen]
         whole = all(len(entries) == len(getattr(context, name)) for name, entries in lists.items())
-        return replace(context, **lists, conflicts=conflicts, trace=context.trace if whole else {})
+        found = len(lists["working"]) + len(lists["long_term"])
+        trace = context.trace
+        if not whole:
+            trace = traces.as_if_found(trace, found, added=len(lists["added"]), conflicts=len(conflicts))
+        return replace(context, **lists, conflicts=conflicts, trace=trace)
 
     def page(
         self, find: Callable[[int, str | None], Sequence[Memory]], limit: int, cursor: str | None

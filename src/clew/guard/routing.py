@@ -89,10 +89,10 @@ def owner_named(text: str) -> str:
 
 
 def slug_named(text: str) -> str:
-    """A slug has the form of an owner, in lower case, or it would lead nowhere."""
-    if not _OWNER.fullmatch(text) or text != text.lower():
+    """A slug has the form of an owner, in lower case, or it would lead nowhere. `local` is an org of its own."""
+    if not _OWNER.fullmatch(text) or text != text.lower() or text == LOCAL:
         raise InvalidInput(
-            f"'{text[:60]}' is no slug",
+            f"'{text[:60]}' is {'reserved' if text == LOCAL else 'no slug'}",
             code="ORG_SLUG_INVALID",
             next="give --slug: lower-case letters, digits and hyphens, at most 39",
         )

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -29,6 +29,7 @@ class RetrievalQuery:
     all_projects: bool = False
     graph: bool = True
     floor: float = 0.0  # with one, rules need it too
+    counted: bool = True  # for the rollout of the graph; False for rehearsals
     margin: float | None = None  # by so much an answer must stand out from what the question finds anyway
 
 
@@ -36,6 +37,16 @@ class MemoryStore(Protocol):
     """Where memories for a block come from, best first."""
 
     def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """A memory store for rehearsals and dry runs: nobody is served, so nothing is counted."""
+
+    inner: MemoryStore
+
+    def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
+        return self.inner.retrieve(scope, replace(query, counted=False))
 
 
 class RecallStore:
@@ -64,6 +75,7 @@ class RecallStore:
             namespace=query.namespace,
             graph=None if query.graph else False,
             floor=query.floor,
+            counted=query.counted,
         )
         now, margin = self._now(), query.margin
         found, background = find(query.text, reach, options, reader=self._reader, now=now, margin=margin)

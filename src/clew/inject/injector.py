@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from clew.errors import ClewError, Denied, NotFound
 from clew.inject.access import Decider
 from clew.inject.bus import Recent, Subscription, VerbBus
-from clew.inject.candidates import MemoryStore
+from clew.inject.candidates import MemoryStore, Uncounted
 from clew.inject.config import InSessionConfig
 from clew.inject.deadline import AllBusy, Late, Ticket, Workers
 from clew.inject.match import Matched, Matching, Situation, match
@@ -96,7 +96,8 @@ class InSessionMemoryInjector:
         try:
             asked.situation = self._around.situation(event, asked.identity)
             if not asked.situation.skip:
-                asked.matched = match(event, asked.situation, frozenset(), self._by, lambda: None)
+                by = self._by._replace(store=Uncounted(self._by.store))
+                asked.matched = match(event, asked.situation, frozenset(), by, lambda: None)
         except (Denied, NotFound):
             return None
         except Exception as error:

@@ -19,7 +19,7 @@ from clew.deliver import queue
 from clew.deliver.states import DeliverPolicy
 from clew.inject.access import Asker, Decider
 from clew.inject.block import Choice, GraphOptions, Transfer, build_session_memory_block
-from clew.inject.candidates import MemoryStore
+from clew.inject.candidates import MemoryStore, Uncounted
 from clew.inject.gates import OPEN, delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
 from clew.inject.graph_engine import GraphEngine
 from clew.inject.log import HasInjection, log_of, write_log
@@ -73,7 +73,8 @@ class Starter:
         query_text, work_type = query_of(session), session.work_type or self.work_type
         switched = self._switched(session, work_type)
         choice = self._choice(switched)
-        block = self._computed(session, switched, choice, query_text=query_text)
+        by = replace(self, memories=Uncounted(self.memories)) if dry_run else self
+        block = by._computed(session, switched, choice, query_text=query_text)
         _log.debug("%d candidates of a start block were denied", block.denied)
         if dry_run:
             return InjectReport(block, reason="dry_run")

@@ -64,6 +64,11 @@ class Conflict:
         return self.keep == "both" and self.same_texts
 
     @property
+    def is_outdated(self) -> bool:
+        """It was found in texts that have changed since. What a person said is not about the wording."""
+        return self.origin != USER and not self.same_texts
+
+    @property
     def is_open(self) -> bool:
         """Also when it was resolved, and what that ended was brought back."""
         return self.stands and not self.is_compatible
@@ -112,6 +117,10 @@ class Merge:
     at: datetime
     undone_at: datetime | None = None
     undone_by: str = ""
+
+    @property
+    def merged(self) -> frozenset[str]:
+        return frozenset(id for id, _version in self.losers)
 
     def as_json(self) -> dict[str, Any]:
         made: dict[str, Any] = {"id": self.id, "kept": self.winner, "merged": [id for id, _version in self.losers]}

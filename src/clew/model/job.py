@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 RELATE = "relate"  # vectors, similarity, contradictions, relations a model finds
 STATES = ("queued", "leased", "dead")
-OPERATIONS = ("add", "edit", "backfill", "retry")
+OPERATIONS = ("add", "edit", "neighbour", "backfill", "retry")
+EDIT, NEIGHBOUR, BACKFILL = "edit", "neighbour", "backfill"
+# neighbour: a memory it spoke of has changed. backfill: its texts are known, its vector or its place here is new
 OUTCOMES = ("success", "retry", "dead_letter", "skipped")
 
 # Failure codes of the queue itself; those of the work are in `relation` and with the providers.
@@ -124,9 +126,9 @@ class JobHealth:
     queued: int = 0
     leased: int = 0
     dead: int = 0
-    oldest_s: float | None = None  # since when the oldest job waits that is not dead
+    oldest_s: float | None = None  # since when the oldest job waits that is not dead, or no longer
     last_success: datetime | None = None
-    failures_last_hour: int = 0  # attempts that failed, whatever came of the job
+    failures_last_hour: int = 0  # attempts that failed, whatever came of the job; not those asked for again
     last_day: Mapping[str, int] = field(default_factory=dict)  # attempts by how they ended
     codes: Mapping[str, int] = field(default_factory=dict)  # and by the code they left
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from clew.ports import Tx
     from clew.rollout.standing import Standing
 
+FILING = frozenset(("authored_by", "contains_type", "about", "mentions", "related_to"))  # where memories are filed
 MAX_PER_NODE = 64  # memories that one node may add, the newest; what hundreds share says little of each
 
 
@@ -167,7 +168,8 @@ def _expanded(
                 depth=asked.depth, limit=asked.limit,
             )  # fmt: skip
             added = _added(tx, reach, expansion.expansions)
-            return Walked(expansion.total_candidates, len(added)), added
+            led_on = walk.led_on or expansion.total_candidates > 0
+            return Walked(expansion.total_candidates, len(added), led_on=led_on), added
     except Exception as error:  # the graph is an extra: whatever goes wrong in it, the baseline is the answer
         return Walked(error=str(getattr(error, "code", type(error).__name__))), []
 
@@ -196,6 +198,7 @@ class FiledWalk:
     def __init__(self, tx: Tx, reach: Reach, *, now: datetime, moment: datetime) -> None:
         self._tx, self._reach, self._times = tx, reach, {"now": now, "moment": moment}
         self._kinds: dict[str, int] = {}
+        self.led_on = False  # an edge was there to follow
 
     @property
     def types(self) -> Sequence[str]:
@@ -223,6 +226,7 @@ class FiledWalk:
             rows += both
             counts.append(len(both))
         kind = [self._kinds.setdefault(row[1], len(self._kinds)) for row in rows]
+        self.led_on = self.led_on or any(row[1] not in FILING for row in rows)
         return Adjacency(
             np.append(0, np.cumsum(counts)).astype(np.int64),
             np.array([row[0] for row in rows], np.int64),

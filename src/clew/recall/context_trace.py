@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.model.ids import new_id
-from clew.model.rollout import EXPAND, Metric
+from clew.model.rollout import BASELINE, EXPAND, HYBRID_GRAPH, Metric
 from clew.recall.counted import has_room, project_of, user_of
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Walked(NamedTuple):
     candidates: int = 0
     added: int = 0
     error: str = ""
+    led_on: bool = False  # what was found hangs on something that leads further
 
 
 class Answered(NamedTuple):
@@ -73,6 +74,33 @@ def trace_of(answered: Answered, run: Run | None, standing: Standing) -> dict[st
     }
 
 
+_TOLD = frozenset(  # what says nothing of the memories that were found
+    ("requested_strategy", "semantic_strategy_requested", "rollout_mode", "quality_gate_status",
+     "quality_gate_blocked", "quality_gate_reason_codes", "retrieval_policy_default_strategy",
+     "retrieval_policy_applied_strategy", "retrieval_policy_selection", "fallback_reason", "strategy",
+     "semantic_strategy_applied", "graph_depth", "graph_limit", "shadow_executed")
+)  # fmt: skip
+
+
+def as_if_found(trace: Mapping[str, Any], found: int, *, added: int, conflicts: int) -> dict[str, Any]:
+    """The trace for someone who may not read all of it: as if there were no more than what they are shown. Where
+    nothing is left, not even that something was there to start from."""
+    told = {name: value if name in _TOLD else None for name, value in trace.items() if name != "recall"}
+    if not found:
+        wanted = trace["requested_strategy"] == HYBRID_GRAPH
+        told |= {"strategy": BASELINE, "graph_depth": 0, "graph_limit": 0, "shadow_executed": False}
+        told["fallback_reason"] = (trace["fallback_reason"] or "rollout_guardrail") if wanted else None
+        if told["fallback_reason"] == "graph_expansion_error":
+            told["fallback_reason"] = "rollout_guardrail"
+    return told | {
+        "baseline_candidates": found,
+        "graph_expanded_count": added,
+        "total_candidates": found + added,
+        "conflict_count": conflicts,
+        "fallback_triggered": told["fallback_reason"] is not None,
+    }
+
+
 def documented(trace: Mapping[str, Any]) -> dict[str, Any]:
     """With the names of the routes; the stages of the recall behind it are ours and left out."""
     return {_camel(name): value for name, value in trace.items() if name != "recall"}
@@ -98,7 +126,7 @@ def metric_of(
         graph_expanded_count=answered.added,
         would_expand_count=walked.added,
         total_candidates=answered.baseline + answered.added,
-        could_expand=run is not None and has_room(run, answered.baseline),
+        could_expand=run is not None and walked.led_on and has_room(run, answered.baseline),
         fallback_reason=decision.reason or "",
         graph_error=walked.error,
         project=project_of(reach),

@@ -2,17 +2,20 @@
 
 In: the ids of an answer. Out: one entry per unordered pair, the surest first, then by ids. A pair is in dispute
 when a conflict between the two is open, or when an edge that may be seen says that they contradict each other,
-unless somebody decided that both of exactly these texts hold.
+unless somebody decided that both of exactly these texts hold, or it was found in texts that have changed since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from clew.model.recalled import CONTRADICTS, REPLACES, InConflict
 from clew.model.scope import Reach
-from clew.ports import Tx
+
+if TYPE_CHECKING:
+    from clew.ports import Tx  # not at run time: every start that meets a conflict would pay for it
 
 _EXPLANATIONS = {"contradicts": CONTRADICTS, "supersedes": REPLACES}
 
@@ -43,11 +46,11 @@ def touching(tx: Tx, reach: Reach, ids: Sequence[str], now: datetime) -> list[In
 
 def _found(tx: Tx, reach: Reach, ids: Sequence[str], now: datetime) -> list[InConflict]:
     noted = tx.conflicts.touching(reach.org, ids, now=now)
-    compatible = {one.pair for one in noted if one.is_compatible}
+    settled = {one.pair for one in noted if one.is_compatible or one.is_outdated}
     pairs: dict[tuple[str, str], InConflict] = {}
     for one, other, sure in tx.graph.contradictions(reach, ids, now):
         pair = (min(one, other), max(one, other))
-        if pair not in compatible and (pair not in pairs or pairs[pair].confidence < sure):
+        if pair not in settled and (pair not in pairs or pairs[pair].confidence < sure):
             pairs[pair] = InConflict(*pair, sure)
     for conflict in noted:
         if conflict.is_open:

@@ -103,16 +103,23 @@ def reach_through(run: Run, plan: Plan, graphs: Graphs, options: GraphOptions, s
     try:
         found, walked = _activated(run, seeds, graphs, options)
     except Exception as error:  # an extra: whatever goes wrong in it, the baseline is the answer
-        run.graph_error = str(getattr(error, "code", type(error).__name__))
-        decision = run.decision = decision.after(run.graph_error)
-        reason = f"graph expansion failed: {run.graph_error}"
-        run.notes["graph"] = {"status": "aborted", "reason": reason, **_fallback(decision)}
+        note_failure(run, error)
         return []
     run.stages.append(Stage("graph", len(seeds), len(found), (), _ms_since(started)))
     run.notes["graph"] = {"status": "completed", "reason": _completed(decision),
                           "mode": plan.effective, "walk": walked, "seeds": len(seeds), "reached": len(found),
                           **({"shadow": True} if decision.shadow else {}), **_fallback(decision)}  # fmt: skip
     return found
+
+
+def note_failure(run: Run, error: Exception) -> None:
+    """The graph failed, whether it was to be applied or only compared: told by its code, never by its words."""
+    run.graph_error = str(getattr(error, "code", type(error).__name__))
+    reason = f"graph expansion failed: {run.graph_error}"
+    run.decision = run.decision.after(run.graph_error) if run.decision else None
+    fallback = _fallback(run.decision) if run.decision else {}
+    run.notes["graph"] = {"status": "aborted", "reason": reason, **fallback}
+    run.notes.pop("graph_shadow", None)
 
 
 def _decided(run: Run, plan: Plan, options: GraphOptions, standing: Standing, *, has_seeds: bool) -> Decision:

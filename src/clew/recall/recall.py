@@ -31,7 +31,7 @@ from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_memories
 from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, semantic_relevance
-from clew.recall.graph import GraphOptions, apply_activation, reach_through
+from clew.recall.graph import GraphOptions, Reached, apply_activation, note_failure, reach_through
 from clew.recall.lexical import asked_terms, score_terms
 from clew.recall.plan import Plan, plan
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
@@ -92,8 +92,11 @@ def recall_and_run(
     run = search(query, reach, options, reader=reader, now=now, planned=planned)
     started = time.perf_counter()
     with reader.store.read() as tx:
+        try:
+            ways = _ways(tx, run)
+        except Exception as error:  # the graph is an extra: what it led to cannot be told, so it is left out
+            run, ways = _without_graph(run, error, reader, started), {}
         memories = tx.memories.get_many(reach, [run.corpus.ids[at] for at in run.chosen])
-        ways = _ways(tx, run)
         conflicts = disputes.among(tx, reach, list(memories), now) if in_dispute(tx, reach) else ()
     results = _results(run, memories, ways)
     run.stages.append(_stage("read", len(run.chosen), len(results), started=started))
@@ -210,6 +213,14 @@ def _through_graph(seen: Run, planned: Plan, asked: Question, reader: Reader, st
     """The run with what the graph adds; where only candidates were loaded, with what it led to as well."""
     standing = reader.standing(asked.reach, asked.now)
     found = reach_through(seen, planned, reader.graphs, reader.graph, standing)
+    try:
+        return _with_found(seen, found, asked, reader, started)
+    except Exception as error:  # an extra: whatever goes wrong in it, the baseline is the answer
+        note_failure(seen, error)
+        return seen
+
+
+def _with_found(seen: Run, found: list[Reached], asked: Question, reader: Reader, started: float) -> Run:
     run = seen
     if found and seen.corpus.size is not None:
         corpus = with_memories(seen.corpus, [reached.memory for reached in found], asked.reach, reader)
@@ -221,6 +232,15 @@ def _through_graph(seen: Run, planned: Plan, asked: Question, reader: Reader, st
         seen.stages[-1], seen.expanded = run.stages[-1], run.expanded
         return seen
     return run
+
+
+def _without_graph(run: Run, error: Exception, reader: Reader, started: float) -> Run:
+    """The same question once more, when it turns out late that the graph fails."""
+    rank_score = rank_scores(run.evidence, run.allowed) * run.corpus.weight.astype(np.float32)
+    again = replace(run, rank_score=rank_score, reached={}, expanded=[], chosen=[])
+    note_failure(again, error)
+    choose(again, reader.rules_limit, started)
+    return again
 
 
 class Question(NamedTuple):

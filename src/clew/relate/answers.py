@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from clew.errors import Unavailable
@@ -17,6 +18,7 @@ from clew.guard.tripwire import trip
 from clew.model.llm import ODD_ANSWER
 from clew.model.relation import SEMANTIC
 from clew.model.scope import is_encodable
+from clew.recall.analyse import terms
 from clew.relate.prompts import RELATIONSHIPS
 from clew.remember.redact import redact
 
@@ -25,6 +27,27 @@ MAX_SENTENCE_CHARS, MAX_EXPLANATION_CHARS, MAX_CONDITION_CHARS = 300, 500, 80
 SHORTEST_QUOTE = 3
 CONDITIONAL = "conditional_on"
 
+LONGEST_RUN = 3  # words in a row that any two texts may share
+
+# Kinds of conditions, and words of an explanation, that give nothing away about a text they also stand in.
+KINDS = frozenset(
+    "branch customer day environment event language mode os phase place platform project region role season stage "
+    "state team time tool user version".split()
+)
+_EVERYDAY = (
+    "after all always another apply are be because become before being belong between both case cause change "
+    "choose chosen condition conflict connect contain context contradict current decide depend describe different "
+    "directly does done each either element end even every exact example exist explain express first follow "
+    "former general get give given gives go goes good happen has help hence hold however imply instead item keep "
+    "kind know later latter lead less like link made main make many may mean means memory mention might more most "
+    "must name need needed new newer next note now old older one only onto other otherwise out over own part "
+    "particular point possible prefer present previous provide rather reason recent refer relate relation rely "
+    "replace require result rule run said same say says second see seem serve set show since single so something "
+    "special specific state statement still support take tell text therefore thing though through thus together "
+    "too two under unless until up use used uses using valid via way well while whole whose within without work "
+    "write written"
+)
+_WORD = re.compile(r"[^\W_]+")
 _SPACE = re.compile(r"\s+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _AROUND = " \t\n\"'`“”‘’«»…."
@@ -135,15 +158,53 @@ def quote_in(evidence: str, text: str) -> str:
     return _SPACE.sub(" ", found[0])[:MAX_SENTENCE_CHARS] if found else ""
 
 
-def witness(evidence: str, explanation: str, *, text: str, keep_unquoted: bool) -> tuple[str, str]:
+def witness(
+    evidence: str, explanation: str, *, text: str, other: str = "", elsewhere: Sequence[str] = ()
+) -> tuple[str, str]:
     """Sentence and explanation as they are stored with the memory that has this text.
 
-    A sentence is shown as a quote, so it has to be one. Evidence that is none may still explain, unless it could be
-    of a memory that is no end of the relation (`keep_unquoted` False).
+    A sentence is shown as a quote, so it has to be one. Evidence that quotes the `other` end may still explain.
+    What is stored goes when one of the two ends is erased; so nothing is kept that repeats the other texts that
+    were shown.
     """
     quote = quote_in(evidence, text)
-    said = explanation if quote or not keep_unquoted else f"{explanation} {evidence}".strip()
-    return quote, _storable(said)
+    if not quote and quote_in(evidence, other):
+        explanation = f"{explanation} {evidence}".strip()
+    return quote, "" if repeats(explanation, elsewhere, ends=(text, other)) else _storable(explanation)
+
+
+def repeats(said: str, texts: Sequence[str], *, ends: Sequence[str]) -> bool:
+    """Whether it has a word of one of these texts that is neither everyday nor of an end, or some in a row."""
+    own = {term for end in ends for term in terms(end)} | _everyday()
+    own_runs = {run for end in ends for run in _runs(end)}
+    telling, runs = set(terms(said)) - own, _runs(said) - own_runs
+    return any(not telling.isdisjoint(terms(text)) or not runs.isdisjoint(_runs(text)) for text in texts)
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = _WORD.findall(text.casefold())
+    return {tuple(words[at : at + LONGEST_RUN + 1]) for at in range(len(words) - LONGEST_RUN)}
+
+
+@cache
+def _everyday() -> frozenset[str]:
+    """Only when it is needed: stemming takes a while to load."""
+    return frozenset(terms(_EVERYDAY))
+
+
+def is_own_condition(key: str, text: str) -> bool:
+    """Whether a condition is named in the words of the memory it is of: its name is stored and shown. The kind
+    before the colon may be a usual one."""
+    kind, colon, value = key.partition(":")
+    if not colon:
+        kind, value = "", key
+    own = {*terms(text), *_WORD.findall(text.casefold())}
+    named = terms(_apart(value))
+    return bool(named) and own.issuperset(named) and (kind in KINDS or own.issuperset(terms(_apart(kind))))
+
+
+def _apart(key: str) -> str:
+    return " ".join(_WORD.findall(key))
 
 
 def _storable(said: str) -> str:

@@ -14,6 +14,7 @@ logger = logging.getLogger(__name__)
 
 PAUSE_S = 60.0
 REST_S = 1.0
+PATIENCE_S = 10.0
 
 
 class Background:
@@ -48,8 +49,10 @@ class Background:
             self._thread.join()
 
     def stop(self) -> None:
+        """Waits for the batch at hand, but not for ever: one may hang on a network."""
         self._stopping.set()
-        self.wait()
+        if self._thread is not None:
+            self._thread.join(PATIENCE_S)
 
     def _run(self) -> None:
         try:

@@ -1,60 +1,68 @@
 """What a text states, sentence by sentence, as far as rules can tell. Pure.
 
-In: a memory. Out: its sentences that state something: their words, whether they deny it, and the value they give to
-what has one value at a time. Questions, quotes, plans and hearsay state nothing. Precision comes before recall: a
-sentence that is not understood is left out.
+In: a memory. Out: its sentences that state something: their words, whether they deny it, the value they give to
+what has one value at a time, and what stands around them and says of what: a label, the heading, the line that
+opens a list, what the text opens with. Questions, quotes, plans, hearsay, and what was seen once state nothing.
+Precision comes before recall: a sentence that is not understood is left out.
+
+Of a text the first MAX_CHARS characters and MAX_SENTENCES sentences are read, and of a sentence of more than
+MAX_SENTENCE characters only where and when it holds. Every pattern takes time linear in what it is given.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import NamedTuple
 
 from clew.model.memory import Memory
-from clew.recall import analyse
 from clew.relate.wording import (
     ADDING,
     ADDITIVE,
-    ALIASES,
+    BARE,
     DOUBT,
     EMPTY,
     EXCLUSIVE,
     INEXACT,
     KIND_OF,
     NEGATIONS,
+    NO_LONGER_SO,
     PAST,
     PLACES,
+    POINTING,
     REASONS,
+    RELATIONS,
+    SEEN_ONCE,
     SINGLE,
     UNITS,
     USAGE,
     VAGUE,
+    VALUED,
+    VERBS,
+    meaning,
+    naming,
+    stem,
+    words_of,
 )
 
 MAX_CHARS = 4_000
 MAX_SENTENCES = 40
+MAX_SENTENCE = 400  # characters
 MAX_WORDS = 40  # a longer sentence says several things
+MAX_LABELS = 3  # in one sentence
+MAX_TITLE = 7  # words of a line or sentence that only names what follows
 MAX_SHOWN = 300
 
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+|;\s+")
-_QUOTED = re.compile(r"[\"“][^\"”]*\s[^\"”]*\s[^\"”]*[\"”]")
-_WORD = re.compile(r"[a-z0-9_~%+#.][a-z0-9_.+#/:%@'-]*|=")
-_CONTRACTED = re.compile(r"\b(is|are|was|were|do|does|did|has|have|had|must|should|could|would|need)n't\b")
-_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)([a-z%]*)$")
+_END = re.compile(r"(?<=[.!?])[\"')\]]{0,3}\s+|;\s+")
+_START = re.compile(r"([ \t]{0,40})(#{1,6} |[-*+•] |\d{1,3}[.)] )?")
+_NUMBER = re.compile(r"(\d[\d,]{0,30}(?:\.\d{1,30})?)([a-z%]{0,20})$")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}$")
-_REGION = re.compile(r"[a-z]{2}-[a-z]+-\d$")
+_REGION = re.compile(r"[a-z]{2}-[a-z]{1,20}-\d$")
 _YEAR = re.compile(r"(?:19|20)\d\d$")
 _DENIES = re.compile(r"n['’]t\b|\bcannot\b|\b(?:" + "|".join(NEGATIONS) + r")\b", re.IGNORECASE)
 _OVER = re.compile(r" (?:no longer|any more|no more|stopped using) ")
-_ALIAS = re.compile(r"\b(" + "|".join(re.escape(name) for name in ALIASES) + r")\b")
-
-
-stem = lru_cache(1 << 14)(analyse.stem)
 
 
 class Claim(NamedTuple):
@@ -65,6 +73,14 @@ class Claim(NamedTuple):
     about: frozenset[str]
 
 
+class Around(NamedTuple):
+    """What stands around a sentence and says what it is about."""
+
+    near: frozenset[str]  # labels, headings, the line that opens a list
+    lead: frozenset[str] = frozenset()  # the text opens with a line that only names something
+    opening: frozenset[str] = frozenset()  # or with a whole sentence
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """One sentence that states something."""
@@ -72,10 +88,12 @@ class Said:
     text: str
     words: tuple[str, ...]  # in order, lower case
     about: frozenset[str]  # stems of those that mean something, without how it is used
+    around: Around
     is_denied: bool
     is_past: bool
     is_usage: bool
     is_over: bool  # says that something is no longer so
+    is_bare: bool  # what it is about is said around it
     flat: str  # the words, each between two spaces
     claims: tuple[Claim, ...] = ()
 
@@ -95,21 +113,18 @@ class Reading:
 
 
 def read(memory: Memory) -> Reading:
-    text = _CODE.sub(" ", memory.content[:MAX_CHARS])
-    title = words_of(memory.title or "")
-    said, places = [], _places(title)
-    for sentence in islice(_sentences(text), MAX_SENTENCES):
-        words = words_of(sentence)
+    title = words_of((memory.title or "")[:MAX_SENTENCE])
+    places, named = _places(title), naming(title)
+    said: list[Said] = []
+    for sentence, words, around in islice(_sentences(memory.content), MAX_SENTENCES):
         places |= _places(words)
-        if not _is_open(sentence, words):
-            shown = " ".join(sentence.split())[:MAX_SHOWN]
-            parts = [words_of(part) for part in sentence.split(": ")] if ": " in sentence else [words]
-            said += [one for part in parts if (one := _said(shown, part, memory.author or ""))]
-    return Reading(tuple(said), frozenset(places), _meaning(title))
+        if len(sentence) <= MAX_SENTENCE and SEEN_ONCE.isdisjoint(named) and not _is_open(sentence, words):
+            said += _parts(sentence, words, around, memory.author or "")
+    return Reading(tuple(_settled(said)), frozenset(places), named)
 
 
 def _places(words: Iterable[str]) -> set[str]:
-    return {word for word in words if word in PLACES or _YEAR.match(word)}
+    return {word for word in words if word[0] in "12" and _YEAR.match(word)}.union(PLACES.intersection(words))
 
 
 def could_deny(memory: Memory) -> bool:
@@ -117,92 +132,175 @@ def could_deny(memory: Memory) -> bool:
     return bool(_DENIES.search(memory.content[:MAX_CHARS]))
 
 
-def _sentences(text: str) -> Iterator[str]:
-    for line in text.split("\n"):
-        if not line.lstrip().startswith(">"):
-            yield from (part.strip() for part in _END.split(line) if part.strip())
+def _settled(said: Sequence[Said]) -> Iterable[Said]:
+    """A text that gives two values to one thing tells of a change: it claims neither."""
+    values: dict[tuple[str, frozenset[str], frozenset[str]], set[str]] = {}
+    for one in said:
+        for claim in one.claims:
+            values.setdefault((claim.kind, claim.about, one.around.near), set()).add(claim.value)
+    changed = {key for key, given in values.items() if len(given) > 1}
+    return (_without(one, changed) for one in said) if changed else said
+
+
+def _without(said: Said, changed: Set[tuple[str, frozenset[str], frozenset[str]]]) -> Said:
+    near = said.around.near
+    return replace(
+        said, claims=tuple(claim for claim in said.claims if (claim.kind, claim.about, near) not in changed)
+    )
+
+
+# -- sentences and what stands around them ---------------------------------------------------------
+
+_Sentence = tuple[str, tuple[str, ...], Around]
+_PARAGRAPH = 10  # deeper than any heading
+_NOTHING: frozenset[str] = frozenset()
+
+
+def _sentences(content: str) -> Iterator[_Sentence]:
+    """Each with its words and what it stands under."""
+    under: list[tuple[int, frozenset[str]]] = []
+    first: Around | None = None
+    before: tuple[str, ...] = ()
+    for level, is_within, body in _lines(content):
+        _close(under, level + is_within)
+        for sentence in (part.strip() for part in _END.split(body)):
+            words = words_of(sentence)
+            if not words:
+                continue
+            above = frozenset().union(*(named for _level, named in under)) if under else _NOTHING
+            near = above | naming(before) if words[0] in POINTING else above
+            yield sentence, words, Around(near, *first[1:]) if first else Around(near)
+            if (first or level < _PARAGRAPH or body[-1] == ":") and _is_title(sentence, words, body):
+                _close(under, level)
+                under.append((level, naming(words)))
+            first, before = first or _first(words), words
+
+
+def _close(under: list[tuple[int, frozenset[str]]], level: int) -> None:
+    while under and under[-1][0] >= level:
+        under.pop()
+
+
+def _lines(content: str) -> Iterator[tuple[int, bool, str]]:
+    """(how deep it stands, whether it goes on from the line above, its text): headings above paragraphs above
+    lists. No code, no quotes."""
+    is_within = False
+    for line in "".join(content[:MAX_CHARS].split("```")[::2]).split("\n"):
+        start = _START.match(line)
+        body = line[start.end() :].strip() if start else ""
+        if start and body and not body.startswith(">"):
+            mark = start[2] or ""
+            level = len(mark) - 1 if mark[:1] == "#" else _PARAGRAPH + len(start[1]) + bool(mark)
+            yield level, is_within and not mark, body
+        is_within = bool(body)
+
+
+def _is_title(sentence: str, words: Sequence[str], body: str) -> bool:
+    """Whether it only names what follows, for the lines below it."""
+    return sentence.endswith(":") or (sentence == body and body[-1] not in ".!?" and _names(words))
+
+
+def _names(words: Sequence[str]) -> bool:
+    return len(words) <= MAX_TITLE and VERBS.isdisjoint(words)
+
+
+def _first(words: Sequence[str]) -> Around:
+    named = naming(words)
+    return Around(_NOTHING, lead=named) if _names(words) else Around(_NOTHING, opening=named)
 
 
 def _is_open(sentence: str, words: Sequence[str]) -> bool:
     """Whether it asks, quotes or doubts."""
     is_question = sentence.rstrip("\"')] ").endswith("?")
-    return is_question or bool(_QUOTED.search(sentence)) or not DOUBT.isdisjoint(words)
+    return is_question or not DOUBT.isdisjoint(words) or _is_quoting(sentence)
 
 
-def _said(shown: str, words: tuple[str, ...], author: str) -> Said | None:
-    words = words[: next((at for at, word in enumerate(words) if word in REASONS), None)]
-    known = frozenset(words)
+def _is_quoting(sentence: str) -> bool:
+    """Three words or more between two quotation marks: one or two are a name."""
+    between = sentence.replace("“", '"').replace("”", '"').split('"')[1:-1]
+    return any(len(part.split()) >= 3 for part in between)
+
+
+def _parts(sentence: str, words: tuple[str, ...], around: Around, author: str) -> Iterator[Said]:
+    """What stands before a colon is a label of what comes after it."""
+    cut = sentence.split(": ", MAX_LABELS + 1)
+    parts = [words] if len(cut) == 1 else [words_of(part) for part in cut]
+    shown = " ".join(sentence.split())[:MAX_SHOWN]
+    for part in parts if len(parts) <= MAX_LABELS + 1 and SEEN_ONCE.isdisjoint(around.lead) else ():
+        if NO_LONGER_SO.isdisjoint(around.near) and (one := _said(shown, part, around, author)):
+            yield one
+        if part is not parts[-1]:
+            around = Around(around.near | naming(part), around.lead, around.opening)
+
+
+# -- one sentence ----------------------------------------------------------------------------------
+
+
+def _said(shown: str, words: tuple[str, ...], around: Around, author: str) -> Said | None:
+    if not REASONS.isdisjoint(words):
+        words = words[: next(at for at, word in enumerate(words) if word in REASONS)]
     if not 2 <= len(words) <= MAX_WORDS:
         return None
-    negations = sum(word in NEGATIONS for word in words)
-    is_partial = any(pair in (("not", "always"), ("not", "only"), ("no", "doubt")) for pair in _pairs(words))
-    if negations > 1 or is_partial:
+    known = frozenset(words)
+    negations = sum(word in NEGATIONS for word in words) if not known.isdisjoint(NEGATIONS) else 0
+    if negations > 1 or (negations and any(pair in _PARTIAL for pair in pairwise(words))):
         return None
     is_past, flat = not known.isdisjoint(PAST), f" {' '.join(words)} "
-    about = _meaning(words) | ({f"@{author.lower()}"} if author and not known.isdisjoint(_FIRST) else set())
-    plain = not negations and not is_past and known.isdisjoint(ADDING) and "should" not in known
+    mine = frozenset((f"@{author.lower()}",)) if author and not known.isdisjoint(_FIRST) else frozenset()
+    is_plain = not negations and not is_past and known.isdisjoint(ADDING) and "should" not in known
+    always = mine | _usage_of(words)
+    claims = tuple(_claims(words, always)) if is_plain else ()
+    about = meaning(words) | always
     return Said(
         text=shown,
         words=words,
         about=about,
+        around=around,
         is_denied=bool(negations),
         is_past=is_past,
-        is_usage=not known.isdisjoint(USAGE) or words[0] in USAGE or not known.isdisjoint(("is", "are")),
+        is_usage=not known.isdisjoint(USAGE) or not known.isdisjoint(("is", "are")),
         is_over=bool(_OVER.search(flat)),
+        is_bare=any(claim.about <= BARE for claim in claims) if claims else about <= BARE,
         flat=flat,
-        claims=tuple(_claims(words, author)) if plain else (),
+        claims=claims,
     )
 
 
+def _usage_of(words: tuple[str, ...]) -> frozenset[str]:
+    """`the read timeout is`: before the verb it is no use but a part of the name."""
+    verb = next((at for at, word in enumerate(words) if word in _IS), 0) if not USAGE.isdisjoint(words) else 0
+    return frozenset(stem(word) for word in words[:verb] if word in USAGE)
+
+
 _FIRST = frozenset(("i", "my", "me", "we", "our"))
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    flat = text.lower().replace("’", "'").replace("`", " ").replace("*", " ")
-    if "n't" in flat:
-        flat = _CONTRACTED.sub(r"\1 not", flat).replace("can't", "can not").replace("won't", "will not")
-    flat = _ALIAS.sub(lambda match: ALIASES[match[0]], flat.replace("cannot", "can not"))
-    found = [word.rstrip(".:'/-,").removesuffix("'s") for word in _WORD.findall(flat)]
-    return tuple(word for word in found if word)
-
-
-def _meaning(words: tuple[str, ...]) -> frozenset[str]:
-    kept = (word for word in words if word not in EMPTY and word not in USAGE and word not in NEGATIONS)
-    return frozenset(stem(word) for word in kept)
-
-
-def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    return pairwise(words)
+_PARTIAL = frozenset((("not", "always"), ("not", "only"), ("no", "doubt")))
 
 
 # -- values ----------------------------------------------------------------------------------------
 
 
-def _claims(words: tuple[str, ...], author: str) -> Iterator[Claim]:
-    mine = frozenset((f"@{author.lower()}",)) if author and not _FIRST.isdisjoint(words) else frozenset()
+def _claims(words: tuple[str, ...], always: frozenset[str]) -> Iterator[Claim]:
     for claim in (_number(words), _kind(words), _single(words), _owner(words)):
         if claim and claim.about:
-            yield claim._replace(about=claim.about | mine)
-
-
-_VALUED = frozenset(
-    "is are = equals defaults set expire expires lasts limited runs run starts start retains keeps allows listens "
-    "takes costs timeout exposes serves".split()
-)
+            yield Claim(claim.kind, claim.value, claim.about | always) if always else claim
 
 
 def _number(words: tuple[str, ...]) -> Claim | None:
     """The only number of the sentence, after a word that gives it to something."""
-    numbers = [at for at, word in enumerate(words) if _NUMBER.match(word) or _CLOCK.match(word)]
-    cue = next((at for at, word in enumerate(words) if word in _VALUED), None)
-    if len(numbers) != 1 or cue is None or not cue < numbers[0] or not INEXACT.isdisjoint(words):
+    if VALUED.isdisjoint(words) or not INEXACT.isdisjoint(words):
+        return None
+    cue = next(at for at, word in enumerate(words) if word in VALUED)
+    numbers = [
+        at for at, word in enumerate(words) if word[0].isdigit() and (_NUMBER.match(word) or _CLOCK.match(word))
+    ]
+    if len(numbers) != 1 or not cue < numbers[0]:
         return None
     [at] = numbers
     kind, value, used = _measured(words, at)
-    rest = words[:at] + words[at + used :]
-    if _YEAR.match(words[at]) or "ports" in words or len(words) - at - used > 6:
+    is_of_many = "ports" in words or (kind == "clock" and words[cue] in ("run", "start", "are"))
+    if _YEAR.match(words[at]) or is_of_many or len(words) - at - used > 6:
         return None
-    return Claim(kind, value, _meaning(rest))
+    return Claim(f"{kind} {RELATIONS.get(words[at - 1], '')}", value, meaning(words[:at] + words[at + used :]))
 
 
 def _measured(words: tuple[str, ...], at: int) -> tuple[str, str, int]:
@@ -221,44 +319,44 @@ def _measured(words: tuple[str, ...], at: int) -> tuple[str, str, int]:
 
 def _kind(words: tuple[str, ...]) -> Claim | None:
     """The only one of its kind in the sentence, with what it is for."""
-    named = [at for at, word in enumerate(words) if word in KIND_OF or _REGION.match(word)]
+    named = [at for at, word in enumerate(words) if word in KIND_OF or ("-" in word and _REGION.match(word))]
     if len(named) != 1 or not ADDITIVE.isdisjoint(words):
         return None
     [at] = named
     kind = KIND_OF.get(words[at], "region")
-    has_purpose = not frozenset(("for", "as", "in", "on", "to", "with")).isdisjoint(words)
-    if not has_purpose and kind not in EXCLUSIVE:
+    if kind not in EXCLUSIVE and _PURPOSE.isdisjoint(words):
         return None
-    if frozenset(words).isdisjoint(USAGE | {"is", "are"}):
+    if _IS.isdisjoint(words) and USAGE.isdisjoint(words):
         return None
-    return Claim(kind, words[at], _meaning(words[:at] + words[at + 1 :]) | {f"<{kind}>"})
+    return Claim(kind, words[at], meaning(words[:at] + words[at + 1 :]) | {f"<{kind}>"})
+
+
+_PURPOSE = frozenset(("for", "as", "in", "on", "to", "with"))
+_IS = frozenset(("is", "are", "="))
+_NO_VALUE = VAGUE | EMPTY | INEXACT
+_BEFORE_VALUE = frozenset(("now", "currently", "set", "to", "the"))
 
 
 def _single(words: tuple[str, ...]) -> Claim | None:
-    """`the default branch is main`: one word after the verb, for something of which there is one."""
-    verb = next((at for at, word in enumerate(words) if word in ("is", "=", "are")), None)
-    if verb is None or not verb or not SINGLE.intersection(words[:verb]) or verb + 1 >= len(words):
+    """`the default branch is main`: one word after the verb, for something of which there is one.
+    `the key is a UUID` says of what sort it is, not which."""
+    if SINGLE.isdisjoint(words):
         return None
-    rest = tuple(
-        word for word in words[verb + 1 :] if word not in ("now", "currently", "set", "to", "the", "a", "an")
-    )
-    value, more = rest[:1], rest[1:]
-    if (
-        not value
-        or value[0] in VAGUE | EMPTY | INEXACT
-        or _NUMBER.match(value[0])
-        or value[0].endswith(("ed", "ing", "ly"))
-    ):
+    verb = next((at for at, word in enumerate(words) if word in _IS), None)
+    if not verb or SINGLE.isdisjoint(words[:verb]) or not {"a", "an"}.isdisjoint(words[verb + 1 : verb + 3]):
+        return None
+    value, *more = [word for word in words[verb + 1 :] if word not in _BEFORE_VALUE] or [""]
+    if not value or value in _NO_VALUE or _NUMBER.match(value) or value.endswith(("ed", "ing", "ly")):
         return None
     if more and more[0] not in ("in", "on", "for", "at", "of"):
         return None
-    return Claim("single", value[0], _meaning(words[:verb] + more))
+    kind = "single code" if _REGION.match(value) else "single"
+    return Claim(kind, value.replace("-", "").replace("_", ""), meaning((*words[:verb], *more)))
 
 
 def _owner(words: tuple[str, ...]) -> Claim | None:
-    for at, pair in enumerate(_pairs(words)):
-        if pair == ("owned", "by"):
-            value = tuple(word for word in words[at + 2 :] if word not in EMPTY)
-            if 1 <= len(value) <= 3 and "and" not in words[at + 2 :]:
-                return Claim("owner", " ".join(value), _meaning(words[:at]) | {"<owner>"})
-    return None
+    at = words.index("owned") if "owned" in words else len(words)
+    value = [word for word in words[at + 2 :] if word not in EMPTY]
+    if words[at + 1 : at + 2] != ("by",) or not 1 <= len(value) <= 3 or "and" in words[at:]:
+        return None
+    return Claim("owner", " ".join(value), meaning(words[:at]) | {"<owner>"})

@@ -23,10 +23,11 @@ from clew.model.relation import Finding
 from clew.model.scope import Reach
 from clew.model.times import to_micros
 from clew.ports import Tx
+from clew.relate.queue import enqueue
 from clew.remember.graph import GraphPolicy, remap_id
 from clew.remember.lifecycle import is_expired, put_state, supersede
 
-MAX_LISTED = 1_000
+PAGE = 200
 MIN_PREFIX = 8
 
 
@@ -111,19 +112,24 @@ def note_link(
 
 
 def unnote_link(tx: Tx, org: str, rows: Sequence[int], *, now: datetime) -> None:
-    """They take it back; what was found besides stays."""
+    """They take it back. What was found besides had given way to it, so it is looked for again."""
     known = tx.conflicts.of_pair(org, *rows, now=now)
     if known and known.origin == USER:
         tx.conflicts.drop(org, known.id)
+        enqueue(tx, org, known.pair, operation="edit")
 
 
 # -- looking ---------------------------------------------------------------------------------------
 
 
-def find(tx: Tx, reach: Reach, *, now: datetime, over: bool = False) -> list[Dispute]:
-    """The surest first, as far as the reach sees both memories; `over`: also those that are not open."""
-    found = tx.conflicts.find(reach.org, now=now, limit=MAX_LISTED, over=over)
-    return _with_memories(tx, reach, found, now)
+def find(
+    tx: Tx, reach: Reach, *, now: datetime, limit: int, over: bool = False, after: Conflict | None = None
+) -> tuple[list[Dispute], Conflict | None]:
+    """The surest first, as far as the reach sees both memories, and where to go on from, if there may be more;
+    `over`: also those that are not open."""
+    size = max(limit, PAGE)
+    found = tx.conflicts.find(reach, now=now, limit=size, over=over, after=after)
+    return _with_memories(tx, reach, found, now), found[-1] if len(found) == size else None
 
 
 def must_get(tx: Tx, reach: Reach, id: str, *, now: datetime) -> Dispute:

@@ -3,7 +3,8 @@
 In: a memory and others it could be compared with. Out: what it contradicts and what it supersedes, each with the
 sentence that shows it, which rule found it, and a low confidence: nothing is resolved here. Rules compare sentences
 of two memories of one place (project and user): what holds for one project only is no contradiction of what all
-share. They must speak of the same thing under the same circumstances, word by word:
+share. They must speak of the same thing under the same circumstances, word by word, and what stands around them
+(label, heading, title, what the text opens with) must name the same:
 
 - different_value: both give a value to what has one at a time, and the values differ (contradicts)
 - opposite: one states what the other denies, in the same words (contradicts)
@@ -13,16 +14,17 @@ share. They must speak of the same thing under the same circumstances, word by w
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from clew.model.memory import Memory
 from clew.model.relation import RULE, Finding
-from clew.relate.claims import Reading, Said, could_deny, read, stem
-from clew.relate.wording import EMPTY, GENERIC, NEGATIONS, USAGE
+from clew.relate.claims import Claim, Reading, Said, could_deny, read
+from clew.relate.wording import BARE, EMPTY, GENERIC, NEGATIONS, USAGE, WEAK, stem
 
 
 class Rule(NamedTuple):
@@ -90,16 +92,26 @@ def _fitting(
     for test in tests:
         if test.rule.type == "supersedes" and not is_later:
             continue
-        if any(test.fits(old) and _same_title(mine, test.said, theirs, old) for old in theirs.said):
+        if any(test.fits(old) and _same_thing(mine, test.said, theirs, old) for old in theirs.said):
             yield test
 
 
-def _same_title(mine: Reading, said: Said, theirs: Reading, old: Said) -> bool:
-    """Titles say what a sentence is about; one that names something else makes it another statement."""
-    if not mine.title or not theirs.title:
+def _same_thing(mine: Reading, said: Said, theirs: Reading, old: Said) -> bool:
+    """Whether what stands around both names the same. A title or first line that only one of them has is no
+    difference, unless neither the sentence nor its label or heading says what it is about."""
+    known, one, two = said.about | old.about, said.around, old.around
+    far = mine.title | one.lead, theirs.title | two.lead
+    if not _agree(one.near, two.near, known.union(*far)):
+        return False
+    if any(a and b and not _agree(a, b, known) for a, b in ((mine.title, theirs.title), (one.lead, two.lead))):
+        return False
+    if not (said.is_bare or old.is_bare) or not (one.near & two.near) <= BARE:
         return True
-    known = said.about | old.about
-    return mine.title <= theirs.title | known and theirs.title <= mine.title | known
+    return _agree(far[0] | one.near | one.opening, far[1] | two.near | two.opening, known)
+
+
+def _agree(one: frozenset[str], other: frozenset[str], known: frozenset[str]) -> bool:
+    return one ^ other <= known
 
 
 # -- contradictions --------------------------------------------------------------------------------
@@ -111,10 +123,20 @@ def _different_value(said: Said) -> Fits | None:
 
 def _differ(said: Said, old: Said) -> bool:
     return any(
-        one.kind == two.kind and one.about == two.about and one.value != two.value
+        one.kind == two.kind and one.about == two.about and not _is_same(one, two)
         for one in said.claims
         for two in old.claims
     )
+
+
+MEANT = tuple(1.024**power for power in range(5))  # who writes MB may mean MiB, or 1024 of the next smaller
+
+
+def _is_same(one: Claim, two: Claim) -> bool:
+    if not one.kind.startswith("number b "):
+        return one.value == two.value
+    small, large = sorted((float(one.value), float(two.value)))
+    return any(math.isclose(large, small * factor, rel_tol=1e-6) for factor in MEANT)
 
 
 def _opposite(said: Said) -> Fits | None:
@@ -141,27 +163,42 @@ def _still_said(said: Said, about: frozenset[str], old: Said) -> bool:
         return False
     if about == old.about:
         return len(about) >= SHARED_AT_LEAST or said.is_usage
-    return bool(about) and about < old.about and len(old.about - about) == 1 and _uses(said) and _uses(old)
+    says_more = bool(about) and about < old.about and len(old.about - about) == 1
+    return says_more and _uses(said) and _uses(old) and _same_subject(_subject(said.words), old)
 
 
 _OVER_WORDS = frozenset(stem(word) for word in ("longer", "any", "more", "stopped", "using"))
+_AFTER_SUBJECT = USAGE | NEGATIONS | frozenset("is are do does has have can stopped support supports".split())
 
 
 def _uses(said: Said) -> bool:
     return not USAGE.isdisjoint(said.words)
 
 
+def _subject(words: Sequence[str]) -> frozenset[str]:
+    """Of what it is said: all before the verb."""
+    end = next((at for at, word in enumerate(words) if word in _AFTER_SUBJECT), 0)
+    return _stems(words[:end])
+
+
+def _same_subject(subject: frozenset[str], old: Said, *, gone: frozenset[str] = frozenset()) -> bool:
+    """`the service` is not `the billing service`."""
+    theirs = _subject(old.words) - gone
+    return subject <= _stems(old.words) and (subject.isdisjoint(theirs) or theirs <= subject)
+
+
 class _Change(NamedTuple):
     old: frozenset[str]
     new: frozenset[str]
     about: frozenset[str]
+    subject: frozenset[str]
 
 
 _TAIL = r"(?=in |for |on |at |with |and |to |when |last |this |$)"
-_OLD, _NEW = r"(?P<old>(?:\S+ ){1,4}?)", r"(?P<new>(?:\S+ ){1,4}?)"
+_OLD, _NEW = r"(?P<old>(?:\S{1,64} ){1,4}?)", r"(?P<new>(?:\S{1,64} ){1,4}?)"
 _WAS = "(?:was|were|is|are|got|has been|have been)"
 _FROM_TO = re.compile(
-    r" (?:switched|migrated|moved|ported|transitioned|changed|converted|rewrote) (?P<what>(?:\S+ ){0,4}?)"
+    r" (?:switched|migrated|moved|ported|transitioned|changed|converted|rewrote) (?P<what>(?:\S{1,64} ){0,4}?)"
     rf"from {_OLD}to {_NEW}{_TAIL}"
 )
 _REPLACED = (
@@ -187,22 +224,27 @@ def _replaced(said: Said) -> Fits | None:
 
 
 def _change(said: Said, match: re.Match[str]) -> _Change:
-    before, after = _stems(match["old"]), _stems(match["new"])
-    rest = f"{said.flat[: match.start()]} {said.flat[match.end() :]} {match.groupdict().get('what') or ''}"
-    return _Change(before, after, _stems(rest) - before - after)
+    was, now = _stems(match["old"].split()), _stems(match["new"].split())
+    before, what = said.flat[: match.start()].split(), (match.groupdict().get("what") or "").split()
+    subject = _stems(what) if not _SPEAKERS.isdisjoint(before) else _stems(before + what)
+    about = _stems([*before, *said.flat[match.end() :].split(), *what])
+    return _Change(was, now - was, about - was - now, subject - was - now)
 
 
+_SPEAKERS = frozenset(("we", "i", "they", "team"))
 _NO_CONTEXT = EMPTY | USAGE | NEGATIONS | GENERIC
 
 
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in text.split() if word not in _NO_CONTEXT)
+def _stems(words: Sequence[str]) -> frozenset[str]:
+    return frozenset(stem(word) for word in words if word not in _NO_CONTEXT)
 
 
 def _is_of(change: _Change, said: Said, old: Said) -> bool:
     """Whether the old sentence states what was before, of the same thing."""
     whole = frozenset(stem(word) for word in old.words)
     if not change.old or not change.old <= whole or not old.is_stated or change.new & whole:
+        return False
+    if not _same_subject(change.subject, old, gone=change.old):
         return False
     if change.about:
         return 2 * len(change.about & whole) >= len(change.about) and old.is_usage
@@ -222,10 +264,11 @@ def _is_specific(name: frozenset[str], said: Said) -> bool:
 
 # -- versions --------------------------------------------------------------------------------------
 
-_VERSION = r"v?(\d+(?:\.\d+)*)"
+_VERSION = r"v?(\d{1,9}(?:\.\d{1,9}){0,4})"
+_ONLY_VERSION = re.compile(_VERSION + "$")
 _UPGRADE = re.compile(
-    r" (?:upgraded|upgrade|updated|bumped|moved|migrated|switched) (?P<what>(?:\S+ ){0,4}?)"
-    rf"(?:from (?:[a-z]\S* )?{_VERSION} )?to (?:(?P<named>[a-z][a-z0-9.+#-]*) )?{_VERSION} "
+    r" (?:upgraded|upgrade|updated|bumped|moved|migrated|switched) (?P<what>(?:\S{1,64} ){0,4}?)"
+    rf"(?:from (?:[a-z]\S{{0,64}} )?{_VERSION} )?to (?:(?P<named>[a-z][a-z0-9.+#-]{{0,64}}) )?{_VERSION} "
 )
 _NOT_PINNED = frozenset(
     "support supports later newer least minimum bug since introduced compatible works or >=".split()
@@ -238,18 +281,21 @@ def _newer_version(said: Said) -> Fits | None:
     product = match["named"] or (what[-1] if what else "") if match else ""
     if not match or not product:
         return None
-    rest = f"{said.flat[: match.start()]} {match['what']} {said.flat[match.end() :]}"
+    rest = [*said.flat[: match.start()].split(), *what, *said.flat[match.end() :].split()]
     return partial(_names_earlier, product, match.groups()[-1], _stems(rest) - {stem(product)})
 
 
 def _names_earlier(product: str, version: str, about: frozenset[str], old: Said) -> bool:
     if product not in old.words or not old.is_stated or not old.is_usage or not _NOT_PINNED.isdisjoint(old.words):
         return False
-    named = re.search(rf" {re.escape(product)} {_VERSION} ", old.flat)
-    if not named or not _is_lower(named[1], version):
+    named = [match[1] for one, two in pairwise(old.words) if one == product and (match := _ONLY_VERSION.match(two))]
+    if not named or not _is_lower(named[0], version):
         return False
-    theirs = frozenset(word for word in _stems(old.flat) if word != stem(product) and not word[:1].isdigit())
-    return about == theirs or (bool(about & theirs) and (about <= theirs or theirs <= about))
+    theirs = frozenset(word for word in _stems(old.words) if word != stem(product) and not word[:1].isdigit())
+    return about == theirs or (not (about & theirs) <= _WEAK and (about <= theirs or theirs <= about))
+
+
+_WEAK = frozenset(stem(word) for word in WEAK)
 
 
 def _is_lower(one: str, other: str) -> bool:

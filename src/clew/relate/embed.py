@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from clew.model.job import BackfillState
+from clew.model.ids import new_id
+from clew.model.job import BACKFILL, BackfillState
 from clew.model.progress import Progress, no_progress
 from clew.ports import Embedder, Row, Store, Tx
 from clew.relate.queue import enqueue
@@ -21,6 +22,8 @@ from clew.remember.prepare import embedding_text
 logger = logging.getLogger(__name__)
 
 Vector = tuple[bytes | None, str]
+LEASE_S = 120.0  # taken anew with every batch, the slowest of which takes less
+_STORE = ""  # vectors are of no org
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,31 @@ class BackfillPolicy:
 
 
 _DEFAULT = BackfillPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Of the processes that could make the vectors of a space, one does."""
+
+    space: str
+    holder: str = field(default_factory=lambda: new_id("backfill"))
+
+    def begin(self, total: int) -> Callable[[Tx], bool]:
+        """False while it is paused, or somebody else is at it."""
+        return lambda tx: self.goes_on(tx) and tx.jobs.begin_backfill(self.space, total=total)
+
+    def goes_on(self, tx: Tx) -> bool:
+        return tx.leases.claim(_STORE, self._key, holder=self.holder, ttl_s=LEASE_S) is not None
+
+    def end(self, tx: Tx, *, status: str, error: str) -> None:
+        """Nothing, if somebody else has taken over."""
+        if token := tx.leases.claim(_STORE, self._key, holder=self.holder, ttl_s=LEASE_S):
+            tx.leases.finish(_STORE, self._key, token)
+            tx.jobs.end_backfill(self.space, status, error=error)
+
+    @property
+    def _key(self) -> str:
+        return f"backfill/{self.space}"
 
 
 def pack_vectors(embedder: Embedder | None, texts: Sequence[str]) -> list[Vector]:
@@ -58,17 +86,18 @@ def embed_missing(
     """Give every memory a vector of the embedder's space, newest first; returns how many were made.
 
     Interrupted at any point it goes on where it stopped, since what is done is in the store. While it is paused,
-    nothing happens, in whatever process. An embedder that fails ends it with its error. What a new vector means for
-    the relations of a memory is left to a job.
+    nothing happens, in whatever process, nor while another process does it. An embedder that fails ends it with its
+    error. What a new vector means for the relations of a memory is left to a job.
     """
-    space = embedder.space.key
+    turn = Turn(embedder.space.key)
     with store.read() as tx:
-        total = 0 if tx.jobs.is_backfill_paused(space) else tx.index.count_without_vector(space)
-    if not total or not store.write(lambda tx: tx.jobs.begin_backfill(space, total=total), durable=False):
+        is_paused = tx.jobs.is_backfill_paused(turn.space)
+        total = 0 if is_paused else tx.index.count_without_vector(turn.space)
+    if not total or not store.write(turn.begin(total), durable=False):
         return 0
     done, status, error = 0, "idle", ""
     try:
-        for made in _fill_batches(store, embedder, policy, should_stop, rest):
+        for made in _fill_batches(store, embedder, turn, policy, should_stop, rest):
             done += made
             if made:
                 progress(done, max(done, total))
@@ -77,18 +106,20 @@ def embed_missing(
         error = getattr(trouble, "code", type(trouble).__name__)
         raise
     finally:
-        store.write(lambda tx: tx.jobs.end_backfill(space, status, error=error), durable=False)
+        store.write(partial(turn.end, status=status, error=error), durable=False)
     return done
 
 
 def _fill_batches(
     store: Store,
     embedder: Embedder,
+    turn: Turn,
     policy: BackfillPolicy,
     should_stop: Callable[[], bool],
     rest: Callable[[float], object],
 ) -> Iterator[int]:
-    """How many were made, batch by batch; 0 at last when none is missing any more."""
+    """How many were made, batch by batch; 0 at last when none is missing any more. Ends if it lasted so long that
+    somebody else took over."""
     before, began = 1 << 62, time.monotonic()
     while not should_stop() and (rows := _missing(store, embedder.space.key, before, policy.batch)) is not None:
         if not rows:
@@ -96,7 +127,9 @@ def _fill_batches(
             return
         vectors = _pack(embedder, [embedding_text(title, content) for *_, title, content in rows])
         before, now = rows[-1][0], time.monotonic()
-        store.write(partial(_fill, rows=rows, vectors=vectors, seconds=now - began), durable=False)
+        fill = partial(_fill, turn=turn, rows=rows, vectors=vectors, seconds=now - began)
+        if not store.write(fill, durable=False):
+            return
         began = now
         yield len(rows)
         rest(policy.pause_ms / 1e3)
@@ -115,15 +148,18 @@ def _missing(store: Store, space: str, before: int, limit: int) -> list[Row] | N
         return tx.index.without_vector(space, before=before, limit=limit)
 
 
-def _fill(tx: Tx, *, rows: list[Row], vectors: list[Vector], seconds: float) -> None:
+def _fill(tx: Tx, *, turn: Turn, rows: list[Row], vectors: list[Vector], seconds: float) -> bool:
+    if not turn.goes_on(tx):
+        return False
     filled: dict[str, list[str]] = {}
     for (row, org, project, id, version, *_), (vector, space) in zip(rows, vectors, strict=True):
         if vector is not None and tx.index.fill_vector(row, version, vector, space):
             tx.changes.note(org, project, "memory", id, "put")
             filled.setdefault(org, []).append(id)
     for org, ids in filled.items():
-        enqueue(tx, org, ids, operation="backfill")
-    tx.jobs.count_backfilled(vectors[0][1], len(rows), seconds=seconds)
+        enqueue(tx, org, ids, operation=BACKFILL)
+    tx.jobs.count_backfilled(turn.space, len(rows), seconds=seconds)
+    return True
 
 
 # -- for those who look after it -------------------------------------------------------------------------

@@ -18,9 +18,17 @@ from clew.model.llm import BROKE_OFF, PAIRS, REFUSED, SEMANTICS, TIMEOUT, TRUNCA
 from clew.model.memory import CLASSIFICATIONS, Memory
 from clew.model.relation import CLASSIFICATION_FAILED, EXTRACTION_FAILED, LLM, Finding, Issue, Neighbour
 from clew.ports import LanguageModel
-from clew.relate.answers import CONDITIONAL, Judgement, Stated, judgement_of, relations_of, witness
+from clew.relate.answers import (
+    CONDITIONAL,
+    Judgement,
+    Stated,
+    is_own_condition,
+    judgement_of,
+    relations_of,
+    witness,
+)
 from clew.relate.breaker import PAUSED, Breaker
-from clew.relate.prompts import MAX_TEXT_CHARS, Prompt, Text, cut, pair_prompt, semantic_prompt
+from clew.relate.prompts import MAX_CONTEXT_CHARS, MAX_TEXT_CHARS, Prompt, Text, cut, pair_prompt, semantic_prompt
 from clew.relate.spend import BUDGET_EXHAUSTED, RATE_LIMITED, Reservation, Spend, tokens_in
 from clew.remember.prepare import embedding_text
 from clew.remember.redact import redact
@@ -134,7 +142,7 @@ class _Inquiry:
     def _edges(self, judged: Judgement, candidate: Memory) -> Iterable[Finding]:
         kind = _EDGE_OF.get(judged.relationship)
         if kind and judged.confidence >= self.policy.pair_confidence:
-            quote, why = self._witness(judged, keep_unquoted=True)
+            quote, why = self._witness(judged, _shown(candidate).text)
             yield Finding(kind, candidate.id, judged.confidence, LLM, sentence=quote, explanation=why)
 
     # -- semantic relations ------------------------------------------------------------------------
@@ -149,7 +157,9 @@ class _Inquiry:
         prompt = semantic_prompt(_shown(self.memory), [_shown(one) for one in context])
         found = self._ask(prompt, SEMANTICS, partial(relations_of, count=len(context)))
         enough = self.policy.semantic_confidence
-        return [self._relation(one, context) for one in found if one.confidence >= enough]
+        texts = [_shown(one).text for one in context]
+        sure = [one for one in found if one.confidence >= enough and self._is_own(one)]
+        return [self._relation(one, context, texts) for one in sure]
 
     def _context(self, recent: Sequence[Memory]) -> list[Memory]:
         """What the model says about one text is stored with the memory at hand and seen by its readers. So texts
@@ -159,13 +169,17 @@ class _Inquiry:
             return []
         return [one for one in self._sendable(newest, SEMANTICS) if _label(one) <= _label(self.memory)]
 
-    def _relation(self, stated: Stated, context: Sequence[Memory]) -> Finding:
-        is_between_two = stated.index is not None
-        target = context[stated.index].id if stated.index is not None else stated.condition
-        quote, why = self._witness(stated, keep_unquoted=is_between_two)
+    def _is_own(self, stated: Stated) -> bool:
+        return stated.index is not None or is_own_condition(stated.condition, _shown(self.memory).text)
+
+    def _relation(self, stated: Stated, context: Sequence[Memory], texts: Sequence[str]) -> Finding:
+        at = stated.index
+        other = "" if at is None else texts[at]
+        elsewhere = [text[:MAX_CONTEXT_CHARS] for place, text in enumerate(texts) if place != at]
+        quote, why = self._witness(stated, other, elsewhere)
         return Finding(
-            stated.type if is_between_two else CONDITIONAL,
-            target,
+            CONDITIONAL if at is None else stated.type,
+            stated.condition if at is None else context[at].id,
             stated.confidence,
             LLM,
             reversed=stated.to_new,
@@ -235,9 +249,9 @@ class _Inquiry:
     def _is_other(self, memory: Memory) -> bool:
         return memory.id != self.memory.id and bool(memory.content.strip()) and bool(self.memory.content.strip())
 
-    def _witness(self, said: Judgement | Stated, *, keep_unquoted: bool) -> tuple[str, str]:
+    def _witness(self, said: Judgement | Stated, other: str, elsewhere: Sequence[str] = ()) -> tuple[str, str]:
         text = _shown(self.memory).text
-        return witness(said.evidence, said.explanation, text=text, keep_unquoted=keep_unquoted)
+        return witness(said.evidence, said.explanation, text=text, other=other, elsewhere=elsewhere)
 
     def note(self, stage: str, error: Exception, *, candidate: str = "", left: int = 0) -> None:
         code, detail = _code(error), _told(error)

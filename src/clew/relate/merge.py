@@ -3,8 +3,7 @@
 In: the memory to keep, and those that say the same. Out: one run that says what was done. The others are
 superseded by it and stay in the history; it takes over their tags, paths and key. Its text, trust, weight and
 confidence stay its own: it is derived from nothing, so it has no new parents, and being repeated makes nothing more
-trusted. Durable when it returns; merged twice, the second time changes nothing. Undone, everything is as it was,
-unless the one that was kept was changed since.
+trusted. Durable when it returns; merged twice, the second time changes nothing. The way back is relate/unmerge.py.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from clew.errors import Conflict, InvalidInput, NotFound
+from clew.errors import Conflict, InvalidInput
 from clew.model.conflict import Merge
 from clew.model.ids import new_id
 from clew.model.memory import Memory
@@ -24,19 +23,17 @@ from clew.ports import Tx
 from clew.relate.alike import NEARLY, Suggestion, neighbours, suggestions, united
 from clew.relate.conflicts import check_covers
 from clew.remember.classify import highest
-from clew.remember.edit import apply_edit, reverted, version_of
 from clew.remember.graph import GraphPolicy, remap
 from clew.remember.lifecycle import is_expired, put_state, supersede
 from clew.remember.prepare import index_terms
 from clew.remember.trust import trust_of
 
-MIN_PREFIX = 8
 MAX_DISPUTED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """`run` is None in a dry run, and when there was nothing left to merge and no run had done it."""
+    """`run` is None in a dry run, and when there was nothing left to merge and no single run had done it."""
 
     kept: Memory
     merged: tuple[str, ...]
@@ -53,21 +50,6 @@ class Merged:
         return answer | {"dry_run": self.dry_run} | ({"undo": f"clew merge --undo {self.run}"} if self.run else {})
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """`left`: those that were forgotten since; they stay so."""
-
-    run: str
-    kept: str
-    restored: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    changed: bool = True
-
-    def as_json(self) -> dict[str, Any]:
-        lists = {"restored": list(self.restored), "left": list(self.left)}
-        return {"run": self.run, "kept": self.kept} | lists | {"changed": self.changed}
-
-
 # -- suggesting ------------------------------------------------------------------------------------
 
 
@@ -75,7 +57,7 @@ def suggest(tx: Tx, reach: Reach, memories: Sequence[Memory], *, now: datetime) 
     """Groups of near-duplicates among these memories, which whoever asks may read. What is in open conflict is no
     duplicate, however alike it is."""
     live = {memory.id: memory for memory in memories if not memory.is_history and not is_expired(memory, now)}
-    disputed = {one.pair for one in tx.conflicts.find(reach.org, now=now, limit=MAX_DISPUTED)}
+    disputed = {one.pair for one in tx.conflicts.find(reach, now=now, limit=MAX_DISPUTED)}
     near = neighbours(live, tx.conflicts.alike(reach.org, least=NEARLY, now=now))
 
     def may_merge(winner: Memory, loser: Memory) -> bool:
@@ -109,8 +91,7 @@ def merge(
     plan = planned(winner, losers, now=now)
     left = _left(winner, losers)
     if not left:
-        runs = tx.conflicts.merges_into(winner.org, winner.id)
-        return replace(plan, run=runs[-1].id if runs else None, dry_run=False)
+        return replace(plan, run=_done_by(tx, winner, losers), dry_run=False)
     for loser in left:  # first: a key is free only when its holder has ended (memories_sh.md W18)
         supersede(tx, loser, winner, now)
     kept = _take_over(tx, winner, _united(winner, left), now)
@@ -128,6 +109,13 @@ def merge(
     detail = {"run": run.id, "merged": [loser.id for loser in left]}
     tx.audit.note(winner.org, at=now, actor=actor, action="merge", id=winner.id, detail=detail)
     return replace(plan, kept=kept, run=run.id, dry_run=False)
+
+
+def _done_by(tx: Tx, winner: Memory, losers: Sequence[Memory]) -> str | None:
+    """The run that merged all of these."""
+    asked = {loser.id for loser in losers}
+    runs = tx.conflicts.merges_into(winner.org, winner.id)
+    return next((run.id for run in reversed(runs) if asked <= run.merged), None)
 
 
 def _left(winner: Memory, losers: Sequence[Memory]) -> list[Memory]:
@@ -204,61 +192,4 @@ def _loses(winner: Memory, loser: Memory, why: str, code: str) -> Conflict:
         f"memory {loser.id} would be lost: {why}",
         code=code,
         next=f"keep that one: clew merge {loser.id} {winner.id}",
-    )
-
-
-# -- undoing ---------------------------------------------------------------------------------------
-
-
-def must_get(tx: Tx, org: str, id: str) -> Merge:
-    found = tx.conflicts.merge(org, id)
-    if found is None and len(id) >= MIN_PREFIX and len(ids := tx.conflicts.merge_ids_from(org, id)) == 1:
-        found = tx.conflicts.merge(org, ids[0])
-    if found is None:
-        raise not_found(id)
-    return found
-
-
-def not_found(id: str) -> NotFound:
-    return NotFound(
-        f"merge {id[:60]} was not found", code="MERGE_NOT_FOUND", next="see which there are: clew merge --list"
-    )
-
-
-def undo(tx: Tx, run: Merge, *, org: str, graph: GraphPolicy, now: datetime, actor: str = "owner") -> Undone:
-    if run.undone_at:
-        return Undone(run.id, run.winner, changed=False)
-    winner = tx.memories.get(Reach.everything(org), run.winner, deleted=True)
-    if winner and winner.version != run.after:
-        raise _was_changed(run)
-    if winner and run.after != run.before:  # first: a key is free only when its holder gave it back
-        back = reverted(winner, version_of(tx, winner, run.before), now)
-        stored = apply_edit(tx, winner, back, None, change="reverted", graph=graph, actor=actor)
-        tx.index.put_terms(tx.memories.row_of(stored), stored, index_terms(stored))
-    restored: list[str] = []
-    left: list[str] = []
-    for id, version in run.losers:
-        done = _restore(tx, org, id, version, graph=graph, now=now, actor=actor)
-        (restored if done else left).append(id)
-    tx.conflicts.undo_merge(org, run.id, by=actor, now=now)
-    tx.audit.note(org, at=now, actor=actor, action="undo_merge", id=run.winner, detail={"run": run.id})
-    return Undone(run.id, run.winner, tuple(restored), tuple(left))
-
-
-def _restore(tx: Tx, org: str, id: str, version: int, *, graph: GraphPolicy, now: datetime, actor: str) -> bool:
-    """False for one that was forgotten or brought back by hand since: it stays as it is."""
-    loser = tx.memories.get(Reach.everything(org), id)
-    if loser is None or loser.version != version + 1:
-        return False
-    back = reverted(loser, version_of(tx, loser, version), now)
-    apply_edit(tx, loser, back, None, change="reverted", graph=graph, actor=actor)
-    return True
-
-
-def _was_changed(run: Merge) -> Conflict:
-    first, version = run.losers[0]
-    return Conflict(
-        f"memory {run.winner} was changed since merge {run.id}",
-        code="MERGE_CHANGED",
-        next=f"bring the others back one by one, such as: clew revert {first} {version}",
     )

@@ -47,11 +47,12 @@ SEMANTIC_SYSTEM = (
     "- depends_on: one does not work or does not hold without the other.\n"
     "- specializes: one is a special case of the other.\n"
     "- conditional_on: the new memory holds only under a condition. condition_key names it in the form "
-    "kind:value, such as time:morning or environment:production.\n"
+    "kind:value, such as time:morning or environment:production, in the words of the new memory.\n"
     "target_memory_index is the number of the recent memory, null for conditional_on. direction is from_new "
     "when the sentence reads 'new memory, type, target', to_new when it reads the other way round. confidence "
     "is between 0 and 1. evidence is the shortest passage of the new memory that says so, copied letter by "
-    "letter. explanation is one short sentence of your own.\n" + _DATA
+    "letter. explanation is one short sentence of your own that speaks of these two memories and of no third.\n"
+    + _DATA
 )
 
 _CONFIDENCE = {"type": "number", "minimum": 0, "maximum": 1}

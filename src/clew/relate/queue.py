@@ -11,23 +11,27 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
-from clew.model.job import ASKED_AGAIN, RELATE, WORKER_LOST, Done, Failed, Job
+from clew.errors import Conflict
+from clew.model.job import ASKED_AGAIN, EDIT, RELATE, WORKER_LOST, Done, Failed, Job
 from clew.model.memory import Memory
 from clew.model.relation import PARTIAL_DEGRADE
-from clew.ports import Tx
+from clew.ports import Store, Tx
 
 logger = logging.getLogger(__name__)
 
 KEEP_RUNS_S = 7 * 86_400.0
-PRUNED_AT_ONCE = 500
+PRUNED_AT_ONCE = ASKED_AT_ONCE = 500
 MAX_MESSAGE = 1_200  # characters, as documented (memories_sh.md 5.3)
 LOST = "lost"
-# What relations rest on: text, validity, and who may see or send it. Tags and weights are not among them (W8).
+# What relations rest on: text, what it is about, validity, and who may see or send it. Tags and weights are not
+# among them (W8).
 _RESTS_ON = (
-    "content", "title", "type", "layer", "classification", "valid_at", "invalid_at", "expires_at", "upsert_key",
-    "superseded_by", "deleted_at",
+    "content", "title", "type", "layer", "classification", "paths", "author", "at", "valid_at", "invalid_at",
+    "expires_at", "upsert_key", "superseded_by", "deleted_at",
 )  # fmt: skip
 
 
@@ -68,7 +72,30 @@ def enqueue(tx: Tx, org: str, subjects: Sequence[str], *, operation: str, kind: 
 def enqueue_changed(tx: Tx, old: Memory, new: Memory) -> None:
     """Ask for a job if anything changed that relations rest on."""
     if any(getattr(old, name) != getattr(new, name) for name in _RESTS_ON):
-        enqueue(tx, new.org, [new.id], operation="edit")
+        enqueue(tx, new.org, [new.id], operation=EDIT)
+
+
+def enqueue_everything(store: Store, *, operation: str, org: str | None = None) -> int:
+    """Ask for a job for each memory that is not forgotten or replaced, of one org or of all; returns how many.
+    Nobody else does for those from before there were jobs, or before there was a model to ask."""
+    count = row = 0
+    while page := _subjects(store, row):
+        row = page[-1][0]
+        wanted = [(of, id) for _row, of, id in page if org in (None, of)]
+        for of in sorted({of for of, _id in wanted}):
+            ids = [id for place, id in wanted if place == of]
+            store.write(partial(_put, org=of, subjects=ids, operation=operation), durable=False)
+        count += len(wanted)
+    return count
+
+
+def _put(tx: Tx, *, org: str, subjects: Sequence[str], operation: str) -> None:
+    tx.jobs.put(org, RELATE, subjects, operation=operation)
+
+
+def _subjects(store: Store, after: int) -> list[tuple[int, str, str]]:
+    with store.read() as tx:
+        return tx.jobs.subjects(after=after, limit=ASKED_AT_ONCE)
 
 
 # -- claiming ----------------------------------------------------------------------------------------
@@ -120,6 +147,13 @@ def give_back(tx: Tx, job: Job) -> None:
     tx.jobs.requeue(job, attempts=job.attempts - 1, code=job.code, message=job.message)
 
 
+def give_back_all(tx: Tx, jobs: Sequence[Job]) -> None:
+    """Those that are still held: some may be settled meanwhile."""
+    for job in jobs:
+        with suppress(Conflict), tx.savepoint():
+            give_back(tx, job)
+
+
 # -- settling ----------------------------------------------------------------------------------------
 
 
@@ -127,7 +161,7 @@ def settle(tx: Tx, job: Job, answer: Done | Failed, policy: JobPolicy, *, jitter
     """Save what was made of a job and end it, in one transaction; returns the outcome of the attempt.
 
     A stale token is refused before anything is saved. If the memory changed meanwhile, what was made of it is
-    dropped and the job waits for its next turn.
+    dropped and the job waits for its next turn. So it does if what was saved is not all: `save` asks for it again.
     """
     tx.leases.finish(job.org, key_of(job), job.token)
     if tx.jobs.is_asked_again(job):
@@ -137,7 +171,10 @@ def settle(tx: Tx, job: Job, answer: Done | Failed, policy: JobPolicy, *, jitter
         return _fail(tx, job, answer, policy, jitter=jitter, ms=ms)
     if answer.save is not None:
         answer.save(tx)
-    tx.jobs.drop(job)
+    if tx.jobs.is_asked_again(job):
+        tx.jobs.requeue(job, attempts=0)
+    else:
+        tx.jobs.drop(job)
     if answer.skipped:
         return _note(tx, job, "skipped", ms, answer.skipped, "")
     code = PARTIAL_DEGRADE if answer.issues else ""

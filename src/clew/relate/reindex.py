@@ -5,7 +5,8 @@ tells read models what to look at again. A full-text index that is damaged is fi
 terms, and what dangles in the graph goes. Interrupted, the next run starts over and passes quickly over what is
 done; run twice, the second changes nothing. Analysing happens outside the write lock; a memory changed meanwhile is
 left to whoever changed it. The graph is made anew where it is not what a memory gives to it now, or where that is
-still pending, however often it has failed.
+still pending, however often it has failed. How memories are related is left to jobs, one for each that is live:
+those from before there were jobs have none. No language model is asked in them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from typing import Any
 
 from clew.errors import StoreRefused
 from clew.model.facts import ANALYSER
+from clew.model.job import BACKFILL
 from clew.model.memory import Indexed, Memory
 from clew.model.progress import Progress
 from clew.ports import Embedder, Store, Tx
 from clew.recall.analyse import REVISION
 from clew.relate.embed import BackfillPolicy, embed_missing
+from clew.relate.queue import enqueue_everything
 from clew.remember.graph import GraphPolicy, is_mapped, remap
 from clew.remember.prepare import index_terms
 
@@ -34,13 +37,14 @@ Entry = tuple[int, Memory, Indexed]
 @dataclass(frozen=True, slots=True)
 class ReindexReport:
     """`changed` of `memories` got new terms and `graph` a new part of the graph; `rebuilt` says that the full-text
-    index was filled anew."""
+    index was filled anew; `jobs` wait to relate memories to others."""
 
     memories: int
     changed: int
     rebuilt: bool
     vectors: int
     graph: int = 0
+    jobs: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -66,7 +70,8 @@ def reindex(
     store.write(stamp)
     at_once = BackfillPolicy(pause_ms=0)  # somebody waits for it
     vectors = embed_missing(store, embedder, policy=at_once, progress=progress) if embedder else 0
-    return ReindexReport(done, changed, rebuilt, vectors, mapped)
+    jobs = enqueue_everything(store, operation=BACKFILL) if graph.write else 0
+    return ReindexReport(done, changed, rebuilt, vectors, mapped, jobs)
 
 
 def mend(store: Store) -> bool:

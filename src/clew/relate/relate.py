@@ -1,25 +1,26 @@
 """Relate: what a memory has to do with others, found after its write.
 
 In: jobs, each for a memory that is new or has changed. Out: one answer per job; what was found is saved in the
-transaction that ends the job, and only if the memory still says what was looked at. First come vectors, made up for
-where they are missing and kept whatever follows; then the nearest memories, likeness, contradictions by rules, and
-what a language model finds if there is one. Run twice, the second run changes nothing. Without an embedder there
-are rules alone; where the model fails, what it said before stays.
+transaction that ends the job, and only if the memory still says what was looked at; what was found of another that
+has changed since is left out, and the job is done once more. First come vectors, made up for where they are missing
+and kept whatever follows; then the nearest memories, likeness, contradictions by rules, and what a language model
+finds if there is one. Run twice, the second run changes nothing. Without an embedder there are rules alone; where
+the model fails, or only vectors are new, what it said before stays. What is switched off finds nothing any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.errors import ClewError, Conflict, Misconfigured, Unavailable
-from clew.model.job import Done, Failed, Job
+from clew.model.job import BACKFILL, EDIT, NEIGHBOUR, Done, Failed, Job
 from clew.model.memory import Filter, Memory
 from clew.model.relation import LLM, RULE, SIMILAR, Finding, Issue, Neighbour
 from clew.model.scope import Reach
@@ -41,7 +42,6 @@ NOT_ACTIVE = "MEMORY_NOT_ACTIVE"
 REQUEST_FAILED, RESPONSE_INVALID = "EMBEDDING_REQUEST_FAILED", "EMBEDDING_RESPONSE_INVALID"
 MAX_THINGS = 8  # that the text names, and by which others are looked for
 MAX_PER_THING = 8  # of the newest memories that name one
-MAX_ASKED_AGAIN = 32  # others that said something of a text that changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,14 @@ class Subject(NamedTuple):
     job: Job
     memory: Memory
     row: int
+
+
+class Found(NamedTuple):
+    """What was found of a memory, by whom, and in what."""
+
+    findings: list[Finding]
+    looked_at: frozenset[str]
+    seen: Mapping[str, tuple[Any, ...]]  # what each of the others said
 
 
 class Relator:
@@ -151,27 +159,34 @@ class Relator:
         readings: Callable[[Memory], Reading],
         now: datetime,
     ) -> Done:
+        """What is switched off has looked, and found nothing: what it said before goes."""
+        looked_at = {RULE}
         findings: list[Finding] = []
-        issues: list[Issue] = []
-        looked_at = set()
-        if near is not None:
+        others = [one.memory for one in near or ()]
+        if near is not None or not self._policy.max_similar:
             looked_at.add(SIMILAR)
-            if self._policy.max_similar:
-                findings += similar_findings(near, threshold=self._policy.similarity_threshold)
+        if near and self._policy.max_similar:
+            findings += similar_findings(near, threshold=self._policy.similarity_threshold)
         if self._policy.rules:
-            looked_at.add(RULE)
             others = self._comparable(subject, near, now)
             findings += contradictions(subject.memory, others, reading=readings)
-        if self._llm is not None:
-            found, issues = self._llm.find(subject.memory, near or (), self._recent(subject, now))
-            findings += found
-            if not issues:  # what it said before is not lost because it does not answer now
-                looked_at.add(LLM)
-        save = partial(
-            _save, subject=subject, findings=findings, looked_at=frozenset(looked_at), policy=self._policy,
-            graph=self._graph, now=now,
-        )  # fmt: skip
-        return Done(save=save, issues=tuple(issues))
+        told, issues, recent = self._asked(subject, near or (), now)
+        if issues is not None and not issues:  # what a model said before is not lost because it does not answer now
+            looked_at.add(LLM)
+        seen = {one.id: _said(one) for one in (*recent, *others)}
+        found = Found(findings + told, frozenset(looked_at), seen)
+        save = partial(_save, subject=subject, found=found, policy=self._policy, graph=self._graph, now=now)
+        return Done(save=save, issues=tuple(issues or ()))
+
+    def _asked(
+        self, subject: Subject, near: Sequence[Neighbour], now: datetime
+    ) -> tuple[list[Finding], list[Issue] | None, list[Memory]]:
+        """What a language model finds, and what it was shown besides. No issues, not even none: it was not asked.
+        A new vector alone is no reason to ask: it knows the texts."""
+        if self._llm is None or subject.job.operation == BACKFILL:
+            return [], None, []
+        recent = self._recent(subject, now)
+        return *self._llm.find(subject.memory, near, recent), recent
 
     def _comparable(self, subject: Subject, near: Sequence[Neighbour] | None, now: datetime) -> list[Memory]:
         """The nearest, by words where there are no vectors, and the newest that name the same things."""
@@ -214,26 +229,28 @@ def _things(tx: Tx, memory: Memory, row: int) -> list[int]:
 
 
 def _save(
-    tx: Tx,
-    *,
-    subject: Subject,
-    findings: Sequence[Finding],
-    looked_at: frozenset[str],
-    policy: RelatePolicy,
-    graph: GraphPolicy,
-    now: datetime,
+    tx: Tx, *, subject: Subject, found: Found, policy: RelatePolicy, graph: GraphPolicy, now: datetime
 ) -> None:
     memory, row = _unchanged(tx, subject, now), subject.row
     own = tx.graph.self_nodes(memory.org, [row]).get(row)
     if own is None and not remap(tx, row, memory, graph, now):
         raise Unavailable(f"memory {memory.id} could not be mapped", code="GRAPH_MAPPING_SYNC_FAILED")
-    replace_relations(
-        tx, memory, row, findings, now=now, looked_at=looked_at, max_similar=policy.max_similar
-    )  # fmt: skip
-    if own is not None and subject.job.operation == "edit":
-        since, limit = memory.updated_at, MAX_ASKED_AGAIN
-        others = tx.edges.found_by_others(memory.org, own, row, before=since, limit=limit)
-        enqueue(tx, memory.org, others, operation="backfill")  # not as an edit: these ask nobody again
+    changed = _changed(tx, memory, found, now)
+    findings = [one for one in found.findings if one.target not in changed]
+    looked_at, most = found.looked_at, policy.max_similar
+    replace_relations(tx, memory, row, findings, now=now, looked_at=looked_at, max_similar=most)
+    if changed:
+        enqueue(tx, memory.org, [memory.id], operation=subject.job.operation)
+    if own is not None and subject.job.operation == EDIT:
+        others = tx.edges.found_by_others(memory.org, own, row, before=memory.updated_at)
+        enqueue(tx, memory.org, others, operation=NEIGHBOUR)  # not as an edit: these ask nobody again
+
+
+def _changed(tx: Tx, memory: Memory, found: Found, now: datetime) -> set[str]:
+    """Those of whom something was found that they say no longer. Who is gone is not among them."""
+    ids = sorted({one.target for one in found.findings if one.target in found.seen})
+    present = tx.memories.get_many(Reach.everything(memory.org), ids) if ids else {}
+    return {id for id, other in present.items() if is_current(other, now) and _said(other) != found.seen[id]}
 
 
 def _unchanged(tx: Tx, subject: Subject, now: datetime) -> Memory:
@@ -247,8 +264,10 @@ def _unchanged(tx: Tx, subject: Subject, now: datetime) -> Memory:
     return memory
 
 
-def _said(memory: Memory) -> tuple[str | None, str, str | None, str | None]:
-    return memory.title, memory.content, memory.project, memory.user
+def _said(memory: Memory) -> tuple[Any, ...]:
+    """What is compared with others, and for whom."""
+    said = memory.title, memory.content, memory.paths, memory.author, memory.at
+    return *said, memory.project, memory.user
 
 
 # -- vectors ---------------------------------------------------------------------------------------

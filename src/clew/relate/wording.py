@@ -1,7 +1,15 @@
-"""The words that the rules for contradictions go by. Each list is what it is: extend it with a labelled pair that
-needs it, in tests/unit/relate/conflict_pairs.jsonl."""
+"""The words that the rules for contradictions go by, and how a text is cut into them. Pure.
+
+Each list is what it is: extend it with a labelled pair that needs it, in tests/unit/relate/conflict_pairs.jsonl.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from clew.recall import analyse
 
 # Say nothing of what a sentence is about.
 EMPTY = frozenset(
@@ -41,7 +49,8 @@ PAST = frozenset(
     "fixed broke ran took went got became grew fell rose lost won made found saw came began reported tried "
     "decided abandoned retired sunset discontinued".split()
 )
-NEGATIONS = frozenset("not never no nor neither without avoid avoids forbidden prohibited".split())
+# Not `without`: it denies a part of what is said, so it is a word of it.
+NEGATIONS = frozenset("not never no nor neither avoid avoids forbidden prohibited".split())
 INEXACT = frozenset(
     "least most up about around roughly approximately almost nearly over under between than minimum min ~ "
     "typically usually often average".split()
@@ -55,6 +64,34 @@ PLACES = frozenset(
 GENERIC = frozenset(
     "project repo repository codebase everything everywhere team app application code version release".split()
 )
+# A label, heading or first line of these alone names nothing.
+LABELS = frozenset(
+    "note notes fact facts rule rules reminder remember decision decided decide today heads up fyi update updated "
+    "tip important attention summary overview config configuration settings convention conventions policy "
+    "policies guideline guidelines review reviewed recap gone agreed confirmed talking about regarding concerning "
+    "re info details context background tldr tl dr memo learned lesson caveat caution warning see follows "
+    "following".split()
+)
+# Under such a label, heading or title stands what was seen once.
+OBSERVED = frozenset(
+    "symptom symptoms incident incidents outage postmortem observed observation observations measured measurement "
+    "measurements result results repro reproduction bug error problem experiment benchmark history "
+    "changelog".split()
+)
+HISTORY = OBSERVED | frozenset("before after old new previous earlier was then past".split())
+POINTING = frozenset("it its they their them this these those he she his her".split())
+# Of many things in one project: who gives no more has said elsewhere what it is of.
+BARE_WORDS = frozenset(
+    "rate limit size timeout length count number batch page queue pool max maximum min minimum retention interval "
+    "ttl threshold capacity port chunk buffer delay flush backlog heap request requests connection connections "
+    "item items character characters replica replicas window period age depth cpu memory accuracy coverage "
+    "latency lifetime expiry".split()
+)
+# There are many of them: the word alone does not say which.
+WEAK = frozenset("service server component module system job app tool library package".split())
+# What a number stands in: every 5 minutes is not for 5 minutes.
+RELATIONS = {"every": "every", "each": "every", "per": "every", "for": "for", "after": "after", "in": "after",
+             "within": "after"}  # fmt: skip
 # Too vague to be what an attribute is.
 VAGUE = frozenset(
     "generous short long slow fast good bad fine ok okay better worse high low small large big new old same "
@@ -105,5 +142,54 @@ ALIASES = {
     "postgresql": "postgres", "golang": "go", "k8s": "kubernetes", "node.js": "node", "nodejs": "node",
     "github actions": "github-actions", "gitlab ci": "gitlab-ci", "cloudflare pages": "cloudflare-pages",
     "github pages": "github-pages", "docker swarm": "docker-swarm", "sql server": "mssql", "licence": "license",
-    "in favor of": "in favour of", "anymore": "any more", "time out": "timeout",
+    "in favor of": "in favour of", "anymore": "any more", "time out": "timeout", "by default": "by-default",
 }  # fmt: skip
+VALUED = frozenset(
+    "is are = equals defaults set expire expires lasts limited runs run starts start retains keeps allows listens "
+    "takes costs timeout exposes serves".split()
+)
+VERBS = USAGE | ADDITIVE | PAST | NEGATIONS | VALUED - {"timeout", "set"} | frozenset(
+    "always prefer prefers has have do does must should shall can need needs comes come works work means "
+    "fails fail lets let gives give".split()
+)  # fmt: skip
+
+# -- words -----------------------------------------------------------------------------------------
+
+_WORD = re.compile(r"[a-z0-9_~%+#.][a-z0-9_.+#/:%@'-]*|=")
+_CONTRACTED = re.compile(r"\b(is|are|was|were|do|does|did|has|have|had|must|should|could|would|need)n't\b")
+_PHRASES = tuple(name for name in ALIASES if not name.isalnum())
+_PHRASE = re.compile(r"\b(" + "|".join(re.escape(name) for name in _PHRASES) + r")\b")
+_ALIASED = frozenset(ALIASES)
+_NO_MEANING = EMPTY | USAGE | NEGATIONS
+_NAMES_NOTHING = _NO_MEANING | LABELS | GENERIC
+_EDGES = ".:'/-,"
+
+stem = lru_cache(1 << 14)(analyse.stem)
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    flat = text.lower().replace("’", "'").replace("`", " ").replace("*", " ")
+    if "n't" in flat:
+        flat = _CONTRACTED.sub(r"\1 not", flat).replace("can't", "can not").replace("won't", "will not")
+    flat = flat.replace("cannot", "can not")
+    for name in _PHRASES:
+        if name in flat:
+            flat = _PHRASE.sub(lambda match: ALIASES[match[0]], flat)
+            break
+    found = [word.rstrip(_EDGES).removesuffix("'s") for word in _WORD.findall(flat)]
+    if not _ALIASED.isdisjoint(found):
+        found = [one for word in found for one in ALIASES.get(word, word).split()]
+    return tuple(filter(None, found))
+
+
+def meaning(words: Iterable[str]) -> frozenset[str]:
+    """The stems of those that say what a sentence is about, without how it is used."""
+    return frozenset([stem(word) for word in words if word not in _NO_MEANING])
+
+
+def naming(words: Iterable[str]) -> frozenset[str]:
+    """The stems of those in a label, heading or title that say what stands under it is about."""
+    return frozenset([stem(word) for word in words if word not in _NAMES_NOTHING])
+
+
+BARE, SEEN_ONCE, NO_LONGER_SO = (frozenset(stem(word) for word in some) for some in (BARE_WORDS, OBSERVED, HISTORY))

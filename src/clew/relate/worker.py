@@ -23,7 +23,7 @@ from clew.model.job import JOB_FAILED, KIND_UNKNOWN, Done, Failed, Job, Ran
 from clew.model.relation import SYNC_FAILED
 from clew.ports import Clock, Store
 from clew.relate.background import Background
-from clew.relate.queue import LOST, JobPolicy, claim_batch, give_back, renew, settle
+from clew.relate.queue import LOST, JobPolicy, claim_batch, give_back_all, renew, settle
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,7 @@ REST_S, MAX_REST_S = 0.05, 2.0  # between two batches beside other work: as long
 LOOK_S = 1.0  # how often a process that does nothing else looks for jobs
 IDLE_S = 60.0  # beside other work: writes of this process wake it, those of others are noticed after this long
 GRACE_S = 1.0  # how long a stop waits for the batch at hand
+GIVE_BACK_MS = 250  # and for a store that somebody else holds
 
 
 class JobRunner:
@@ -69,6 +70,7 @@ class JobRunner:
         seconds: float | None = None,
         forever: bool = False,
         told: Callable[[Ran], None] | None = None,
+        is_rest_counted: bool = True,
     ) -> Ran:
         """Until nothing is due, so many were done, so many seconds have passed, or it is stopped. With `forever`,
         what is not due yet is waited for. `told` hears after each batch what there was so far."""
@@ -80,18 +82,19 @@ class JobRunner:
                 told(self._with_rest(total))
             if seconds is not None and self._seconds_since(began) >= seconds:
                 break
-            if not ran.processed and not (forever and self._wait_for_more()):
+            left_s = LOOK_S if seconds is None else seconds - self._seconds_since(began)
+            if not ran.processed and not (forever and self._wait_for_more(left_s)):
                 break
-        return self._with_rest(total)
+        return self._with_rest(total) if is_rest_counted else total
 
     def _with_rest(self, total: Ran) -> Ran:
         with self._store.read() as tx:
             return total + Ran(left=tx.jobs.waiting())
 
-    def _wait_for_more(self) -> bool:
+    def _wait_for_more(self, most_s: float) -> bool:
         """Whether to go on. Jobs that other processes ask for are noticed within a second."""
-        due_s = self.next_due_s()
-        return not self.stopping.wait(LOOK_S if due_s is None else _within(REST_S, due_s, LOOK_S))
+        due_s, most_s = self.next_due_s(), min(most_s, LOOK_S)
+        return not self.stopping.wait(most_s if due_s is None else _within(REST_S, due_s, most_s))
 
     def run_batch(self, limit: int = BATCH) -> Ran:
         """One claim, and what came of it; `left` is not counted."""
@@ -109,9 +112,9 @@ class JobRunner:
 
     def give_back(self) -> None:
         """Let others have what is claimed at once; for a worker that is not waited for any longer."""
-        for job in list(self._held.values()):
-            with suppress(ClewError):  # settled meanwhile, or the store is gone: then its lease runs out
-                self._store.write(partial(give_back, job=job), durable=False)
+        held = list(self._held.values())
+        with suppress(ClewError):  # the store is busy or gone: then the leases run out
+            self._store.write_unless_busy(partial(give_back_all, jobs=held), wait_ms=GIVE_BACK_MS)
         self._held.clear()
 
     # -- a batch -------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from clew.model.rollout import Policy, Rollout
@@ -33,7 +33,12 @@ def measure(
     rollout = table.mode(org) or Rollout(settings.default_mode)
     summary = read_summary(table, org, now=now, window_hours=hours or settings.window_hours)
     gate = evaluate_gate(table, org, now=now, window_hours=settings.window_hours)
-    plan = build_plan(
-        rollout.mode, summary, gate, now=now, autopilot=settings.autopilot, applied=rollout.updated_by == AUTOPILOT
-    )
+    applied = _is_autopilots(rollout, settings, now)
+    plan = build_plan(rollout.mode, summary, gate, now=now, autopilot=settings.autopilot, applied=applied)
     return Measured(rollout, table.policy(org) or Policy(), summary, gate, plan)
+
+
+def _is_autopilots(rollout: Rollout, settings: RolloutPolicy, now: datetime) -> bool:
+    """Whether the autopilot moved the mode within this window."""
+    at = rollout.updated_at
+    return rollout.updated_by == AUTOPILOT and at is not None and now - at < timedelta(hours=settings.window_hours)

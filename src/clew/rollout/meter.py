@@ -1,27 +1,30 @@
 """Counting requests without slowing them: rows wait in a buffer and are written in batches, behind the answer.
 
-Nothing here waits for the store or takes its write lock: batches are handed to the writer. What finds no room while
-one is being written, and what cannot be written, is dropped and counted. A process writes the rest when it closes.
+Nobody waits for it, also not whoever closes: a batch is written on a thread and a connection of its own, which gives
+up after a moment if another process holds the lock. What could not be written for that reason waits for the next
+time; what finds no room, or fails otherwise, is dropped and counted. A process writes the rest when it closes.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from clew.errors import ClewError
 
+if TYPE_CHECKING:
     from clew.model.rollout import Metric
     from clew.ports import Store, Tx
 
 BATCH = 128  # each one that is written makes every reader look for changes
 ROOM = 1_024
-CLOSING_MS = 100
+WAIT_MS = 100  # for the lock
+PAUSE_S = 5.0  # after the store was busy
 AGE = timedelta(seconds=30)  # of the oldest that waits, when the next one comes
 
 _log = logging.getLogger(__name__)
@@ -42,7 +45,8 @@ class Meter:
         self._batch, self._room = batch, room
         self._lock = threading.Lock()
         self._waiting: list[Metric] = []
-        self._writing: Future[None] | None = None
+        self._thread: threading.Thread | None = None
+        self._not_before = 0.0
         self.dropped = 0
 
     @property
@@ -54,50 +58,53 @@ class Meter:
         with self._lock:
             if len(self._waiting) >= self._room:
                 self.dropped += 1
-                return
-            self._waiting.append(metric)
+            else:
+                self._waiting.append(metric)
             is_due = len(self._waiting) >= self._batch or metric.created_at - self._waiting[0].created_at >= AGE
-        if is_due:
-            self.flush()
+        if is_due and time.monotonic() >= self._not_before:
+            self._begin()
 
-    def flush(self, *, wait: bool = False) -> None:
-        """Hand over what waits, unless a batch is still being written; `wait` until it is stored."""
-        with self._lock:
-            if wait or self._writing is None or self._writing.done():
-                self._hand_over()
-            writing = self._writing
-        if wait and writing is not None:
-            writing.exception()  # waits, and tells nobody
+    def flush(self) -> None:
+        """Store what waits now; returns when that is done, or given up."""
+        for _ in range(2):  # one that runs may have begun before the last was counted
+            thread = self._begin()
+            if thread is not None:
+                thread.join()
 
     def close(self) -> None:
         """Write what waits, unless the store is busy: a question is not to wait for another process's import."""
+        if self._thread is not None:
+            self._thread.join()
+        self._write(is_last=True)
+
+    def _begin(self) -> threading.Thread | None:
+        """The thread that writes; none is needed where nothing waits."""
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                if not self._waiting:
+                    return None
+                self._thread = threading.Thread(target=self._write, name="clew-meter", daemon=True)
+                self._thread.start()
+            return self._thread
+
+    def _write(self, *, is_last: bool = False) -> None:
         with self._lock:
             rows, self._waiting = self._waiting, []
         if not rows:
             return
         try:
-            write = partial(_write, rows=rows, look_after=self._look_after)
-            self._store.write_unless_busy(write, wait_ms=CLOSING_MS)
+            self._store.write_unless_busy(partial(_write, rows=rows, look_after=self._look_after), wait_ms=WAIT_MS)
         except Exception as error:  # nobody who asked is to hear of it
-            self._lose(len(rows), error)
+            is_busy = isinstance(error, ClewError) and error.code == "STORE_BUSY"
+            self._keep(rows) if is_busy and not is_last else self._lose(len(rows), error)
 
-    def _hand_over(self) -> None:
-        if not self._waiting:
-            return
-        rows, self._waiting = self._waiting, []
-        try:
-            self._writing = self._store.submit(
-                partial(_write, rows=rows, look_after=self._look_after), durable=False
-            )
-        except Exception as error:  # a store that is closed, or that nobody may write to
-            self._lose(len(rows), error)
-        else:
-            self._writing.add_done_callback(partial(self._written, len(rows)))
-
-    def _written(self, rows: int, future: Future[None]) -> None:
-        error = None if future.cancelled() else future.exception()
-        if error is not None:
-            self._lose(rows, error)
+    def _keep(self, rows: list[Metric]) -> None:
+        """Until the store is free; what finds no room meanwhile is lost."""
+        with self._lock:
+            self._not_before = time.monotonic() + PAUSE_S
+            kept = (rows + self._waiting)[: self._room]
+            self.dropped += len(rows) + len(self._waiting) - len(kept)
+            self._waiting = kept
 
     def _lose(self, rows: int, error: BaseException) -> None:
         self.dropped += rows

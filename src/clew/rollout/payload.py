@@ -38,6 +38,7 @@ class RolloutShown:
 
     measured: Measured
     scope: Scope
+    flags: Mapping[str, bool] = field(default_factory=dict)  # switches that come before the mode
 
     @property
     def alarms(self) -> list[Alarm]:
@@ -46,6 +47,7 @@ class RolloutShown:
     def as_json(self) -> dict[str, Any]:
         return _rollout_parts(self.measured) | {
             "retrievalPolicy": self.measured.policy.as_json(),
+            "flags": dict(self.flags),
             "scope": scope_json(self.scope),
         }
 

@@ -137,7 +137,7 @@ class Plan:
     def rationale(self) -> str:
         if self.ready_for_default_on:
             return "Every goal is met: the graph can be the default."
-        return f"The baseline stays the default until these are solved: {', '.join(self.blocker_codes)}."
+        return f"What is the default stays so until these are solved: {', '.join(self.blocker_codes)}."
 
     def as_json(self) -> dict[str, Any]:
         return {

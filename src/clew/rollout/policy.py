@@ -21,9 +21,9 @@ AUTOPILOT = "autopilot"  # who moved it
 
 
 def is_due(policy: Policy, *, now: datetime, window_hours: float) -> bool:
-    """Whether a whole window went by since the last verdict."""
+    """Whether a whole window went by since the last verdict; one from the future was given by a wrong clock."""
     last = policy.last_evaluated_at
-    return last is None or now - last >= timedelta(hours=window_hours)
+    return last is None or not timedelta(0) <= now - last < timedelta(hours=window_hours)
 
 
 def judged(policy: Policy, plan: Plan, *, now: datetime, window_hours: float, autopilot: bool = True) -> Policy:

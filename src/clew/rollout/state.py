@@ -70,19 +70,19 @@ class RolloutState:
         known = self._gates.get(org)
         if known and _is_fresh(known[0], now):
             return known
-        seen = self._judged(tx, org, now) if is_enough else NOT_JUDGED
+        known = self._judged(tx, org, now) if is_enough else (now, NOT_JUDGED)
         if len(self._gates) >= MAX_KEPT:
             self._gates.clear()
-        self._gates[org] = now, seen
-        return now, seen
+        self._gates[org] = known
+        return known
 
-    def _judged(self, tx: Tx, org: str, now: datetime) -> GateSeen:
+    def _judged(self, tx: Tx, org: str, now: datetime) -> tuple[datetime, GateSeen]:
         """Whoever stores requests keeps the verdict; counting again would cost some ms where there are many."""
         stored = tx.rollout.verdict(org)
         if stored and stored.window_hours == self._window_hours and _is_fresh(stored.judged_at, now):
-            return GateSeen(stored.status, stored.is_blocked, stored.reason_codes)
+            return stored.judged_at, GateSeen(stored.status, stored.is_blocked, stored.reason_codes)
         gate = gates.evaluate_gate(tx.rollout, org, now=now, window_hours=self._window_hours)
-        return GateSeen(gate.status, gate.canary_blocked, tuple(gate.reason_codes))
+        return now, GateSeen(gate.status, gate.canary_blocked, tuple(gate.reason_codes))
 
 
 def _is_fresh(since: datetime, now: datetime) -> bool:

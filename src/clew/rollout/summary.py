@@ -93,7 +93,7 @@ class Alarm:
 
 def read_summary(table: RolloutTable, org: str, *, now: datetime, window_hours: float) -> Summary:
     window_hours = clamped(window_hours, MAX_SUMMARY_HOURS)
-    return Summary(window_hours, table.summary(org, now - timedelta(hours=window_hours)))
+    return Summary(window_hours, table.summary(org, now - timedelta(hours=window_hours), until=now))
 
 
 def alarms(summary: Summary, gate: Gate | None, *, now: datetime) -> list[Alarm]:

@@ -52,10 +52,10 @@ def look_after(tx: Tx, org: str, settings: RolloutPolicy, *, now: datetime) -> N
     """Mostly a few looks: the gate speaks once a minute, and there is more to do once per window."""
     tx.rollout.prune(org, before=now - settings.kept)
     _keep_verdict(tx, org, settings.window_hours, now)
-    may_move = settings.autopilot and _mode(tx, org, settings) != "canary"
+    may_move = settings.autopilot and settings.is_on and _mode(tx, org, settings) != "canary"
     policy = tx.rollout.policy(org)
     last = policy.last_evaluated_at if policy else None
-    if may_move or last is None or now - last >= timedelta(hours=settings.window_hours):
+    if may_move or last is None or not timedelta(0) <= now - last < timedelta(hours=settings.window_hours):
         measured = measuring.measure(tx.rollout, org, settings, now=now)
         _judge(tx, org, measured, settings, now)
         if may_move:

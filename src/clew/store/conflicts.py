@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from clew.model.conflict import Conflict, ConflictDraft, Merge
+from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros
+from clew.store.memories import reach_values
 from clew.store.sqlite import Row, Session
+
+SUREST = 2.0  # above every confidence
+LAST = "\x7f"  # after every id
 
 
 class ConflictTable:
@@ -46,9 +51,14 @@ class ConflictTable:
         rows = self._session.all("conflict_ids_between", org_id=org, low=prefix, high=prefix + "\x7f")
         return [id for (id,) in rows]
 
-    def find(self, org: str, *, now: datetime, limit: int, over: bool = False) -> list[Conflict]:
-        """The surest first; `over`: also those that are not open."""
-        rows = self._session.all("conflict_list", org_id=org, now=to_micros(now), limit=limit, all=over)
+    def find(
+        self, reach: Reach, *, now: datetime, limit: int, over: bool = False, after: Conflict | None = None
+    ) -> list[Conflict]:
+        """Of memories in reach, the surest first, from `after` on; `over`: also those that are not open."""
+        seen = reach_values(reach)
+        place = {"sure": after.confidence, "after": after.id} if after else {"sure": SUREST, "after": ""}
+        asked = {name: seen[name] for name in ("org_id", "projects", "users")} | place
+        rows = self._session.all("conflict_list", **asked, now=to_micros(now), limit=limit, all=over)
         return [_conflict(row) for row in rows]
 
     def touching(self, org: str, ids: Sequence[str], *, now: datetime) -> list[Conflict]:
@@ -80,9 +90,9 @@ class ConflictTable:
         rows = self._session.all("merge_ids_between", org_id=org, low=prefix, high=prefix + "\x7f")
         return [id for (id,) in rows]
 
-    def merges(self, org: str, *, limit: int) -> list[Merge]:
-        """The newest first."""
-        return [_merge(row) for row in self._session.all("merge_list", org_id=org, limit=limit)]
+    def merges(self, org: str, *, limit: int, before: str = LAST) -> list[Merge]:
+        """The newest first, from `before` on."""
+        return [_merge(row) for row in self._session.all("merge_list", org_id=org, limit=limit, before=before)]
 
     def merges_into(self, org: str, winner: str) -> list[Merge]:
         """Those that were not undone, the oldest first."""

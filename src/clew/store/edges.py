@@ -146,11 +146,9 @@ class EdgeTable:
             if self._session.run("relation_renew", org_id=org, edge_row=row):
                 self._session.run("edge_expiry", row=row, org_id=org)
 
-    def found_by_others(
-        self, org: str, node_row: int, memory_row: int, *, before: datetime, limit: int
-    ) -> list[str]:
+    def found_by_others(self, org: str, node_row: int, memory_row: int, *, before: datetime) -> list[str]:
         """Ids of other memories that said something of the one with this node before a moment."""
-        asked = {"node_row": node_row, "memory_row": memory_row, "before": to_micros(before), "limit": limit}
+        asked = {"node_row": node_row, "memory_row": memory_row, "before": to_micros(before)}
         return [id for (id,) in self._session.all("found_by_others", org_id=org, **asked)]
 
     # -- all that a reach sees ---------------------------------------------------------------------

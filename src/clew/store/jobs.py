@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from clew.model.ids import new_id
-from clew.model.job import STATES, BackfillState, Job, JobHealth, JobRun
+from clew.model.job import ASKED_AGAIN, STATES, BackfillState, Job, JobHealth, JobRun
 from clew.model.times import from_micros
 from clew.store.sqlite import Row, Session
 
@@ -132,6 +132,10 @@ class JobTable:
     def orgs(self) -> list[str]:
         return [org for (org,) in self._session.all("job_orgs")]
 
+    def subjects(self, *, after: int, limit: int) -> list[tuple[int, str, str]]:
+        """(row, org, id) of memories of all orgs for which there may be something to do, in the order of rows."""
+        return [(row, org, id) for row, org, id in self._session.all("job_subjects", after=after, limit=limit)]
+
     def counts(self, org: str) -> dict[str, int]:
         found = {state: count for state, count, _oldest in self._by_state(org)}
         return {state: found.get(state, 0) for state in STATES}
@@ -147,7 +151,7 @@ class JobTable:
             **{state: count for state, (count, _oldest) in states.items()},
             oldest_s=None if oldest is None else max(0.0, (self._now - oldest) / 1e6),
             last_success=None if last is None else from_micros(last),
-            failures_last_hour=sum(count for outcome, _code, count in hour if outcome in _FAILED),
+            failures_last_hour=_failures(hour),
             last_day=_summed((outcome, count) for outcome, _code, count in day),
             codes=_summed((code, count) for _outcome, code, count in day if code),
         )
@@ -206,6 +210,11 @@ def _values(made: type[Job] | type[JobRun], row: Row, *times: str) -> dict[str, 
 
 def _moment(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
+
+
+def _failures(rows: Iterable[Row]) -> int:
+    """A job that was asked for again has not failed."""
+    return sum(count for outcome, code, count in rows if outcome in _FAILED and code != ASKED_AGAIN)
 
 
 def _summed(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:

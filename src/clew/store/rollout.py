@@ -98,8 +98,9 @@ class RolloutTable:
         row = self._session.one("rollout_window", org_id=org, **span)
         return WindowCounts(*(value or 0 for value in row or ()))
 
-    def summary(self, org: str, since: datetime) -> RequestCounts:
-        asked: dict[str, Any] = {"org_id": org, "since": to_micros(since)}
+    def summary(self, org: str, since: datetime, *, until: datetime) -> RequestCounts:
+        """With both ends; what a wrong clock counted in the future is not among them."""
+        asked: dict[str, Any] = {"org_id": org, "since": to_micros(since), "until": to_micros(until)}
         row = self._session.one("rollout_summary", **asked)
         last = self._session.one("rollout_last_fallback", **asked) or (None, "")
         values: list[Any] = [*(value or 0 for value in row or ()), _time(last[0]), last[1]]

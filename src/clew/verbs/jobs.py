@@ -33,6 +33,7 @@ WEEK = timedelta(days=7)
 MAX_PAGE = 1_000
 RUNS_SHOWN = 20
 PORTION, PORTION_S = 16, 0.3  # what a short-lived process does after it has answered
+PORTION_MEMORIES = 30_000  # reading more of them takes longer than that, before the first job is done
 _LOOK = "look at the jobs of the org"
 
 
@@ -50,14 +51,14 @@ class Jobs:
         cursor: str | None = None,
         identity: Identity | None = None,
     ) -> list[Job]:
-        """Those of the org, in the order of their memories. `cursor` is the last id of the page before."""
+        """Those of the org, in the order of their memories. `cursor` is the last memory of the page before."""
         who = powers.caretaker(self._clew, identity, _LOOK)
         if state not in (None, *STATES):
             raise InvalidInput(
                 f"no job is '{state}'", code="JOB_STATE_INVALID", next=f"choose one of {', '.join(STATES)}"
             )
         with self._clew.store.read() as tx:
-            after = _subjects(cursor)[0] if cursor else ""
+            after = _after(tx, who.org, cursor) if cursor else ""
             return tx.jobs.page(who.org, RELATE, state=state, limit=max(1, min(limit, MAX_PAGE)), after=after)
 
     def show(self, id: str, *, identity: Identity | None = None) -> JobReport:
@@ -69,11 +70,17 @@ class Jobs:
             runs = tx.jobs.runs(who.org, RELATE, subject, limit=RUNS_SHOWN)
             return reports.job_report(subject, job, runs, tx.jobs.now())
 
-    def retry(self, id: str | None = None, *, identity: Identity | None = None) -> int:
-        """Try one again, or all that are dead or were done only in part; returns how many that are."""
+    def retry(self, id: str | None = None, *, everything: bool = False, identity: Identity | None = None) -> int:
+        """Try one again, or all that are dead or were done only in part; returns how many that are. `everything`:
+        relate every live memory of the org anew, also with a language model if there is one."""
         who = powers.administrator(self._clew, identity, "have jobs tried again")
-        step = _retry_all if id is None else partial(_retry_one, id=id)
-        count = self._clew.store.write(lambda tx: step(tx, who.org))
+        if id is not None and everything:
+            raise InvalidInput("one job is not everything", code="JOB_RETRY_AMBIGUOUS", next="give one of the two")
+        if everything:
+            count = queue.enqueue_everything(self._clew.store, operation="retry", org=who.org)
+        else:
+            step = _retry_all if id is None else partial(_retry_one, id=id)
+            count = self._clew.store.write(lambda tx: step(tx, who.org))
         self._clew._jobs_are_waiting()
         return count
 
@@ -94,11 +101,15 @@ class Jobs:
         return runner.run_some(limit=many, seconds=seconds, forever=forever, told=told)
 
     def portion(self) -> Ran:
-        """A little of what is due, for a process that has answered and is about to end. Not where a language model
-        is asked: that takes seconds."""
+        """A little of what is due, for a process that has answered and is about to end: one by one, until the time
+        is over. Not where a language model is asked, which takes seconds, nor in a store too large to be read in
+        that time: there a process that lives does them, or `clew jobs run`."""
         if not self._clew.settings.relate.in_process or self._clew.settings.llm.enabled:
             return Ran()
-        return self.runner().run_some(limit=PORTION, seconds=PORTION_S)
+        with self._clew.store.read() as tx:
+            if tx.memories.count_all() > PORTION_MEMORIES:
+                return Ran()
+        return self.runner(batch=1).run_some(limit=PORTION, seconds=PORTION_S, is_rest_counted=False)
 
     def health(self, *, identity: Identity | None = None) -> JobHealth:
         """Backlog, age, dead letters, last success: of the org."""
@@ -122,14 +133,14 @@ class Jobs:
 
     # -- parts ---------------------------------------------------------------------------------------
 
-    def runner(self) -> worker.JobRunner:
+    def runner(self, *, batch: int | None = None) -> worker.JobRunner:
         """A worker of its own. Where a model is asked for each pair, one job at a time is long enough."""
         return worker.JobRunner(
             self._clew.store,
             {RELATE: self._relator.handle},
             self.policy,
             clock=self._clew.clock,
-            batch=1 if self._clew.settings.llm.enabled else worker.BATCH,
+            batch=batch or (1 if self._clew.settings.llm.enabled else worker.BATCH),
         )
 
     @cached_property
@@ -161,7 +172,8 @@ class Backfill:
         return embed.backfill_state(self._clew.store, self._embedder(identity).space.key)
 
     def run(self, progress: Progress = no_progress, *, identity: Identity | None = None) -> BackfillState:
-        """Make what is missing; refused while it is paused. Paused from elsewhere, it ends after its batch."""
+        """Make what is missing; refused while it is paused. Paused from elsewhere, it ends after its batch. Still
+        `running` in the answer: another process is at it, and nothing was done here."""
         embedder = self._embedder(identity)
         with self._clew.store.read() as tx:
             if tx.jobs.is_backfill_paused(embedder.space.key):
@@ -201,10 +213,19 @@ def _subjects(id: str) -> tuple[str, ...]:
     return (f"mem_{name}", name) if id.startswith("job_") else (id,)
 
 
+def _is_known(tx: Tx, org: str, subject: str) -> bool:
+    return bool(tx.jobs.of(org, RELATE, subject) or tx.jobs.runs(org, RELATE, subject, limit=1))
+
+
+def _after(tx: Tx, org: str, cursor: str) -> str:
+    """The memory after which to go on: itself, or named by its job."""
+    return next((one for one in (cursor, *_subjects(cursor)) if _is_known(tx, org, one)), cursor)
+
+
 def _found(tx: Tx, org: str, id: str) -> str:
     """The memory whose job is meant. One that is done is found by its whole id."""
     for subject in _subjects(id):
-        if tx.jobs.of(org, RELATE, subject) or tx.jobs.runs(org, RELATE, subject, limit=1):
+        if _is_known(tx, org, subject):
             return subject
     found = [job for subject in _subjects(id) for job in tx.jobs.starting(org, RELATE, subject)]
     if len(found) > 1 and len(id) >= 8:

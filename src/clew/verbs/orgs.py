@@ -6,6 +6,7 @@ draw in the work of others; owners and admins look after the members.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -159,11 +160,15 @@ def _memberships(tx: Tx, identity: Identity) -> tuple[Membership, ...]:
 
 
 def _org_id(id: str) -> str:
-    if id == LOCAL or id.startswith(PERSONAL_PREFIX):
+    """Refuses what could be taken for another org: a personal one, or one that differs in case or spaces only."""
+    plain = "".join(unicodedata.normalize("NFKC", id).lower().split())
+    is_personal = plain == LOCAL or plain.startswith(PERSONAL_PREFIX)
+    if is_personal or plain != id:
+        why = "is kept for personal orgs" if is_personal else "is no id of an org"
         raise InvalidInput(
-            f"'{id[:120]}' is the name of a personal org",
+            f"'{id[:120]}' {why}",
             code="ORG_ID_INVALID",
-            next="choose another --slug or --id",
+            next=f"choose another --slug or --id: lower-case, without spaces, not {LOCAL} or {PERSONAL_PREFIX}...",
         )
     return Scope(org=id).org
 

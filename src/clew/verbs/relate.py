@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from clew.lazy import LazyModule
-from clew.model.conflict import Dispute, Merge
+from clew.model.conflict import Conflict, Dispute, Merge
 from clew.model.memory import Memory
 from clew.model.scope import Identity, Reach, Scope
 
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
     from clew.relate import conflicts as disputing
     from clew.relate import corroborate as corroborating
     from clew.relate import merge as merging
+    from clew.relate import unmerge as unmerging
     from clew.relate.alike import Suggestion
     from clew.remember import edit
 else:
-    disputing, corroborating, merging = (
-        LazyModule(f"clew.relate.{name}") for name in ("conflicts", "corroborate", "merge")
+    disputing, corroborating, merging, unmerging = (
+        LazyModule(f"clew.relate.{name}") for name in ("conflicts", "corroborate", "merge", "unmerge")
     )
     edit = LazyModule("clew.remember.edit")
 
@@ -45,9 +47,16 @@ class Conflicts:
         """The surest first; `everything`: also those that were resolved or are over."""
         clew = self._clew
         reach, door = clew._reach_of_id(scope, identity), clew._doors.door(identity, scope)
-        with clew.store.read() as tx:
-            found = disputing.find(tx, reach, now=clew.clock.now(), over=everything)
-        return _readable(door, found)[:limit]
+        find = partial(disputing.find, reach=reach, now=clew.clock.now(), limit=limit, over=everything)
+        found: list[Dispute] = []
+        after: Conflict | None = None
+        while len(found) < limit:
+            with clew.store.read() as tx:
+                page, after = find(tx, after=after)
+            found += _readable(door, page)
+            if after is None:
+                break
+        return found[:limit]
 
     def show(self, id: str, *, scope: Scope | None = None, identity: Identity | None = None) -> Dispute:
         clew = self._clew
@@ -110,28 +119,34 @@ class Merges:
         merge = partial(merging.merge, winner=winner, losers=losers, graph=clew._graph_policy)
         return clew.store.write(partial(merge, now=now, actor=who.actor))
 
-    def undo(self, id: str, *, identity: Identity | None = None) -> merging.Undone:
-        """As it was before, unless the one that was kept was changed since."""
+    def undo(self, id: str, *, identity: Identity | None = None) -> unmerging.Undone:
+        """What the merge set is as it was before. Needs the right to write all that it was made of."""
         clew, who = self._clew, identity or Identity()
         reach, door = clew._reach_of_id(None, identity), clew._doors.door(identity, None)
+        may_see = partial(_may_see, door, reach)
         with clew.store.read() as tx:
-            run = merging.must_get(tx, reach.org, id)
-            ids = (run.winner, *(loser for loser, _version in run.losers))
-            memories = [memory for one in ids if (memory := tx.memories.get(reach, one, deleted=True))]
-        if not memories or not all(door.may("read", memories)):
-            raise merging.not_found(id)
-        door.must("write", *memories)
-        undo = partial(merging.undo, run=run, org=reach.org, graph=clew._graph_policy)
+            run = unmerging.must_get(tx, reach.org, id, may_see=may_see)
+            memories = unmerging.memories_of(tx, reach.org, run)
+        door.must("write", *memories.values())
+        undo = partial(unmerging.undo, run=run, org=reach.org, may_see=may_see, graph=clew._graph_policy)
         return clew.store.write(partial(undo, now=clew.clock.now(), actor=who.actor))
 
     def list(self, *, identity: Identity | None = None, limit: int = 20) -> Sequence[Merge]:
-        """The newest first, of memories that may be read."""
+        """The newest first, of memories that may all be read."""
         clew = self._clew
         reach, door = clew._reach_of_id(None, identity), clew._doors.door(identity, None)
-        with clew.store.read() as tx:
-            runs = tx.conflicts.merges(reach.org, limit=limit)
-            kept = tx.memories.get_many(reach, [run.winner for run in runs])
-        return door.readable([run for run in runs if run.winner in kept], lambda run: kept[run.winner])
+        found: list[Merge] = []
+        before: dict[str, str] = {}
+        while len(found) < limit:
+            with clew.store.read() as tx:
+                runs = tx.conflicts.merges(reach.org, limit=unmerging.PAGE, **before)
+                page = [(run, unmerging.memories_of(tx, reach.org, run)) for run in runs]
+            seen = [(run, memories) for run, memories in page if _may_see(door, reach, memories)]
+            found += [_remaining(run, memories) for run, memories in seen if run.merged & memories.keys()]
+            if len(runs) < unmerging.PAGE:
+                break
+            before = {"before": runs[-1].id}
+        return found[:limit]
 
     def corroboration(
         self, id: str, *, scope: Scope | None = None, identity: Identity | None = None
@@ -151,6 +166,18 @@ class Merges:
 
 def _itself(memory: Memory) -> Memory:
     return memory
+
+
+def _may_see(door: Door, reach: Reach, memories: Mapping[str, Memory]) -> bool:
+    """Whether all of these, of which there is at least one, are in reach and may be read."""
+    found = list(memories.values())
+    in_reach = all(reach.sees(memory.project, memory.user) for memory in found)
+    return bool(found) and in_reach and all(door.may("read", found))
+
+
+def _remaining(run: Merge, memories: Mapping[str, Memory]) -> Merge:
+    """Without the ids of what was erased: nobody can say who might know them."""
+    return replace(run, losers=tuple(loser for loser in run.losers if loser[0] in memories))
 
 
 def _readable(door: Door, found: Sequence[Dispute]) -> list[Dispute]:

@@ -38,6 +38,7 @@ MAX_TRACE_QUERY = 500  # memories_sh.md 8.3, and the next two
 MAX_TRACE_LIMIT = 50
 TRACE_LIMIT = 10
 METRICS_DAYS = 1
+UNREADABLE = "GRAPH_ROLLOUT_STATE_UNAVAILABLE"
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class Rollout:
     def show(self, *, identity: Identity | None = None) -> RolloutShown:
         """The mode of the org, its requests, what the gate says of them and what the plan recommends."""
         org = (identity or Identity()).org
-        return payloads.RolloutShown(self._measured(org), Scope(org=org))
+        return payloads.RolloutShown(self._measured(org), Scope(org=org), self._clew.graph.flags)
 
     def plan(self, *, identity: Identity | None = None) -> Plan:
         """What stands between the graph and the next stage."""
@@ -64,7 +65,7 @@ class Rollout:
     def metrics(self, since: datetime | None = None, *, identity: Identity | None = None) -> Metrics:
         """How the requests since then were answered; of the last day without one, of 30 days at most."""
         now, meter = self._clew.now(), self._clew._meter
-        hours = (now - (since or now - timedelta(days=METRICS_DAYS))) / timedelta(hours=1)
+        hours = round((now - (since or now - timedelta(days=METRICS_DAYS))) / timedelta(hours=1), 2)
         measured = self._measured((identity or Identity()).org, now=now, hours=max(hours, 1.0))
         return payloads.Metrics(measured.summary, waiting=meter.waiting, dropped=meter.dropped)
 
@@ -85,7 +86,7 @@ class Rollout:
             code = getattr(error, "code", type(error).__name__)
             _log.warning("the rollout of an org cannot be read: %s", code)
             message = f"the rollout cannot be read: {code}"
-            troubles.append(Trouble("GRAPH_ROLLOUT_STATE_UNAVAILABLE", message, "rollout", graph.sampled_at))
+            troubles.append(Trouble(UNREADABLE, message, "rollout", graph.sampled_at))
         return payloads.StatusShown(
             graph=graph, measured=measured, tables=tables, scope=scope or Scope(org=org), troubles=troubles
         )
@@ -130,7 +131,7 @@ class Rollout:
         """Off, shadow or canary for the org. A canary that the gate would block at once is refused."""
         _check_mode(mode)
         identity = powers.caretaker(self._clew, identity, "set the rollout mode")
-        self._clew._meter.flush(wait=True)  # judged by everything that was counted here
+        self._clew._meter.flush()  # judged by everything that was counted here
         self._clew.store.write(lambda tx: self._set(tx, mode, identity))
         return self.show(identity=identity)
 
@@ -167,7 +168,7 @@ class Rollout:
 
     def flush(self) -> None:
         """Store what was counted so far; it happens by itself, in batches and when Clew is closed."""
-        self._clew._meter.flush(wait=True)
+        self._clew._meter.flush()
 
     # -- parts -------------------------------------------------------------------------------------
 
@@ -179,10 +180,15 @@ class Rollout:
         return measuring.measure(tx.rollout, org, self._clew._rollout_policy, now=now, hours=hours)
 
     def _documented(self, trace: Mapping[str, Any], org: str) -> dict[str, Any]:
-        plan = self._measured(org).plan
+        try:
+            plan = self._measured(org).plan
+            ready, codes = plan.ready_for_default_on, list(plan.blocker_codes)
+        except Exception as error:  # the question was answered all the same
+            _log.warning("the rollout of an org cannot be read: %s", getattr(error, "code", type(error).__name__))
+            ready, codes = False, [UNREADABLE]
         return context_trace.documented(trace) | {
-            "retrievalPolicyReadyForDefaultOn": plan.ready_for_default_on,
-            "retrievalPolicyBlockerCodes": list(plan.blocker_codes),
+            "retrievalPolicyReadyForDefaultOn": ready,
+            "retrievalPolicyBlockerCodes": codes,
         }
 
 

@@ -62,6 +62,24 @@ def test_a_personal_org_and_what_is_no_name_cannot_be_created(memory: Clew, name
         memory.orgs.create("Acme", **names)
 
 
+@pytest.mark.parametrize(
+    "id",
+    ["User:bob", " user:bob", "user:bob ", "LOCAL", " local", "acme ", "Acme", "ac me", "ac\u00a0me", "ｕser:bob"],
+)
+def test_an_id_that_reads_like_another_is_refused_with_one_clear_error(memory: Clew, id: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        memory.orgs.create("Team", slug="team", id=id)
+    assert refused.value.code == "ORG_ID_INVALID" and "lower-case" in refused.value.next
+    assert memory.orgs.list() == ["local"]
+
+
+@pytest.mark.parametrize("names", [{"slug": "local", "id": "team"}, {"name": "Local", "id": "team"}])
+def test_the_slug_local_is_reserved(memory: Clew, names: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        memory.orgs.create(**{"name": "Team"} | names)
+    assert refused.value.code == "ORG_SLUG_INVALID"
+
+
 def test_an_operator_without_a_user_must_say_who_owns_the_org(memory: Clew) -> None:
     machine = Identity("ops", roles=("operator",))
     with pytest.raises(InvalidInput):

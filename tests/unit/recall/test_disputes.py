@@ -82,6 +82,24 @@ def test_an_edge_that_nobody_noted_is_a_conflict_too(memory: Clew, tmp_path: Pat
     assert told.as_json()["suggestion"] == "Ask the user which one is current."
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_conflict_that_closed_with_an_edit_is_told_no_more_before_any_job_runs(memory: Clew, side: int) -> None:
+    pair = three(memory)[:2]
+    found(memory, pair[1], pair[0])
+    memory.edit(pair[side], content="the lift is painted green")
+    assert memory.conflicts.list() == []
+    assert memory.recall("lift", scope=SHOP).conflicts == ()
+    assert memory.context("lift", scope=SHOP).conflicts == ()
+
+
+def test_what_a_person_linked_is_told_after_an_edit_too(memory: Clew) -> None:
+    one, other, _third = three(memory)
+    found(memory, other, one)
+    memory.link(one, "contradicts", other)
+    memory.edit(one, content="the lift is painted green")
+    assert len(memory.recall("lift", scope=SHOP).conflicts) == 1
+
+
 def test_what_seems_to_replace_another_is_told_as_well(memory: Clew) -> None:
     one, other, _third = three(memory)
     found(memory, other, one, "supersedes")

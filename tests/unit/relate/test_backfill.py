@@ -12,7 +12,8 @@ from clew import Conflict, Denied, Draft, Misconfigured, Unavailable
 from clew.clew import Clew
 from clew.model.job import RELATE, BackfillState
 from clew.model.scope import Identity
-from clew.relate.embed import BackfillPolicy, embed_missing
+from clew.relate.embed import LEASE_S, BackfillPolicy, Turn, embed_missing
+from lease_clock import LeaseClock
 from toys import ToyEmbedder, open_toy
 
 OLD, NEW = ToyEmbedder(name="old"), ToyEmbedder(name="new")
@@ -101,6 +102,43 @@ def test_a_model_that_fails_is_told_and_what_was_made_is_kept(switched: Clew) ->
     status = switched.jobs.backfill.status()
     assert (status.status, status.done, status.remaining, status.last_error) == ("idle", 5, 7, "EMBED_DOWN")
     assert switched.jobs.backfill.run().last_error == ""
+
+
+def test_two_processes_do_not_make_the_same_vectors(switched: Clew, tmp_path: Path) -> None:
+    counts: list[int] = []
+    with open_toy(tmp_path / "clew.db", embedder=NEW) as elsewhere:
+
+        def meanwhile(_done: int, _total: int) -> None:
+            counts.append(embed_missing(elsewhere.store, NEW))
+            told = elsewhere.jobs.backfill.run()
+            assert (told.status, told.remaining) in (("running", 7), ("running", 2), ("running", 0))
+
+        assert switched.jobs.backfill.run(meanwhile).status == "completed"
+        assert counts == [0, 0, 0]
+        assert elsewhere.jobs.backfill.status().done == 12
+
+
+def test_whoever_was_killed_is_succeeded_when_the_lease_ran_out(switched: Clew) -> None:
+    leases = LeaseClock(switched.store)  # type: ignore[arg-type]
+    begun = switched.store.write(Turn(NEW.space.key).begin(12))
+    assert begun and embed_missing(switched.store, NEW) == 0
+    leases.pass_by(LEASE_S)
+    assert embed_missing(switched.store, NEW) == 12
+
+
+def test_whoever_was_succeeded_stops_and_ends_nothing(switched: Clew) -> None:
+    leases = LeaseClock(switched.store)  # type: ignore[arg-type]
+    other = Turn(NEW.space.key)
+
+    class Slow(ToyEmbedder):
+        def embed(self, texts: Any) -> Any:
+            leases.pass_by(LEASE_S)
+            assert switched.store.write(other.begin(12))
+            return super().embed(texts)
+
+    assert embed_missing(switched.store, Slow(name="new"), policy=BY_FIVE) == 0
+    status = switched.jobs.backfill.status()
+    assert (status.status, status.remaining) == ("running", 12)
 
 
 def test_it_rests_between_batches(switched: Clew) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from clew.clew import Clew
@@ -108,6 +109,24 @@ def test_closing_does_not_wait_for_what_takes_long_and_gives_it_back(
         assert states(again) == [("queued", 0)]
         with again.store.read() as tx:
             assert tx.meta.get("made") is None
+
+
+def test_stopping_does_not_wait_for_a_store_that_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may hold it for half a minute; the leases run out by themselves."""
+    monkeypatch.setattr(worker_module, "GRACE_S", 0.01)
+    handler = Handler(waits=True)
+    with with_handler(open_toy(tmp_path / "c.db", in_background=True), handler) as memory:
+        memory.remember("one")
+        assert handler.got.acquire(timeout=PATIENCE_S)
+        with apsw.Connection(str(tmp_path / "c.db")) as other:
+            other.execute("UPDATE meta SET value = value")
+            stopping = threading.Thread(target=memory.background_jobs.stop)
+            stopping.start()
+            stopping.join(5)
+            assert not stopping.is_alive()
+        assert states(memory) == [("leased", 1)]
+        handler.leave.set()
+        memory.background_jobs.wait()
 
 
 def test_a_store_that_fails_for_a_while_does_not_end_the_worker(

@@ -119,6 +119,28 @@ def test_a_hard_forget_leaves_no_trace_of_what_a_conflict_quoted(
     assert memory.conflicts.list(everything=True) == []
 
 
+def test_w4_conflicts_of_other_projects_and_users_do_not_crowd_out_ones_own(
+    memory: Clew, pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in the store, which knows places, nor where policies hide what the store would show."""
+    monkeypatch.setattr("clew.relate.conflicts.PAGE", 2)
+    for number in range(5):
+        place = Scope(project="shop", user="ada") if number % 2 else Scope(project="other")
+        texts = [memory.remember(f"pump {number} is {state}", scope=place).id for state in ("on", "off")]
+        found(memory, texts[1], texts[0], confidence=0.99)
+    for number in range(5):
+        label = "restricted" if number % 2 else "internal"
+        texts = [
+            memory.remember(f"tank {number} is {state}", scope=SHOP, classification=label).id
+            for state in ("full", "empty")
+        ]
+        found(memory, texts[1], texts[0], confidence=0.9)
+    bot = Identity(agent="bot", roles=())
+    seen = memory.conflicts.list(scope=SHOP, identity=bot)
+    assert [one.conflict.confidence for one in seen] == [0.9] * 3 + [0.6]
+    assert len(memory.conflicts.list(limit=100)) == 11 and len(memory.conflicts.list(limit=4)) == 4
+
+
 # -- deciding --------------------------------------------------------------------------------------------
 
 
@@ -272,6 +294,17 @@ def test_linking_two_memories_as_contradicting_opens_one_and_unlinking_closes_it
     assert (only(memory).a.id, only(memory).conflict.origin, only(memory).conflict.confidence) == (one, "user", 1.0)
     memory.unlink(one, "contradicts", other)
     assert memory.conflicts.list(everything=True) == []
+
+
+def test_what_was_found_besides_is_there_again_after_a_link_is_taken_back(memory: Clew) -> None:
+    one, other = (memory.remember(f"The request timeout is {time} seconds.").id for time in (30, 60))
+    memory.jobs.run()
+    assert only(memory).conflict.origin == "rule"
+    memory.link(one, "contradicts", other)
+    assert only(memory).conflict.origin == "user"
+    memory.unlink(one, "contradicts", other)
+    memory.jobs.run()
+    assert (only(memory).conflict.origin, only(memory).conflict.state) == ("rule", "open")
 
 
 def test_what_a_person_linked_outlives_an_edit(memory: Clew) -> None:

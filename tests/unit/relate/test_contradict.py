@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import time
+from dataclasses import replace
 from datetime import timedelta
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from measure_conflicts import labelled, measure, memory_of
 
 from clew.clew import Clew
 from clew.model.relation import Finding
 from clew.model.scope import Scope
+from clew.relate import claims, contradict, wording
+from clew.relate.claims import MAX_CHARS, read
 from clew.relate.contradict import contradictions
 from told_relations import SHOP, both_ways, edges, remember
 from toys import START
@@ -91,6 +101,112 @@ def test_other_files_have_other_values() -> None:
 def test_of_a_long_text_the_beginning_is_read() -> None:
     long = memory_of("The gateway timeout is 30 s. " * 15_000)
     assert contradictions(long, [memory_of("The gateway timeout is 60 s.")] * 3)
+
+
+LABELLED = "{name}: the rate limit is {value}."
+HEADED = "# {name}\n- the rate limit is {value}"
+LISTED = "In the {name}:\n- the rate limit is {value}"
+NESTED = "- {name}\n  - the rate limit is {value}"
+OPENED = "{name} settings\nThe rate limit is {value}."
+FOLLOWED = "This is about {name}. The rate limit is {value}."
+POINTED = "We run the {name} service. Its rate limit is {value}."
+
+
+@pytest.mark.parametrize("form", [LABELLED, HEADED, LISTED, NESTED, OPENED, FOLLOWED, POINTED])
+def test_what_stands_around_a_sentence_says_what_it_is_about(form: str) -> None:
+    importer, exporter = form.format(name="importer", value=10), form.format(name="exporter", value=20)
+    assert not judge(exporter, importer)
+    assert judge(form.format(name="importer", value=20), importer)
+
+
+def test_a_label_that_names_nothing_is_no_difference() -> None:
+    assert judge("Note: the gateway timeout is 60 s.", "Decided today: the gateway timeout is 30 s.")
+
+
+def test_a_heading_holds_until_the_next_and_a_list_until_its_end() -> None:
+    text = (
+        "# importer\n\nSizes:\n- the chunk size is 1\n\nThe flush interval is 2 s.\n# exporter\nThe page size is 3."
+    )
+    near = [sorted(one.around.near) for one in read(memory_of(text)).said if one.claims]
+    assert near == [["import", "size"], ["import"], ["export"]]
+
+
+@pytest.mark.parametrize("mark", ["{}:", "- {}", "- {}:", "## {}"])
+def test_one_section_ends_where_the_next_begins(mark: str) -> None:
+    sections = "\n".join(
+        f"{mark.format(name)}\n  - the chunk size is {at}" for at, name in enumerate(("a1", "b2", "c3"))
+    )
+    said = read(memory_of(f"It says how chunks are cut.\n\n{sections}")).said
+    assert [one.around.near for one in said if one.claims] == [{"a1"}, {"b2"}, {"c3"}]
+
+
+def test_a_text_that_gives_two_values_tells_of_a_change_and_claims_neither() -> None:
+    history = "The flush interval is 9 s. The flush interval is 5 s."
+    assert not judge(history, "The flush interval is 2 s.")
+    assert not judge("The flush interval is 2 s.", history)
+
+
+@pytest.mark.parametrize("quote", ['"{}"', "“{}”", 'The 24" panel says "{}"'])
+def test_what_is_quoted_is_not_stated(quote: str) -> None:
+    old = "We use Jenkins for CI."
+    assert judge("Kim: We no longer use Jenkins for CI.", f"Kim: {old}")
+    assert not judge(quote.format("We no longer use Jenkins for CI."), old)
+
+
+def test_a_lone_quotation_mark_before_a_long_stretch_is_read_at_once() -> None:
+    """Trying every pair of blanks after it took ten seconds, in which nothing else ran."""
+    began = time.process_time()
+    assert not read(memory_of('the panel is 24" wide ' + "word " * 800)).said
+    assert time.process_time() - began < 2
+
+
+@given(unit=st.text(' \n"“”.:;-#>`~=1av,', min_size=1, max_size=6), tail=st.sampled_from(("", "!", "is 5", '"')))
+def test_no_more_than_the_beginning_is_read_however_it_repeats(unit: str, tail: str) -> None:
+    text = unit * (20_000 // len(unit)) + tail
+    whole, start = (replace(memory_of("x"), content=content) for content in (text, text[:MAX_CHARS]))
+    assert read(whole) == read(start)
+
+
+@pytest.mark.parametrize("module", [claims, contradict, wording])
+def test_every_pattern_takes_time_linear_in_the_text(module: ModuleType) -> None:
+    """What repeats without a bound comes last and once: there is nothing to go back for."""
+    values = [one for value in vars(module).values() for one in (value if isinstance(value, tuple) else (value,))]
+    patterns = [value for value in values if isinstance(value, re.Pattern)]
+    assert patterns
+    parse = import_module("re._parser").parse
+    assert not [pattern.pattern for pattern in patterns if _goes_back(parse(pattern.pattern, pattern.flags))]
+
+
+def test_a_pattern_that_goes_back_is_told_from_one_that_does_not() -> None:
+    parse = import_module("re._parser").parse
+    assert all(_goes_back(parse(bad)) for bad in (r"a+b", r"(a+)+", r"(?:a+ ){1,3}", r"x|a*\s+", r"(?:a+|b)c"))
+    assert not any(_goes_back(parse(good)) for good in (r"ab+", r"a{1,3}b+|c+", r"(?:a{1,9} ){0,3}b"))
+
+
+def _goes_back(tokens: Any) -> bool:
+    """Whether an unbounded repeat has anything after it, or stands in another repeat."""
+    *earlier, last = tokens or [None]
+    return any(_unbounded(token) for token in earlier) or any(_goes_back(part) for part in _parts(last))
+
+
+def _unbounded(token: Any) -> bool:
+    return _repeats(token) or any(_unbounded(one) for part in _parts(token) for one in part)
+
+
+def _repeats(token: Any) -> bool:
+    return "REPEAT" in str(token[0]) and token[1][1] == import_module("re._constants").MAXREPEAT
+
+
+def _parts(token: Any) -> list[Any]:
+    """The sequences inside of one token."""
+    if token is None:
+        return []
+    name, inner = str(token[0]), token[1]
+    if name == "BRANCH":
+        return list(inner[1])
+    if "REPEAT" in name:
+        return [[*inner[2], *inner[2]]]  # what follows a round is the next one
+    return [inner[-1]] if name in ("SUBPATTERN", "ASSERT", "ASSERT_NOT") else []
 
 
 def test_a_rule_adds_an_edge_and_a_conflict_and_supersedes_nothing(memory: Clew) -> None:

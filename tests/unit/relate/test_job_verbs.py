@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -70,6 +71,19 @@ def test_pages_follow_each_other(memory: Clew) -> None:
     assert [job.subject for job in (*first, *rest)] == ids
     with pytest.raises(InvalidInput):
         memory.jobs.list(state="asleep")
+
+
+def test_pages_also_follow_each_other_where_ids_come_from_elsewhere(memory: Clew) -> None:
+    ids = ["abc-0001", "abc-0002", "job_x", "mem_y", "zzz-3"]
+    for id in ids:
+        memory.remember(f"text {id}", id=id)
+    for name in ("subject", "id"):
+        found, cursor = [], ""
+        for _ in ids:
+            [job] = memory.jobs.list(limit=1, cursor=cursor)
+            found.append(job.subject)
+            cursor = getattr(job, name)
+        assert (found, memory.jobs.list(cursor=cursor)) == (ids, [])
 
 
 # -- explaining ----------------------------------------------------------------------------------------------
@@ -164,6 +178,45 @@ def test_what_was_done_only_in_part_is_tried_again_once(memory: Clew) -> None:
     assert "were left out" in told(memory, id)
     assert (memory.jobs.retry(), memory.jobs.retry()) == (1, 0)
     assert [job.subject for job in memory.jobs.list()] == [id]
+
+
+def test_everything_that_is_live_can_be_asked_for_again(memory: Clew) -> None:
+    """As for a store from before there were jobs, or once a language model is there."""
+    ids = [memory.remember(f"text {number}").id for number in range(3)]
+    memory.forget(ids[2])
+    memory.remember("theirs", scope=Scope(org="acme"), identity=ACME)
+    memory.jobs.run()
+    assert memory.jobs.retry(everything=True) == 2
+    assert {job.subject: job.operation for job in memory.jobs.list()} == dict.fromkeys(ids[:2], "retry")
+    assert memory.jobs.list(identity=ACME) == []
+    with pytest.raises(InvalidInput):
+        memory.jobs.retry(ids[0], everything=True)
+
+
+def test_a_short_lived_process_does_one_job_at_a_time_and_looks_at_the_clock(memory: Clew) -> None:
+    seen: list[int] = []
+
+    def slow(jobs: Sequence[Job]) -> list[Done | Failed]:
+        seen.append(len(jobs))
+        memory.clock.pass_by(seconds=0.2)  # type: ignore[attr-defined]
+        return [Done()] * len(jobs)
+
+    for number in range(9):
+        memory.remember(f"text {number}")
+    memory.jobs.__dict__["_relator"] = SimpleNamespace(handle=slow)
+    assert memory.jobs.portion().processed == 2
+    assert seen == [1, 1]
+
+
+def test_a_short_lived_process_does_nothing_where_reading_alone_takes_too_long(
+    memory: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clew.verbs.jobs.PORTION_MEMORIES", 1)
+    memory.remember("one")
+    assert memory.jobs.portion().processed == 1
+    memory.remember("two")
+    assert memory.jobs.portion().processed == 0
+    assert memory.jobs.health().backlog == 1
 
 
 # -- the truth about it --------------------------------------------------------------------------------------

@@ -152,10 +152,10 @@ def asked_about(clew: Clew, server: LlmServer, *edges: Any, **policy: Any) -> tu
 
 def test_t21_five_relations_are_five_findings_each_time(memory: Clew, llm_server: LlmServer) -> None:
     kinds = ("caused_by", "prefers_over", "depends_on", "specializes")
-    condition = edge("conditional_on", None, condition_key="time:morning")
+    condition = edge("conditional_on", None, condition_key="time:now")
     old, new, first = asked_about(memory, llm_server, *map(edge, kinds), condition)
     again, _ = relations(memory, llm_server, context_limit=20).find(new, [], [old])
-    assert found(first) == [*((kind, old.id, False) for kind in kinds), ("conditional_on", "time:morning", False)]
+    assert found(first) == [*((kind, old.id, False) for kind in kinds), ("conditional_on", "time:now", False)]
     assert again == first
 
 
@@ -167,7 +167,7 @@ def test_t22_content_may_be_a_list_of_parts(memory: Clew, llm_server: LlmServer)
 
 
 def test_the_direction_is_honoured_for_memories_and_conditions(memory: Clew, llm_server: LlmServer) -> None:
-    condition = edge("conditional_on", None, condition_key="time:morning", direction="to_new")
+    condition = edge("conditional_on", None, condition_key="time:now", direction="to_new")
     *_, findings = asked_about(memory, llm_server, edge("caused_by", direction="to_new"), condition)
     assert [one.reversed for one in findings] == [True, True]
 
@@ -195,7 +195,7 @@ def test_no_more_context_is_shown_than_allowed(memory: Clew, llm_server: LlmServ
 
 def test_evidence_for_a_condition_that_is_no_quote_is_not_kept(memory: Clew, llm_server: LlmServer) -> None:
     """It could be of another text that was shown: a condition is seen by all who see the memory."""
-    condition = edge("conditional_on", None, condition_key="time:morning", evidence="for a day")
+    condition = edge("conditional_on", None, condition_key="time:now", evidence="for a day")
     *_, [finding] = asked_about(memory, llm_server, condition)
     assert (finding.sentence, finding.explanation) == ("", "so it is")
 

@@ -14,6 +14,7 @@ from clew.providers.llm import extra_missing
 from llm_server import PAIR, RELATIONS, LlmServer, edge, fails, judged, related
 from llm_toys import NEW, OLD, model
 from told_relations import ToldEmbedder, edges, rows
+from traces import traces
 
 FAR = "The build takes nine minutes on Mondays"
 VECTORS = {
@@ -69,14 +70,14 @@ def test_t21_relations_found_twice_are_in_the_graph_once(
     clew.remember(OLD)
     clew.jobs.run()
     kinds = ("caused_by", "prefers_over", "depends_on", "specializes")
-    condition = edge("conditional_on", None, condition_key="time:morning")
+    condition = edge("conditional_on", None, condition_key="time:now")
     llm_server.answers[RELATIONS] = related(*map(edge, kinds), condition)
     id = clew.remember(NEW).id
     clew.jobs.run()
     first = edges(clew)
     clew.jobs.retry(id)
     clew.jobs.run()
-    assert edges(clew) == first == {(NEW, kind, OLD) for kind in kinds} | {(NEW, "conditional_on", "time:morning")}
+    assert edges(clew) == first == {(NEW, kind, OLD) for kind in kinds} | {(NEW, "conditional_on", "time:now")}
     assert len(rows(clew, "SELECT 1 FROM graph_nodes WHERE node_type = 'condition'")) == 1
     assert len(llm_server.requests) == 2
 
@@ -110,6 +111,34 @@ def test_d3_the_quote_and_the_explanation_are_kept_with_the_witness(
     clew.jobs.run()
     found = rows(clew, "SELECT sentence, explanation FROM graph_evidence WHERE origin = 'llm'")
     assert found == [("in Postgres now", "It moved.")]
+
+
+ERASED = "The hint of the vault is zqquokka 7391, told by Zqann"
+
+
+@pytest.mark.parametrize("end", [OLD, ERASED, NEW])
+def test_i10_nothing_that_a_model_said_of_an_erased_memory_is_left(
+    open_asking: Callable[..., Clew], llm_server: LlmServer, tmp_path: Path, end: str
+) -> None:
+    """Neither as an end of a relation nor as a text that was shown beside them."""
+    clew = open_asking(dict.fromkeys((OLD, NEW, ERASED), (1.0, 0.0)))
+    secret = {OLD: "zqday", NEW: "zqnow", ERASED: "zqquokka"}[end]
+    ids = {text: clew.remember(text if text is ERASED else f"{text} {word}").id
+           for text, word in ((ERASED, ""), (OLD, "zqday"))}  # fmt: skip
+    clew.jobs.run()
+    told = "It needs what the other one says, " + secret
+    llm_server.answers[RELATIONS] = related(
+        edge("depends_on", 1, explanation=told, evidence=secret),
+        edge("caused_by", 2, explanation=told, evidence=secret),
+        edge("conditional_on", None, condition_key=f"hint:{secret}", explanation=told),
+        edge("conditional_on", None, condition_key=f"time:{secret}", explanation=told),
+    )
+    ids[NEW] = clew.remember(f"{NEW} zqnow").id
+    clew.jobs.run()
+    assert {"depends_on", "caused_by"} <= {kind for _one, kind, _other in edges(clew)}
+    clew.forget(ids[end], hard=True)
+    clew.close()
+    assert traces(tmp_path / "home", [secret]) == []
 
 
 def test_without_the_extra_likeness_goes_on_and_the_run_names_what_is_missing(

@@ -161,13 +161,78 @@ def test_undone_twice_nothing_changes(memory: Clew, pair: tuple[str, str]) -> No
     assert memory.merges.list()[0].undone_at is not None
 
 
-def test_a_merge_is_not_undone_over_an_edit(memory: Clew, pair: tuple[str, str]) -> None:
+def test_an_edit_meanwhile_stays_and_only_what_the_merge_added_is_taken_back(
+    memory: Clew, pair: tuple[str, str]
+) -> None:
     run = memory.merges.merge(pair[0], [pair[1]]).run or ""
-    memory.edit(pair[0], tags=("mine",))
-    with pytest.raises(Conflict, match="was changed since") as refused:
+    memory.edit(pair[0], content="Deploys happen on Mondays at noon", tags=("ops", "mine"))
+    assert memory.merges.undo(run).restored == (pair[1],)
+    kept = memory.show(pair[0])
+    assert (kept.content, kept.tags) == ("Deploys happen on Mondays at noon", ("mine",))
+
+
+def test_a_key_goes_back_to_its_holder_also_after_an_edit(memory: Clew) -> None:
+    kept = memory.remember("Kappa uses the port 9000").id
+    other = memory.remember("kappa uses the port 9000!", upsert_key="kappa").id
+    run = memory.merges.merge(kept, [other]).run or ""
+    memory.edit(kept, tags=("mine",))
+    memory.merges.undo(run)
+    assert (memory.show(kept).upsert_key, memory.show(other).upsert_key) == (None, "kappa")
+
+
+def in_a_row(memory: Clew) -> tuple[str, list[str], list[str]]:
+    """One that is kept, three others with a tag each, and the runs that merged them one after the other."""
+    kept = memory.remember("Deploys happen on Mondays", tags=("a",)).id
+    others = [memory.remember(f"deploys happen on mondays{end}", tags=(end,)).id for end in "!?."]
+    return kept, others, [memory.merges.merge(kept, [other]).run or "" for other in others]
+
+
+def test_merges_are_undone_in_reverse_order(memory: Clew) -> None:
+    kept, others, runs = in_a_row(memory)
+    for run, left in zip(reversed(runs), (("a", "!", "?"), ("a", "!"), ("a",)), strict=True):
         memory.merges.undo(run)
-    assert f"clew revert {pair[1]}" in refused.value.next
-    assert memory.show(pair[0]).tags == ("mine",)
+        assert memory.show(kept).tags == left
+    assert [memory.show(other).superseded_by for other in others] == [None] * 3
+
+
+def test_the_run_to_undo_first_is_named_and_that_works(memory: Clew) -> None:
+    kept, _others, runs = in_a_row(memory)
+    for last in (runs[2], runs[1]):
+        with pytest.raises(Conflict, match="merged again since") as refused:
+            memory.merges.undo(runs[0])
+        assert (refused.value.code, refused.value.next.split()[-1]) == ("MERGE_NOT_LAST", last)
+        memory.merges.undo(last)
+    memory.merges.undo(runs[0])
+    assert memory.show(kept).tags == ("a",)
+
+
+def test_what_was_merged_further_is_undone_from_the_end(memory: Clew) -> None:
+    first, middle, last = (memory.remember(f"Tea is green{end}", tags=(end,)).id for end in "!?.")
+    inner = memory.merges.merge(middle, [first]).run or ""
+    outer = memory.merges.merge(last, [middle]).run or ""
+    with pytest.raises(Conflict) as refused:
+        memory.merges.undo(inner)
+    assert refused.value.next.endswith(outer)
+    memory.merges.undo(outer), memory.merges.undo(inner)
+    assert [memory.show(id).tags for id in (first, middle, last)] == [("!",), ("?",), (".",)]
+
+
+def test_a_merge_that_is_repeated_names_the_run_that_did_it(memory: Clew) -> None:
+    kept, others, runs = in_a_row(memory)
+    assert [memory.merges.merge(kept, [other]).run for other in others] == runs
+    assert memory.merges.merge(kept, others).run is None  # no single one did
+
+
+def test_a_key_that_somebody_took_meanwhile_is_named_and_nothing_changes(memory: Clew) -> None:
+    kept = memory.remember("Kappa uses the port 9000").id
+    other = memory.remember("kappa uses the port 9000!", upsert_key="kappa").id
+    run = memory.merges.merge(kept, [other]).run or ""
+    newer = memory.remember("Kappa has no port", upsert_key="kappa").id
+    with pytest.raises(Conflict) as refused:
+        memory.merges.undo(run)
+    assert refused.value.next.endswith(f"clew forget {newer}") and memory.show(other).superseded_by == kept
+    memory.forget(newer)
+    assert memory.merges.undo(run).restored == (other,)
 
 
 def test_what_was_forgotten_meanwhile_stays_forgotten(memory: Clew, pair: tuple[str, str]) -> None:
@@ -179,6 +244,15 @@ def test_what_was_forgotten_meanwhile_stays_forgotten(memory: Clew, pair: tuple[
     }  # fmt: skip
 
 
+def test_ids_of_what_was_erased_are_not_listed(memory: Clew, pair: tuple[str, str]) -> None:
+    third = memory.remember("Deploys happen on MONDAYS.", scope=SHOP).id
+    memory.merges.merge(pair[0], [pair[1], third])
+    memory.forget(pair[1], hard=True)
+    assert [one.merged for one in memory.merges.list()] == [{third}]
+    memory.forget(third, hard=True)
+    assert memory.merges.list() == []
+
+
 def test_a_merge_of_others_is_not_there_to_be_undone(memory: Clew) -> None:
     ids = [memory.remember(text, scope=Scope(user="ada")).id for text in ("Tea is green", "tea is green.")]
     run = memory.merges.merge(ids[0], ids[1:]).run or ""
@@ -186,6 +260,51 @@ def test_a_merge_of_others_is_not_there_to_be_undone(memory: Clew) -> None:
         assert memory.merges.list(identity=identity) == []
         with pytest.raises(NotFound):
             memory.merges.undo(run, identity=identity)
+
+
+ANN = Identity(org="acme", user="ann", roles=("member",))
+ADMIN = Identity(org="acme", user="eve", roles=("admin",))
+
+
+def with_a_private_one(memory: Clew) -> tuple[str, str, str]:
+    """What all see, what only Ann sees, and the run that merged this into that."""
+    shared = memory.remember("Tea is green", scope=Scope("acme"), identity=ANN).id
+    private = memory.remember("tea is green.", scope=Scope("acme", user="ann"), identity=ANN).id
+    done = memory.merges.merge(shared, [private], scope=Scope("acme", user="ann"), identity=ANN)
+    return shared, private, done.run or ""
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_who_may_not_read_all_of_a_merge_neither_sees_nor_undoes_it(memory: Clew, forgotten: bool) -> None:
+    _shared, private, run = with_a_private_one(memory)
+    if forgotten:
+        memory.forget(private, scope=Scope("acme", user="ann"), identity=ANN)
+    assert memory.merges.list(identity=ADMIN) == []
+    for id in (run, run[:20]):
+        with pytest.raises(NotFound):
+            memory.merges.undo(id, identity=ADMIN)
+    assert [one.id for one in memory.merges.list(identity=ANN)] == [run]
+
+
+def test_a_later_merge_that_may_not_be_seen_is_not_named(memory: Clew) -> None:
+    shared = memory.remember("Tea is green", scope=Scope("acme"), identity=ANN).id
+    other = memory.remember("tea is green!", tags=("a",), scope=Scope("acme"), identity=ANN).id
+    run = memory.merges.merge(shared, [other], identity=ANN).run or ""
+    private = memory.remember("tea is green.", scope=Scope("acme", user="ann"), identity=ANN).id
+    hidden = memory.merges.merge(shared, [private], identity=ANN).run or ""
+    with pytest.raises(Conflict) as refused:
+        memory.merges.undo(run, identity=ADMIN)
+    assert hidden not in f"{refused.value.message} {refused.value.next}"
+
+
+def test_w4_merges_of_others_do_not_crowd_out_ones_own(memory: Clew, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clew.relate.unmerge.PAGE", 2)
+    shared = memory.remember("Milk is white", scope=Scope("acme"), identity=ANN).id
+    other = memory.remember("milk is white.", scope=Scope("acme"), identity=ANN).id
+    mine = memory.merges.merge(shared, [other], identity=ANN).run
+    for _again in range(3):
+        memory.merges.undo(with_a_private_one(memory)[2], identity=ANN)
+    assert [one.id for one in memory.merges.list(identity=ADMIN, limit=1)] == [mine]
 
 
 def test_merges_and_what_undoes_them_are_audited(memory: Clew, pair: tuple[str, str]) -> None:

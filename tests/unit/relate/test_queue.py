@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,9 @@ def test_a_memory_that_replaces_another_asks_as_well(memory: Clew) -> None:
         {"title": "Cache"},
         {"type": "decision"},
         {"classification": "restricted"},
+        {"paths": ("a.py",)},
+        {"author": "ada"},
+        {"at": datetime(2026, 1, 1, tzinfo=UTC)},
     ],
     ids=lambda changes: next(iter(changes)),
 )
@@ -108,7 +112,7 @@ def test_t29_an_edit_of_what_relations_rest_on_asks(
 
 @pytest.mark.parametrize(
     "changes",
-    [{"tags": ("cache",)}, {"weight": 2.0}, {"metadata": {"a": 1}}, {"paths": ("a.py",)}],
+    [{"tags": ("cache",)}, {"weight": 2.0}, {"metadata": {"a": 1}}, {"category": "cache"}],
     ids=lambda changes: next(iter(changes)),
 )
 def test_w8_t29_an_edit_of_anything_else_asks_for_nothing(

@@ -42,8 +42,23 @@ def spoil_terms(memory: Clew) -> None:
 def test_a_store_that_is_up_to_date_is_left_alone(memory: Clew) -> None:
     before = memory.stats().last_change
     report = memory.reindex()
-    assert report.as_json() == {"memories": 7, "changed": 0, "rebuilt": False, "vectors": 0, "graph": 0}
+    assert report.as_json() == {"memories": 7, "changed": 0, "rebuilt": False, "vectors": 0, "graph": 0, "jobs": 7}
     assert memory.stats().last_change == before
+
+
+def test_every_live_memory_is_related_anew(memory: Clew) -> None:
+    """Those from before there were jobs have none."""
+    memory.forget(memory.list()[0].id)
+    memory.jobs.run()
+    assert memory.reindex().jobs == 6
+    assert [job.operation for job in memory.jobs.list()] == ["backfill"] * 6
+
+
+def test_while_no_graph_is_written_nothing_is_related(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "off.db", graph={"write": False}) as clew:
+        clew.remember("A statement")
+        clew.jobs.run()
+        assert (clew.reindex().jobs, clew.jobs.list()) == (0, [])
 
 
 def test_stale_terms_are_made_anew_and_vectors_stay(memory: Clew) -> None:

@@ -18,10 +18,10 @@ from told_relations import SHOP, OpenAt, ToldEmbedder, both_ways, edges, open_to
 NEAR = {"one": [1.0, 0.0], "two": [1.0, 0.1], "three": [0.0, 1.0]}
 
 
-def answer(clew: Clew, id: str, *, llm: Any = None) -> Done | Failed:
+def answer(clew: Clew, id: str, *, llm: Any = None, operation: str = "add") -> Done | Failed:
     """What the handler makes of a job for this memory."""
     now = clew.clock.now()
-    job = Job("local", "relate", id, "add", "leased", 1, 1, now, "", "", now, now, token=1)
+    job = Job("local", "relate", id, operation, "leased", 1, 1, now, "", "", now, now, token=1)
     relator = clew.jobs._relator
     [made] = Relator(relator._sources, relator._policy, graph=relator._graph, llm=llm).handle([job])
     return made
@@ -234,3 +234,115 @@ def test_the_scope_of_the_memory_is_as_far_as_it_looks(clew_at: OpenAt, tmp_path
     [_two] = remember(clew, "two", scope=SHOP)
     clew.jobs.run()
     assert not edges(clew)
+
+
+PORTS = ("AuthService listens on port 8443.", "AuthService listens on port 9443.")
+
+
+def saved(clew: Clew, made: Done | Failed) -> None:
+    assert isinstance(made, Done) and made.save is not None
+    clew.store.write(made.save)
+
+
+@pytest.mark.parametrize("changes", [{"content": "AuthService is gone."}, {"paths": ("a.py",)}, {"author": "ada"}])
+def test_nothing_is_saved_against_a_neighbour_that_changed_meanwhile(
+    clew_at: OpenAt, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    clew = clew_at(tmp_path / "home")
+    [old, new] = remember(clew, *PORTS)
+    clew.jobs.run()
+    made = answer(clew, new)
+    clew.edit(old, **changes)
+    saved(clew, made)
+    assert sorted(job.subject for job in clew.jobs.list()) == sorted([old, new])
+    clew.jobs.run()
+    still = both_ways("contradicts", *PORTS) if "content" not in changes else set()
+    assert edges(clew) == still
+
+
+def test_likeness_to_a_neighbour_that_changed_meanwhile_is_not_saved_either(
+    clew_at: OpenAt, tmp_path: Path
+) -> None:
+    clew = open_told(clew_at, tmp_path, NEAR)
+    [one, two] = remember(clew, "one", "two")
+    clew.jobs.run()
+    made = answer(clew, one)
+    clew.edit(two, content="three")
+    clew.jobs.run()
+    saved(clew, made)
+    assert not edges(clew)
+    assert [job.subject for job in clew.jobs.list()] == [one]
+
+
+def test_a_neighbour_that_is_gone_asks_nobody_again(clew_at: OpenAt, tmp_path: Path) -> None:
+    clew = clew_at(tmp_path / "home")
+    [old, new] = remember(clew, *PORTS)
+    clew.jobs.run()
+    made = answer(clew, new)
+    clew.forget(old)
+    saved(clew, made)
+    assert not clew.jobs.list()
+
+
+def test_w8_everybody_who_spoke_of_a_text_that_changed_is_asked_again(clew_at: OpenAt, tmp_path: Path) -> None:
+    clew = open_told(clew_at, tmp_path, {"hub": [1.0, 0.0]}, relate={"rules": False})
+    [hub, *others] = remember(clew, "hub", *(f"spoke {number}" for number in range(50)))
+    clew.jobs.run()
+    for other in others:
+        replace(clew, other, Finding("depends_on", hub, 0.9, LLM))
+    clew.edit(hub, content="another hub")
+    clew.jobs.run(limit=1)
+    asked = {job.subject: job.operation for job in clew.jobs.list(limit=100)}
+    assert asked == dict.fromkeys(others, "neighbour")
+
+
+def test_an_edit_that_waits_for_a_new_model_still_asks_who_spoke_of_it(clew_at: OpenAt, tmp_path: Path) -> None:
+    fact, change = "AuthService uses Redis for sessions.", "AuthService no longer uses Redis for sessions."
+    with open_told(clew_at, tmp_path, NEAR) as before:
+        [old, _new] = remember(before, fact, change)
+        before.jobs.run()
+    with clew_at(tmp_path / "told") as without:
+        without.edit(old, content="Bananas are yellow.")
+    clew = open_told(clew_at, tmp_path, NEAR)
+    assert clew.jobs.backfill.run().done == 1
+    clew.jobs.run()
+    assert not edges(clew)
+
+
+@pytest.mark.parametrize(
+    ("off", "texts"), [({"rules": False}, PORTS), ({"max_similar": 0}, ("one", "two"))], ids=["rules", "likeness"]
+)
+def test_what_is_switched_off_finds_nothing_any_more(
+    clew_at: OpenAt, tmp_path: Path, off: dict[str, Any], texts: tuple[str, str]
+) -> None:
+    clew = open_told(clew_at, tmp_path, NEAR)
+    ids = remember(clew, *texts)
+    clew.jobs.run()
+    assert edges(clew)
+    clew.close()
+    again = open_told(clew_at, tmp_path, NEAR, relate=off)
+    for id in ids:
+        again.jobs.retry(id)
+    again.jobs.run()
+    assert not edges(again)
+
+
+def test_likeness_that_is_switched_off_goes_also_without_a_model(clew_at: OpenAt, tmp_path: Path) -> None:
+    clew = open_told(clew_at, tmp_path, NEAR)
+    [one, _two] = remember(clew, "one", "two")
+    clew.jobs.run()
+    clew.close()
+    again = clew_at(tmp_path / "told", relate={"max_similar": 0})
+    again.jobs.retry(one)
+    again.jobs.run()
+    assert not edges(again)
+
+
+def test_a_switch_of_model_does_not_pay_for_the_same_texts_again(clew_at: OpenAt, tmp_path: Path) -> None:
+    clew = open_told(clew_at, tmp_path, NEAR)
+    [one, two, _three] = remember(clew, *NEAR)
+    replace(clew, one, Finding("depends_on", two, 0.9, LLM))
+    llm = FakeLlm([], [])
+    saved(clew, answer(clew, one, llm=llm, operation="backfill"))
+    assert not llm.heard
+    assert ("one", "depends_on", "two") in edges(clew)  # what it said before holds

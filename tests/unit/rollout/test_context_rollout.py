@@ -272,7 +272,7 @@ def test_a_context_is_counted_once_with_its_numbers(clew: Clew) -> None:
 @pytest.mark.parametrize(("memories", "could"), [(8, 0), (9, 1)])
 def test_an_answer_could_have_grown_where_a_whole_expansion_was_left(clew: Clew, memories: int, could: int) -> None:
     for number in range(memories):
-        clew.remember(f"note {number}", scope=SHOP)
+        clew.remember(f"note {number}", tags=("shared",), scope=SHOP)
     clew.remember("always be kind", type="rule", scope=SHOP)
     clew.context("note 1", scope=SHOP, limit=1, retrieval="lexical")
     assert counted(clew)[0]["could_expand"] == could
@@ -299,3 +299,10 @@ def test_the_words_of_a_request_are_nowhere_in_what_is_counted(clew: Clew) -> No
     asked(clew)
     clew.recall("login", scope=SHOP)
     assert "login" not in json.dumps(counted(clew))
+
+
+def test_d8_where_nothing_leads_on_an_answer_could_not_have_grown(clew: Clew) -> None:
+    for number in range(20):
+        clew.remember(f"note {number}", scope=SHOP)
+    clew.context("note 1", scope=SHOP, limit=1, retrieval="lexical")
+    assert counted(clew)[0]["could_expand"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from datetime import datetime, timedelta
 
 import apsw
@@ -24,7 +25,7 @@ def nothing(_tx: Tx, _org: str, _now: datetime) -> None:
 
 def stored(store: Store) -> int:
     with store.read() as tx:
-        return tx.rollout.summary("local", NOON - timedelta(days=30)).total_requests
+        return tx.rollout.summary("local", NOON - timedelta(days=30), until=NOON + timedelta(days=1)).total_requests
 
 
 def test_requests_wait_until_there_is_a_batch_of_them(store: Store) -> None:
@@ -33,7 +34,7 @@ def test_requests_wait_until_there_is_a_batch_of_them(store: Store) -> None:
         meter.count(applied())
     assert (stored(store), meter.waiting) == (0, 2)
     meter.count(applied())
-    meter.flush(wait=True)
+    meter.flush()
     assert (stored(store), meter.waiting, meter.dropped) == (3, 0, 0)
 
 
@@ -41,7 +42,8 @@ def test_the_next_request_brings_an_old_one_along(store: Store) -> None:
     meter = Meter(store, nothing, batch=100)
     meter.count(applied(NOON))
     meter.count(applied(NOON + AGE))
-    assert meter.waiting == 0
+    meter.close()
+    assert (stored(store), meter.dropped) == (2, 0)
 
 
 def test_what_waits_is_written_at_the_end(store: Store) -> None:
@@ -51,25 +53,31 @@ def test_what_waits_is_written_at_the_end(store: Store) -> None:
     assert (stored(store), meter.dropped) == (1, 0)
 
 
-def test_nobody_waits_at_the_end_for_another_process_that_writes(store: Store) -> None:
-    meter = Meter(store, nothing)
-    meter.count(applied())
+@pytest.mark.parametrize("batch", [1, 100], ids=["handed over", "still waiting"])
+def test_nobody_waits_at_the_end_for_another_process_that_writes(store: Store, batch: int) -> None:
+    meter = Meter(store, nothing, batch=batch)
     other = apsw.Connection(str(store.path))  # type: ignore[attr-defined]
     other.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    meter.count(applied())
     meter.close()
-    assert (stored(store), meter.dropped) == (0, 1)
+    store.close()
+    assert time.monotonic() - began < 10  # a write proper waits for 30 s
+    assert meter.dropped == 1
     other.execute("ROLLBACK")
 
 
-def test_while_the_writer_is_busy_no_more_waits_than_there_is_room_for(store: Store) -> None:
-    gate, meter = threading.Event(), Meter(store, nothing, batch=2, room=4)
-    store.submit(lambda _tx: gate.wait(30))
+def test_while_the_store_is_busy_no_more_waits_than_there_is_room_for(store: Store) -> None:
+    meter = Meter(store, nothing, batch=2, room=4)
+    other = apsw.Connection(str(store.path))  # type: ignore[attr-defined]
+    other.execute("BEGIN IMMEDIATE")
     for _ in range(2 + 4 + 5):
         meter.count(applied())
-    assert (meter.waiting, meter.dropped) == (4, 5)
-    gate.set()
-    meter.flush(wait=True)
-    assert stored(store) == 6
+    meter.flush()
+    assert (meter.waiting, meter.dropped) == (4, 7)
+    other.execute("ROLLBACK")
+    meter.flush()
+    assert (stored(store), meter.waiting) == (4, 0)
 
 
 def test_counting_on_a_closed_store_raises_nothing_and_is_told(store: Store) -> None:
@@ -87,13 +95,13 @@ def test_requests_stay_counted_when_what_follows_from_them_fails(store: Store) -
 
     meter = Meter(store, failing)
     meter.count(applied())
-    meter.flush(wait=True)
+    meter.flush()
     with store.read() as tx:
         assert (stored_in(tx), tx.rollout.mode("local")) == (1, None)
 
 
 def stored_in(tx: Tx) -> int:
-    return tx.rollout.summary("local", NOON - timedelta(days=1)).total_requests
+    return tx.rollout.summary("local", NOON - timedelta(days=1), until=NOON).total_requests
 
 
 def test_each_org_of_a_batch_is_looked_after_once_at_its_newest_request(store: Store) -> None:
@@ -101,7 +109,7 @@ def test_each_org_of_a_batch_is_looked_after_once_at_its_newest_request(store: S
     meter = Meter(store, lambda _tx, org, now: seen.append((org, now)))
     for org, at in (("a", NOON), ("b", NOON), ("a", NOON + MINUTE)):
         meter.count(applied(at, org=org))
-    meter.flush(wait=True)
+    meter.flush()
     assert seen == [("a", NOON + MINUTE), ("b", NOON)]
 
 
@@ -112,7 +120,7 @@ def test_threads_that_count_at_once_lose_nothing(store: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    meter.flush(wait=True)
+    meter.flush()
     assert stored(store) + meter.dropped == 200 and meter.dropped == 0
 
 

@@ -11,6 +11,7 @@ import apsw
 import pytest
 from rolled import SHOP, block, break_graph, counted
 
+from clew import VerbEvent
 from clew.clew import Clew
 from clew.inject.candidates import RetrievalQuery
 
@@ -144,3 +145,42 @@ def test_a_blocked_gate_closes_the_graph_of_a_project(clew: Clew) -> None:
     [gate] = [gate for name, gate in clew.projects.show("shop").gates if name == "rollout"]
     assert (gate.is_open, gate.reason) == (False, "quality_gate_blocked")
     assert "FALLBACK_RATE_ABOVE_LIMIT" in gate.words
+
+
+def test_i5_a_graph_that_fails_when_its_ways_are_told_leaves_the_baseline(
+    clew: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a walk over arrays in memory, which needs no table until then."""
+    plain = results(clew, graph=False)
+
+    def failing(*_: Any) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr("clew.recall.recall._ways", failing)
+    assert results(clew) == plain
+    assert asked(clew)["fallback_reason"] == "graph_expansion_error"
+    row = counted(clew)[-1]
+    assert (row["eligible"], row["graph_error"], row["applied_strategy"]) == (1, "RuntimeError", "baseline")
+
+
+def test_i5_a_graph_that_fails_while_it_is_blended_leaves_the_baseline(
+    clew: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = results(clew, graph=False)
+
+    def failing(*_: Any) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr("clew.recall.recall.apply_activation", failing)
+    assert results(clew) == plain
+    assert counted(clew)[-1]["graph_error"] == "RuntimeError"
+
+
+def test_dry_runs_and_rehearsals_are_not_counted(clew: Clew) -> None:
+    session = clew.sessions.start(project="shop", title="checkout")
+    clew.inject.start(session.id, dry_run=True)
+    clew.sessions.claim(session.id, "w1")
+    clew.inject.warm(VerbEvent(session=session.id, tool="Edit", query="checkout"))
+    assert counted(clew) == []
+    clew.inject.start(session.id)
+    assert len(counted(clew)) == 1

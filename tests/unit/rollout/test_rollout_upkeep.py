@@ -19,7 +19,7 @@ def looked_after(store: Store, now: datetime, **policy: float) -> None:
 
 def stored(store: Store) -> int:
     with store.read() as tx:
-        return tx.rollout.summary("local", NOON - 365 * DAY).total_requests
+        return tx.rollout.summary("local", NOON - 365 * DAY, until=NOON + DAY).total_requests
 
 
 def verdict(store: Store) -> Verdict | None:
@@ -64,3 +64,27 @@ def test_a_verdict_over_other_windows_is_not_taken(store: Store) -> None:
     store.write(lambda tx: tx.rollout.add([applied(NOON - HOUR) for _ in range(20)]))
     store.write(lambda tx: tx.rollout.put_verdict("local", Verdict(NOON, 12.0, "fail", True, ("TOLD",))))
     assert not RolloutState(store, window_hours=24).of("local", now=NOON).gate.is_blocked
+
+
+def test_a_verdict_from_a_clock_that_was_ahead_does_not_hold_the_default_for_years(store: Store) -> None:
+    looked_after(store, NOON + 1_000 * DAY)
+    store.write(lambda tx: tx.rollout.add([failed(NOON - HOUR) for _ in range(20)]))
+    looked_after(store, NOON)
+    with store.read() as tx:
+        policy = tx.rollout.policy("local")
+    assert policy and (policy.default_strategy, policy.last_evaluated_at) == ("baseline", NOON)
+
+
+def test_while_the_graph_is_switched_off_the_autopilot_moves_nothing(store: Store) -> None:
+    off = RolloutPolicy(autopilot=True, is_on=False)
+    store.write(lambda tx: look_after(tx, "local", off, now=NOON))
+    with store.read() as tx:
+        assert tx.rollout.mode("local") is None
+
+
+def test_a_reader_trusts_no_verdict_for_longer_than_a_minute(store: Store) -> None:
+    store.write(lambda tx: tx.rollout.add([applied(NOON - HOUR) for _ in range(20)]))
+    store.write(lambda tx: tx.rollout.put_verdict("local", Verdict(NOON, 24.0, "fail", True, ("TOLD",))))
+    state = RolloutState(store, window_hours=24)
+    assert state.of("local", now=NOON + timedelta(seconds=59)).gate.is_blocked
+    assert not state.of("local", now=NOON + timedelta(seconds=61)).gate.is_blocked

@@ -35,7 +35,8 @@ def mode(clew: Clew) -> str:
 
 def test_show_is_the_documented_payload(clew: Clew) -> None:
     told = clew.rollout.show().as_json()
-    assert list(told) == ["rollout", "shadowMetrics", "qualityGate", "rolloutPlan", "retrievalPolicy", "scope"]
+    documented = {"rollout", "shadowMetrics", "qualityGate", "rolloutPlan", "retrievalPolicy", "scope"}
+    assert set(told) == documented | {"flags"}
     assert told["rollout"] == {"mode": "canary", "updatedAt": None, "updatedBy": None}
     assert told["retrievalPolicy"]["defaultStrategy"] == "hybrid_graph"
     assert told["scope"] == {"tenantId": "local", "userId": None, "projectId": None}
@@ -374,3 +375,36 @@ def test_while_recall_through_the_graph_is_off_so_is_an_org_without_a_mode(
     clew_at: Callable[..., Clew], tmp_path: Path
 ) -> None:
     assert clew_at(tmp_path, graph={"recall": False}).rollout.show().as_json()["rollout"]["mode"] == "off"
+
+
+def test_d8_a_workspace_whose_memories_nothing_connects_is_never_blocked(clew: Clew) -> None:
+    for number in range(40):
+        clew.remember(f"Sentence {number} about nothing in particular", scope=SHOP)
+    for number in range(30):
+        clew.context(f"sentence {number}", scope=SHOP, limit=2, retrieval="lexical")
+    clew.rollout.flush()
+    assert not clew.rollout.show().measured.gate.canary_blocked
+
+
+def test_a_trace_is_answered_although_the_rollout_cannot_be_read(clew: Clew) -> None:
+    fill(clew)
+    apsw.Connection(str(clew.store.path)).execute("ALTER TABLE graph_rollout_config RENAME TO gone")  # type: ignore[attr-defined]
+    told = clew.rollout.trace("login", scope=SHOP).as_json()
+    assert told["recall"] and told["trace"]["retrievalPolicyBlockerCodes"] == ["GRAPH_ROLLOUT_STATE_UNAVAILABLE"]
+
+
+def test_whoever_may_not_read_everything_gets_the_trace_of_what_they_may_read(clew: Clew) -> None:
+    clew.remember("login uses tokens", scope=SHOP)
+    clew.remember("login has a back door", scope=SHOP, classification="restricted")
+    told = clew.rollout.trace("login", scope=SHOP, identity=Identity(agent="bot", roles=())).as_json()
+    assert (told["strategy"]["requested"], told["trace"]["rolloutMode"]) == ("hybrid_graph", "canary")
+    assert told["trace"]["baselineCandidates"] == len(told["memories"]) == 1
+
+
+def test_to_whom_everything_is_hidden_a_trace_is_as_if_nothing_were_there(clew: Clew) -> None:
+    bot = Identity(agent="bot", roles=())
+    empty = clew.rollout.trace("login", scope=SHOP, identity=bot).as_json()
+    clew.remember("login has a back door", scope=SHOP, classification="restricted")
+    hidden = clew.rollout.trace("login", scope=SHOP, identity=bot).as_json()
+    differing = {name for name, value in hidden["trace"].items() if value not in (None, empty["trace"][name])}
+    assert not hidden["memories"] and not differing

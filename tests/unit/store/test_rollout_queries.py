@@ -36,8 +36,8 @@ def steps(connection: apsw.Connection, name: str) -> list[str]:
     ("name", "bounds"),
     [
         ("rollout_window", "(org_id=? AND created_at>? AND created_at<?)"),
-        ("rollout_summary", "(org_id=? AND created_at>?)"),
-        ("rollout_last_fallback", "(org_id=? AND created_at>?)"),
+        ("rollout_summary", "(org_id=? AND created_at>? AND created_at<?)"),
+        ("rollout_last_fallback", "(org_id=? AND created_at>? AND created_at<?)"),
     ],
 )
 def test_a_span_is_read_as_one_stretch_of_the_key(connection: apsw.Connection, name: str, bounds: str) -> None:

@@ -70,6 +70,14 @@ def counts(text: str) -> list[int]:
     return [count(part) for part in text.split(",")]
 
 
+def seconds(text: str) -> float:
+    """From 0."""
+    value = float(text)
+    if not 0 <= value <= MOST:
+        raise ValueError(text)
+    return value
+
+
 def fraction(text: str) -> float:
     number = float(text)
     if not 0 <= number <= 1:

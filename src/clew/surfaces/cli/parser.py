@@ -39,9 +39,12 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            kind = "command" if isinstance(action, argparse._SubParsersAction) else action.metavar
             known = [str(choice) for choice in action.choices]
-            raise usage(f"there is no {kind} '{value}'{_did_you_mean(str(value), known)}", f"{self.prog} --help")
+            if isinstance(action, argparse._SubParsersAction):
+                kind, move = "command", f"{self.prog} --help"
+            else:
+                kind, move = str(action.metavar).lower(), f"choose one of {', '.join(known)}"
+            raise usage(f"there is no {kind} '{value}'{_did_you_mean(str(value), known)}", move)
 
 
 class RootParser(Parser):

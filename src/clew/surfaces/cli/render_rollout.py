@@ -54,9 +54,17 @@ def _requests(count: int) -> str:
 
 
 def was_set(found: Document, style: Style) -> Iterator[str]:
-    mode = found["rollout"]["mode"]
-    yield f"{style('green', mode)}: {MODES[mode]}"
+    yield f"{style('green', found['rollout']['mode'])}: {_meaning(found)}"
     yield f"{style('bold', 'next')}: {_next(found)}"
+
+
+def _meaning(found: Document) -> str:
+    """What the mode means here and now: switches come before it."""
+    mode = found["rollout"]["mode"]
+    flags = found.get("flags", {})
+    if mode != "off" and not all(flags.get(name, True) for name in ("mappingEnabled", "retrievalEnabled")):
+        return "the graph would be used, but graph.recall or graph.write is off: clew config show graph"
+    return MODES[mode]
 
 
 def default_set(found: Document, style: Style) -> Iterator[str]:
@@ -68,7 +76,7 @@ def standing(found: Document, style: Style) -> Iterator[str]:
     """The mode and the gate; of the status of the graph, too."""
     mode, by = found["rollout"]["mode"], found["rollout"]["updatedBy"]
     colour = "green" if mode == "canary" else "yellow"
-    yield f"rollout {style(colour, mode)}: {MODES[mode]}{f', set by {one_line(by)}' if by else ''}"
+    yield f"rollout {style(colour, mode)}: {_meaning(found)}{f', set by {one_line(by)}' if by else ''}"
     policy = found.get("retrievalPolicy")
     if policy and policy["defaultStrategy"] == "baseline":
         yield f"  a context without a strategy is answered without the graph, since {policy['updatedAt']}"

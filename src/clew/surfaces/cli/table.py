@@ -254,7 +254,10 @@ FILES_AND_UPKEEP = (
     Command("stats", "count what is stored", "upkeep:stats"),
     Command("doctor", "check the store and the settings", "upkeep:doctor"),
     Command("migrate", "bring the store to this version's schema", "upkeep:migrate"),
-    Command("reindex", "rebuild the search indices", "upkeep:reindex"),
+    Command(
+        "reindex", "rebuild the search indices", "upkeep:reindex",
+        epilog="jobs then relate every live memory to others anew, without asking a language model",
+    ),
 )  # fmt: skip
 
 SETUP = (

@@ -100,7 +100,7 @@ ORG = Command(
             (
                 arg("org", metavar="ORG", help="its id or slug"),
                 arg("--add", metavar="U", help="add this user, or give it another role"),
-                arg("--role", metavar="R", choices=ROLES, suggest=ROLES, help=f"{', '.join(ROLES)} (member)"),
+                arg("--role", metavar="ROLE", choices=ROLES, suggest=ROLES, help=f"{', '.join(ROLES)} (member)"),
                 arg("--remove", metavar="U", help="remove this user; '' is the owner of this machine"),
             ),
         ),

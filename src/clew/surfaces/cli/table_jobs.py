@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.surfaces.cli.arguments import arg, count, switch
+from clew.surfaces.cli.arguments import arg, count, seconds, switch
 from clew.surfaces.cli.command import Command
 
 STATES = ("queued", "leased", "dead")
@@ -26,7 +26,7 @@ JOBS: tuple[Command, ...] = (
                 (
                     arg("--state", metavar="S", suggest=STATES, help=f"only one of {', '.join(STATES)}"),
                     arg("--limit", metavar="N", type=count, default=20, help="how many, up to 1000 (20)"),
-                    arg("--cursor", metavar="ID", help="continue after this id"),
+                    arg("--cursor", metavar="ID", help="continue after the job of this memory"),
                 ),
             ),
             Command(
@@ -38,16 +38,19 @@ JOBS: tuple[Command, ...] = (
                 (
                     arg("id", metavar="ID", nargs="?", help=_ID),
                     switch("--all", "every one of them"),
+                    switch("--everything", "every live memory of the org, also what was done"),
                 ),
-                epilog="example: clew jobs retry --all",
+                epilog="example: clew jobs retry --all. --everything is for memories from before there were jobs, "
+                "or once a language model is switched on: it is asked about each",
             ),
             Command(
                 "run", "do jobs, and wait for more until Ctrl-C", "jobs:run",
                 (
                     switch("--once", "stop when nothing is due"),
-                    arg("--limit", metavar="N", type=count, help="stop after so many"),
-                    arg("--seconds", metavar="S", type=float, help="stop after so many seconds"),
+                    arg("--limit", metavar="N", type=count, help="stop after so many, or when nothing is due"),
+                    arg("--seconds", metavar="S", type=seconds, help="stop after so many seconds"),
                 ),
+                epilog="with --once or --limit it does not wait for what is not due yet, with --seconds no longer",
             ),
             Command("health", "backlog, age of the oldest, failures, last success", "jobs:health"),
             Command(

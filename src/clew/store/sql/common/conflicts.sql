@@ -44,11 +44,6 @@ SELECT $conflict_columns FROM $conflict_tables WHERE c.org_id = :org_id AND c.id
 -- conflict_ids_between: conflicts whose id lies in a range, to resolve a shortened id
 SELECT id FROM conflicts WHERE org_id = :org_id AND id >= :low AND id < :high LIMIT 1000
 
--- conflict_list: conflicts of the org, the surest first; with :all also those that are over
-SELECT $conflict_columns FROM $conflict_tables
-WHERE c.org_id = :org_id AND (:all OR ($conflict_stands AND NOT (c.keep = 'both' AND $same_texts)))
-ORDER BY c.confidence DESC, c.id LIMIT :limit
-
 -- merge_insert: note a merge
 INSERT INTO merges (org_id, id, winner, before, after, losers, made_by, at)
 VALUES (:org_id, :id, :winner, :before, :after, :losers, :made_by, :at)
@@ -62,8 +57,8 @@ SELECT $merge_columns FROM merges WHERE org_id = :org_id AND id = :id
 -- merge_ids_between: merges whose id lies in a range, to resolve a shortened id
 SELECT id FROM merges WHERE org_id = :org_id AND id >= :low AND id < :high LIMIT 1000
 
--- merge_list: merges of the org, the newest first
-SELECT $merge_columns FROM merges WHERE org_id = :org_id ORDER BY id DESC LIMIT :limit
+-- merge_list: merges of the org before one, the newest first
+SELECT $merge_columns FROM merges WHERE org_id = :org_id AND id < :before ORDER BY id DESC LIMIT :limit
 
 -- merges_into: what was merged into a memory and not undone
 SELECT $merge_columns FROM merges WHERE org_id = :org_id AND winner = :winner AND undone_at IS NULL

@@ -1,13 +1,16 @@
 -- job_columns: what a job is read as
 org_id, kind, subject, operation, state, generation, attempts, due_at, code, message, created_at, updated_at
 
--- job_put: ask for a job; one that is there gets another generation, a dead one comes back
+-- job_put: ask for a job; one that is there gets another generation, a dead one comes back. An edit stays one until it
+-- is done, and what asks for less does not take away from what was asked for
 INSERT INTO jobs (org_id, kind, subject, operation, due_at, created_at, updated_at)
 VALUES (:org_id, :kind, :subject, :operation, :now, :now, :now)
 ON CONFLICT (org_id, kind, subject) DO UPDATE SET
   generation = jobs.generation + 1,
-  operation = excluded.operation,
-  attempts = CASE jobs.state WHEN 'dead' THEN 0 ELSE jobs.attempts END,
+  operation = CASE WHEN jobs.operation = 'edit' OR excluded.operation = 'backfill' THEN jobs.operation
+    ELSE excluded.operation END,
+  attempts = CASE WHEN jobs.state = 'dead' OR excluded.operation = 'edit' THEN 0 ELSE jobs.attempts END,
+  created_at = CASE jobs.state WHEN 'dead' THEN excluded.created_at ELSE jobs.created_at END,
   due_at = CASE jobs.state WHEN 'dead' THEN excluded.due_at ELSE jobs.due_at END,
   state = CASE jobs.state WHEN 'dead' THEN 'queued' ELSE jobs.state END,
   updated_at = excluded.updated_at
@@ -44,8 +47,12 @@ UPDATE jobs SET state = 'dead', code = :code, message = :message, updated_at = :
 WHERE org_id = :org_id AND kind = :kind AND subject = :subject
 
 -- job_retry: a dead job of an org is to be tried again
-UPDATE jobs SET state = 'queued', attempts = 0, due_at = :now, operation = 'retry', updated_at = :now
+UPDATE jobs SET state = 'queued', attempts = 0, due_at = :now, created_at = :now, updated_at = :now,
+  operation = CASE operation WHEN 'edit' THEN 'edit' ELSE 'retry' END
 WHERE org_id = :org_id AND kind = :kind AND subject = :subject AND state = 'dead'
+
+-- job_subjects: a page of the memories for which there may be something to do, all orgs
+SELECT row, org_id, id FROM memories WHERE row > :after AND deleted_at IS NULL AND superseded_by = '' ORDER BY row LIMIT :limit
 
 -- job_of: the job of a kind for a memory
 SELECT $job_columns FROM jobs WHERE org_id = :org_id AND kind = :kind AND subject = :subject

@@ -73,11 +73,11 @@ SELECT COUNT(*), SUM(CASE WHEN requested_strategy = 'hybrid_graph' THEN 1 ELSE 0
   SUM(CASE WHEN graph_error <> '' THEN 1 ELSE 0 END),
   SUM(CASE WHEN graph_error <> '' THEN shadow_executed ELSE 0 END),
   SUM(graph_candidates), SUM(graph_expanded_count)
-FROM graph_rollout_metrics WHERE org_id = :org_id AND created_at >= :since
+FROM graph_rollout_metrics WHERE org_id = :org_id AND created_at >= :since AND created_at <= :until
 
 -- rollout_last_fallback: the newest request since a time that did not get the graph it asked for
 SELECT created_at, fallback_reason FROM graph_rollout_metrics
-WHERE org_id = :org_id AND created_at >= :since AND fallback_triggered = 1 ORDER BY created_at DESC, id DESC LIMIT 1
+WHERE org_id = :org_id AND created_at >= :since AND created_at <= :until AND fallback_triggered = 1 ORDER BY created_at DESC, id DESC LIMIT 1
 
 -- rollout_orgs: the orgs with a mode or counted requests; hops from one to the next instead of reading every request
 WITH RECURSIVE counted (org) AS (

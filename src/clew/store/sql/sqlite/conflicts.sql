@@ -11,6 +11,17 @@ SELECT $conflict_columns FROM (
   CROSS JOIN conflicts c INDEXED BY conflicts_b ON c.org_id = :org_id AND c.b_row = j.value
 ) c CROSS JOIN memories a ON a.row = c.a_row CROSS JOIN memories b ON b.row = c.b_row
 
+-- conflict_list: conflicts between memories in reach, the surest first, from one on; with :all also those that are over
+SELECT $conflict_columns FROM $conflict_tables
+WHERE c.org_id = :org_id
+  AND (c.confidence < :sure OR (c.confidence = :sure AND c.id > :after))
+  AND (:projects IS NULL OR (a.project_id IN (SELECT value FROM json_each(:projects))
+    AND b.project_id IN (SELECT value FROM json_each(:projects))))
+  AND (:users IS NULL OR (a.user_id IN (SELECT value FROM json_each(:users))
+    AND b.user_id IN (SELECT value FROM json_each(:users))))
+  AND (:all OR ($conflict_stands AND NOT (c.keep = 'both' AND $same_texts)))
+ORDER BY c.confidence DESC, c.id LIMIT :limit
+
 -- rows_of_ids: the rows of memories by id, a JSON list
 SELECT m.row FROM json_each(:ids) j CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
 

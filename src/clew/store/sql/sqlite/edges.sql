@@ -118,8 +118,8 @@ NOT EXISTS (SELECT 1 FROM graph_nodes n WHERE n.row = x.node_row AND n.org_id = 
       SELECT 1 FROM graph_edges o WHERE o.org_id = x.org_id AND o.to_row = n.row AND o.witnesses > 0)))
 
 -- drop_stranded: drop the stranded edges of these nodes, a JSON list of rows; returns what they touched. A node on
--- which a memory hangs is not looked at: it may have thousands of edges
-DELETE FROM graph_edges AS x WHERE x.org_id = :org_id AND $is_stranded AND x.row IN (
+-- which a memory hangs is not looked at: it may have thousands of edges. The + keeps the planner from walking the org
+DELETE FROM graph_edges AS x WHERE +x.org_id = :org_id AND $is_stranded AND x.row IN (
   WITH bare AS MATERIALIZED (
     SELECT j.value AS node FROM json_each(:rows) j WHERE NOT EXISTS (
       SELECT 1 FROM memory_node_links l WHERE l.org_id = :org_id AND l.node_row = j.value))

@@ -177,10 +177,10 @@ CROSS JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row A
 
 -- nodes_respell: shared nodes no longer keep the spelling of who is gone; a JSON list of rows
 UPDATE graph_nodes SET label = node_key
-WHERE row IN (SELECT value FROM json_each(:rows)) AND org_id = :org_id AND node_type <> 'memory' AND label <> node_key
+WHERE row IN (SELECT value FROM json_each(:rows)) AND +org_id = :org_id AND node_type <> 'memory' AND label <> node_key
 
 -- edges_respell: the same for edges
-UPDATE graph_edges SET label = '' WHERE row IN (SELECT value FROM json_each(:rows)) AND org_id = :org_id
+UPDATE graph_edges SET label = '' WHERE row IN (SELECT value FROM json_each(:rows)) AND +org_id = :org_id
 
 -- spellers: for each node one memory that hangs on it still; a JSON list of rows
 SELECT (
@@ -341,7 +341,8 @@ JOIN graph_edges e ON e.row = v.edge_row
 -- nodes_joined: nodes at the other ends of the edges that touch these; a JSON list of rows
 SELECT e.to_row FROM json_each(:rows) j CROSS JOIN graph_edges e ON e.org_id = :org_id AND e.from_row = j.value
 UNION
-SELECT e.from_row FROM json_each(:rows) j CROSS JOIN graph_edges e ON e.org_id = :org_id AND e.to_row = j.value
+SELECT e.from_row FROM json_each(:rows) j
+CROSS JOIN graph_edges e INDEXED BY graph_edges_to ON e.org_id = :org_id AND e.to_row = j.value
 
 -- end_of_memory: until when a memory m counts, as far as is known (a fragment)
 min(coalesce(m.expires_at, 9223372036854775807), coalesce(m.invalid_at, 9223372036854775807))

@@ -51,4 +51,4 @@ SELECT m.id FROM (
 CROSS JOIN graph_evidence v ON v.org_id = :org_id AND v.edge_row = e.row
 CROSS JOIN memories m ON m.row = v.memory_row
 WHERE v.origin IN ('rule', 'llm') AND v.memory_row <> :memory_row AND v.at < :before AND m.deleted_at IS NULL
-GROUP BY m.id ORDER BY m.id DESC LIMIT :limit
+GROUP BY m.id ORDER BY m.id

@@ -29,7 +29,16 @@ def list_jobs(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         jobs = memory.jobs.list(state=args.state, limit=args.limit, cursor=args.cursor)
     found = [job.as_json() for job in jobs]
-    answer(args, {"jobs": found}, partial(_job_lines, found))
+    document: Document = {"jobs": found}
+    if len(found) == args.limit:
+        document["cursor"] = found[-1]["subject"]
+    answer(args, document, partial(_list_lines, document))
+
+
+def _list_lines(document: Document, style: Style) -> Iterator[str]:
+    yield from _job_lines(document["jobs"], style)
+    if "cursor" in document:
+        yield style("dim", f"more: clew jobs list --cursor {one_line(document['cursor'])}")
 
 
 def _job_lines(found: Sequence[Document], style: Style) -> Iterator[str]:
@@ -64,10 +73,13 @@ def _explain_lines(document: Document, style: Style) -> Iterator[str]:
 
 
 def retry(args: Namespace) -> None:
-    if (args.id is None) != args.all:
+    named = (args.id is not None) + args.all + args.everything
+    if named == 0:
         raise usage("nothing is named that should be tried again", "give the id of a job, or --all")
+    if named > 1:
+        raise usage("give the id of a job, --all or --everything, not several", "leave out all but one")
     with opened(settings_of(args)) as memory:
-        count = memory.jobs.retry(args.id)
+        count = memory.jobs.retry(args.id, everything=args.everything)
     text = f"{_jobs(count)} will be tried again: clew jobs run" if count else "nothing was given up"
     answer(args, {"retried": count}, lambda _style: [text])
 
@@ -97,11 +109,12 @@ def _health_lines(document: Document, style: Style) -> Iterator[str]:
 def run(args: Namespace) -> int:
     """Ctrl-C is how a host is stopped: no failure. Stopped short of what was asked for, it exits with 130."""
     is_host = not (args.once or args.limit is not None or args.seconds is not None)
+    waits = not args.once and args.limit is None
     seen: list[Ran] = []
     is_interrupted = False
     with opened(settings_of(args)) as memory, _progress(seen) as told, _terminate_like_interrupt():
         try:
-            ran = memory.jobs.run(limit=args.limit, seconds=args.seconds, forever=not args.once, told=told)
+            ran = memory.jobs.run(limit=args.limit, seconds=args.seconds, forever=waits, told=told)
         except KeyboardInterrupt:
             is_interrupted = True
             ran = seen[-1] if seen else memory.jobs.run(limit=0)
@@ -199,7 +212,9 @@ def _backfill_lines(document: Document, style: Style) -> Iterator[str]:
         yield style("yellow", f"the last run ended with {document['last_error']}")
     if status == "paused":
         yield "next: clew jobs backfill resume"
-    elif document["remaining"] and status != "running":
+    elif status == "running":
+        yield "another process makes them"
+    elif document["remaining"]:
         yield "next: clew jobs backfill run"
 
 

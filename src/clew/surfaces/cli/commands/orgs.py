@@ -11,13 +11,18 @@ from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line
 
 _NOBODY = "(the owner of this machine)"
+_WHO_FOLLOWS = (
+    "commands on this machine keep working in 'local'; the routing is for programs that serve users: "
+    "clew.orgs.enter(project, identity=...) tells them where to work"
+)
 
 
 def create(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         org = memory.orgs.create(args.name, slug=args.slug, id=args.id, owner=args.owner)
     told = f"projects of github.com/{org.slug} lead to it, for its members: clew org members {one_line(org.id)}"
-    answer(args, org.as_json(), lambda style: [f"{style('green', 'created')} {one_line(org.id)}", told])
+    created = one_line(org.id)
+    answer(args, org.as_json(), lambda style: [f"{style('green', 'created')} {created}", told, _WHO_FOLLOWS])
 
 
 def members(args: Namespace) -> None:
@@ -64,7 +69,7 @@ def use(args: Namespace) -> None:
             found = memory.orgs.routing(user=args.user)
         else:
             found = memory.orgs.use(args.org, mode=AUTO if args.auto else ACTIVE_WORKSPACE, user=args.user)
-    answer(args, found.as_json(), lambda style: _routing_lines(found))
+    answer(args, found.as_json(), lambda style: [*_routing_lines(found), _WHO_FOLLOWS])
 
 
 def _member_rows(found: Sequence[Member]) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ CREATE TABLE jobs (
   org_id     TEXT NOT NULL,
   kind       TEXT NOT NULL,
   subject    TEXT NOT NULL, -- the memory's id; the job's own id follows from it
-  operation  TEXT NOT NULL, -- add | edit | backfill | retry: why it was asked for
+  operation  TEXT NOT NULL, -- add | edit | neighbour | backfill | retry: why it was asked for
   state      TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'leased', 'dead')),
   generation INTEGER NOT NULL DEFAULT 1,
   claimed    INTEGER NOT NULL DEFAULT 0, -- the generation that is being worked on
