@@ -1,6 +1,6 @@
 """Counting requests without slowing them: rows wait in a buffer and are written in batches, behind the answer.
 
-Nobody waits for it, also not whoever closes: a batch is written on a thread and a connection of its own, which gives
+Nobody waits for it, nor does a close: a batch is written on a thread and a connection of its own, which gives
 up after a moment if another process holds the lock. What could not be written for that reason waits for the next
 time; what finds no room, or fails otherwise, is dropped and counted. A process writes the rest when it closes.
 """
