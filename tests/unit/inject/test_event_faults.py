@@ -144,7 +144,7 @@ def test_what_was_queued_already_counts_once_as_delivered(
 def test_r088_the_first_event_of_a_process_does_not_wait_for_the_injector_to_be_made(
     clew_at: Callable[..., Clew], tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clew = clew_at(tmp_path, embedder=ToyEmbedder())
+    clew = clew_at(tmp_path, embedder=ToyEmbedder(), inject={"latency_ms": 100})
     clew.remember("VAT is rounded per line", scope=SHOP, paths=(PATH,))
     session = running(clew)
     making = inject_event.injector_of
