@@ -159,6 +159,7 @@ def test_a_host_works_until_it_is_told_to_stop_and_ends_well(waiting: Cli, numbe
         stdout=subprocess.PIPE,
         text=True,
         cwd=waiting.directory,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite in the background ignores it
     )
     while waiting("jobs", "health", "--json").json["backlog"]:
         assert host.poll() is None
