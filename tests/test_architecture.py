@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "clew"
-STEPS = {"graph", "remember", "relate", "recall", "inject", "deliver", "learn", "guard", "rollout"}
+STEPS = {"graph", "remember", "relate", "recall", "inject", "deliver", "learn", "guard", "rollout", "hosts"}
 INNER = {"errors", "lazy", "model", "ports"}
 # What each part may import besides itself. `clew` stands for the package's public names.
 ALLOWED = {
@@ -24,11 +24,12 @@ ALLOWED = {
     "providers": INNER,
     "clew": INNER | STEPS | {"settings", "verbs"},
     "verbs": INNER | STEPS | {"clew", "settings"},
-    "compose": INNER | {"clew", "settings", "store", "providers", "remember", "relate"},
+    "wire": INNER | STEPS | {"settings", "clew", "verbs"},
+    "compose": INNER | {"clew", "settings", "store", "providers", "remember", "relate", "wire"},
     "__init__": {"errors", "model", "clew", "compose"},
     "__main__": {"surfaces"},
     "bench": {"errors", "model", "__init__", "settings", "compose"},
-    "surfaces": {"errors", "lazy", "model", "__init__", "verbs", "settings", "compose", "bench", "providers"},
+    "surfaces": {"errors", "lazy", "model", "__init__", "verbs", "settings", "compose", "bench", "providers", "wire", "hosts"},
 }
 
 

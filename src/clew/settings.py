@@ -254,6 +254,26 @@ class RolloutSettings:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ServeSettings:
+    """The server. Where it listens is said when it is started, not here."""
+
+    max_body_kb: int = _setting(1_024, "largest body of a request", least=1, most=1_048_576)
+    rate_per_s: float = _setting(1_000.0, "requests per second that one credential may make", above=0)
+    burst: int = _setting(2_000, "requests that one credential may make at once", least=1)
+    threads: int = _setting(8, "requests worked on at the same time", least=1, most=256)
+    shutdown_s: float = _setting(10.0, "how long a stop waits for requests under way", least=0, most=600)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class HookSettings:
+    """What the hooks of agents are answered, and what is kept of what they tell."""
+
+    inject: bool = _setting(True, "let hooks bring memories to the agent", project=True)
+    capture: bool = _setting(True, "keep prompts, edits, commands, errors and decisions of agents", project=True)
+    answer_ms: int = _setting(600, "how long a hook waits for its block at most", least=1, most=30_000)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Settings:
     """Every section, and where each value came from that is not a default."""
 
@@ -269,6 +289,8 @@ class Settings:
     relate: RelateSettings = RelateSettings()
     llm: LlmSettings = LlmSettings()
     rollout: RolloutSettings = RolloutSettings()
+    serve: ServeSettings = ServeSettings()
+    hooks: HookSettings = HookSettings()
     project: str | None = None  # named by the project file
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -291,11 +313,16 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "relate": RelateSettings,
     "llm": LlmSettings,
     "rollout": RolloutSettings,
+    "serve": ServeSettings,
+    "hooks": HookSettings,
 }
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "tuple[str, ...]": tuple}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 # Names that stand outside the tree: where it begins, and short forms of common settings.
-_SPECIAL = ("CLEW_HOME", "CLEW_URL", "CLEW_PROJECT", "CLEW_PRESET", "CLEW_EMBED_KEY", "CLEW_LLM_KEY", "CLEW_DEBUG")
+_SPECIAL = (
+    "CLEW_HOME", "CLEW_URL", "CLEW_PROJECT", "CLEW_PRESET", "CLEW_TOKEN", "CLEW_EMBED_KEY", "CLEW_LLM_KEY",
+    "CLEW_DEBUG",
+)  # fmt: skip
 _TOP_LEVEL = ("project", PRESET_KEY)  # keys of a file that are no settings
 
 

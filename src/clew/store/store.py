@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from clew.store import config as config_table
     from clew.store import conflicts as conflict_table
     from clew.store import guarding as guard_table
+    from clew.store import hosts as host_table
     from clew.store import injections as injection_table
     from clew.store import injects as inject_table
     from clew.store import jobs as job_table
+    from clew.store import keys as key_table
     from clew.store import learning as learning_table
     from clew.store import orgs as org_table
     from clew.store import rollout as rollout_table
@@ -45,6 +47,7 @@ else:
         LazyModule(f"clew.store.{name}") for name in ("learning", "sessions", "transfers")
     )
 
+    host_table, key_table = LazyModule("clew.store.hosts"), LazyModule("clew.store.keys")
     conflict_table, job_table, org_table, rollout_table, spend_table = (
         LazyModule(f"clew.store.{name}") for name in ("conflicts", "jobs", "orgs", "rollout", "spend")
     )
@@ -131,6 +134,18 @@ class Tx:
     @cached_property
     def orgs(self) -> org_table.OrgTable:
         return org_table.OrgTable(self.session)
+
+    @cached_property
+    def keys(self) -> key_table.KeyTable:
+        return key_table.KeyTable(self.session)
+
+    @cached_property
+    def replays(self) -> key_table.ReplayTable:
+        return key_table.ReplayTable(self.session)
+
+    @cached_property
+    def hosts(self) -> host_table.HostTable:
+        return host_table.HostTable(self.session)
 
     @cached_property
     def audit(self) -> Audit:

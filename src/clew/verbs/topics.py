@@ -13,14 +13,17 @@ if TYPE_CHECKING:
     from clew.verbs import govern as govern_verbs
     from clew.verbs import graph as graph_verbs
     from clew.verbs import guard as guard_verbs
+    from clew.verbs import hosts as host_verbs
     from clew.verbs import inject as inject_verbs
     from clew.verbs import jobs as job_verbs
+    from clew.verbs import keys as key_verbs
     from clew.verbs import learn as learn_verbs
     from clew.verbs import orgs as org_verbs
     from clew.verbs import relate as relate_verbs
     from clew.verbs import rollout as rollout_verbs
     from clew.verbs import sessions as session_verbs
 else:
+    host_verbs, key_verbs = LazyModule("clew.verbs.hosts"), LazyModule("clew.verbs.keys")
     config_verbs, govern_verbs, graph_verbs, guard_verbs, inject_verbs, job_verbs = (
         LazyModule(f"clew.verbs.{name}") for name in ("config", "govern", "graph", "guard", "inject", "jobs")
     )
@@ -99,3 +102,11 @@ class Topics:
     @cached_property
     def rollout(self) -> rollout_verbs.Rollout:
         return rollout_verbs.Rollout(cast("Clew", self))
+
+    @cached_property
+    def keys(self) -> key_verbs.Keys:
+        return key_verbs.Keys(cast("Clew", self))
+
+    @cached_property
+    def hosts(self) -> host_verbs.Hosts:
+        return host_verbs.Hosts(cast("Clew", self))

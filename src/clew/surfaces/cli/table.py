@@ -25,11 +25,13 @@ from clew.surfaces.cli.arguments import (
 from clew.surfaces.cli.command import Command
 from clew.surfaces.cli.table_govern import GOVERN
 from clew.surfaces.cli.table_guard import GUARD
+from clew.surfaces.cli.table_hosts import HOSTS
 from clew.surfaces.cli.table_inject import INJECT
 from clew.surfaces.cli.table_jobs import JOBS
 from clew.surfaces.cli.table_learn import LEARN
 from clew.surfaces.cli.table_relate import RELATE
 from clew.surfaces.cli.table_rollout import ROLLOUT
+from clew.surfaces.cli.table_serve import SERVE
 from clew.surfaces.cli.table_sessions import SESSIONS
 
 _BEGINNING = "or its beginning: at least 8 characters, as many as make it unique"
@@ -356,6 +358,7 @@ GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("remember", WRITING),
     ("recall", READING),
     ("relate and roll out", (*RELATE, *JOBS, *ROLLOUT)),
+    ("serve and plug in", (*SERVE, *HOSTS)),
     ("inject and deliver", (*SESSIONS, *INJECT)),
     ("learn", LEARN),
     ("guard and govern", (*GUARD, *GOVERN)),

@@ -11,6 +11,22 @@ CREATE TABLE agents (
   PRIMARY KEY (org_id, agent)
 ) WITHOUT ROWID;
 
+CREATE TABLE api_keys (
+  org_id       TEXT NOT NULL,
+  id           TEXT NOT NULL, -- key_...
+  hash         BLOB NOT NULL UNIQUE, -- sha-256 of the whole token, which is random
+  name         TEXT NOT NULL,
+  user_id      TEXT NOT NULL DEFAULT '',
+  agent        TEXT NOT NULL DEFAULT '',
+  roles        TEXT NOT NULL,
+  created_at   INTEGER NOT NULL,
+  created_by   TEXT NOT NULL,
+  expires_at   INTEGER,
+  revoked_at   INTEGER,
+  last_used_at INTEGER,
+  PRIMARY KEY (org_id, id)
+) WITHOUT ROWID;
+
 CREATE TABLE audit (
   org_id       TEXT NOT NULL,
   seq          INTEGER NOT NULL,
@@ -254,6 +270,78 @@ CREATE TABLE graph_rollout_verdict (
   is_blocked   INTEGER NOT NULL,
   reason_codes TEXT NOT NULL -- JSON
 ) WITHOUT ROWID;
+
+CREATE TABLE host_events (
+  org_id       TEXT NOT NULL,
+  event_id     TEXT NOT NULL,
+  host         TEXT NOT NULL,
+  host_session TEXT NOT NULL,
+  agent_id     TEXT NOT NULL DEFAULT '',
+  event        TEXT NOT NULL, -- as the host names it
+  facts        TEXT NOT NULL DEFAULT '',
+  state        TEXT NOT NULL DEFAULT 'new' CHECK (state IN ('new', 'done')),
+  at           INTEGER NOT NULL,
+  PRIMARY KEY (org_id, event_id)
+) WITHOUT ROWID;
+
+CREATE INDEX host_events_new ON host_events (org_id, at) WHERE state = 'new';
+
+CREATE INDEX host_events_session ON host_events (org_id, host, host_session, at);
+
+CREATE TABLE host_hooks (
+  org_id     TEXT NOT NULL,
+  host       TEXT NOT NULL,
+  event      TEXT NOT NULL,
+  count      INTEGER NOT NULL DEFAULT 0,
+  first_at   INTEGER NOT NULL,
+  last_at    INTEGER NOT NULL,
+  PRIMARY KEY (org_id, host, event)
+) WITHOUT ROWID;
+
+CREATE TABLE host_session_past (
+  org_id       TEXT NOT NULL,
+  host         TEXT NOT NULL,
+  host_session TEXT NOT NULL,
+  agent_id     TEXT NOT NULL DEFAULT '',
+  session_id   TEXT NOT NULL,
+  source       TEXT NOT NULL DEFAULT '',
+  opened_at    INTEGER NOT NULL,
+  PRIMARY KEY (org_id, host, host_session, agent_id, session_id)
+) WITHOUT ROWID;
+
+CREATE TABLE host_sessions (
+  org_id        TEXT NOT NULL,
+  host          TEXT NOT NULL,
+  host_session  TEXT NOT NULL,
+  agent_id      TEXT NOT NULL DEFAULT '',
+  session_id    TEXT NOT NULL, -- ours
+  token         INTEGER NOT NULL DEFAULT 0, -- of the lock on it
+  source        TEXT NOT NULL DEFAULT '', -- startup | resume | clear | compact | fork
+  project_id    TEXT NOT NULL DEFAULT '',
+  user_id       TEXT NOT NULL DEFAULT '',
+  branch        TEXT NOT NULL DEFAULT '',
+  printed       TEXT NOT NULL DEFAULT '', -- the delivery that the last answer carried and no later event confirmed
+  printed_event TEXT NOT NULL DEFAULT '', -- the event whose answer that was
+  printed_at    INTEGER, -- when that answer was sent
+  created_at    INTEGER NOT NULL,
+  updated_at    INTEGER NOT NULL,
+  ended_at      INTEGER,
+  PRIMARY KEY (org_id, host, host_session, agent_id)
+) WITHOUT ROWID;
+
+CREATE TABLE idempotency_keys (
+  org_id     TEXT NOT NULL,
+  principal  TEXT NOT NULL, -- who asked: two callers never share a key
+  key        TEXT NOT NULL,
+  request    BLOB NOT NULL, -- sha-256 of method, path and body
+  status     INTEGER NOT NULL DEFAULT 0,
+  headers    TEXT NOT NULL DEFAULT '{}',
+  answer     BLOB NOT NULL DEFAULT x'',
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (org_id, principal, key)
+) WITHOUT ROWID;
+
+CREATE INDEX idempotency_keys_at ON idempotency_keys (created_at);
 
 CREATE TABLE job_runs (
   org_id    TEXT NOT NULL,

@@ -1,0 +1,96 @@
+"""What the hooks of an agent's host tell, in one form for every host, and what they are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+# What an event is to Clew, whatever its host calls it.
+KINDS = (
+    "session_start", "prompt", "tool_start", "tool_end", "tool_failure", "tool_batch", "agent_start", "agent_stop",
+    "stop", "compact", "session_end", "other",
+)  # fmt: skip
+SOURCES = ("startup", "resume", "clear", "compact", "fork")
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """One event of a host, normalised. `kind` is one of KINDS, `event` what the host calls it. Texts are as they
+    came, cut to what may be looked at; nothing is masked yet."""
+
+    host: str
+    kind: str
+    event: str
+    host_session: str
+    event_id: str  # ours: the same event told twice has it twice
+    agent_id: str | None = None  # set: of a subagent
+    agent_type: str | None = None
+    source: str | None = None  # of a session_start: one of SOURCES
+    cwd: str | None = None
+    transcript: str | None = None
+    prompt: str | None = None
+    tool: str | None = None
+    tool_input: Mapping[str, Any] = field(default_factory=dict)
+    tool_output: Any = None
+    tool_use_id: str | None = None
+    calls: tuple[Mapping[str, Any], ...] = ()  # of a tool_batch
+    error: str | None = None
+    message: str | None = None  # the last one of the agent, at a stop
+    reason: str | None = None  # of a session_end
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the machine of the host knows besides: looked up where the event happened, which may not be where the
+    store is. `held`: ids of memories that the transcript holds already, and lines of facts."""
+
+    project: str | None = None
+    branch: str | None = None
+    root: str | None = None  # of the repository; paths are told from here
+    is_off: bool = False  # `clew off`, or the project's file
+    ignored: tuple[str, ...] = ()  # patterns of .clewignore
+    held: tuple[str, ...] = ()
+    held_lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer:
+    """`text` is printed as it is: what the host accepts, or nothing. `delivery_id`: what it delivers."""
+
+    text: str = ""
+    delivery_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostSession:
+    """The session of a host and the session of ours that serves it now."""
+
+    host: str
+    host_session: str
+    session_id: str
+    token: int
+    created_at: datetime
+    updated_at: datetime
+    agent_id: str | None = None
+    source: str | None = None
+    project: str | None = None
+    user: str | None = None
+    branch: str | None = None
+    printed: str | None = None
+    printed_event: str | None = None
+    printed_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HookFired:
+    """When a hook last fired."""
+
+    host: str
+    event: str
+    count: int
+    first_at: datetime
+    last_at: datetime

@@ -1,0 +1,50 @@
+"""A key of the API: who may ask over the network, as whom, and until when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from clew.model.scope import Identity
+from clew.model.times import to_rfc3339
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """Without its secret, which is shown once, when the key is made."""
+
+    id: str
+    org: str
+    name: str
+    user: str | None
+    agent: str | None
+    roles: tuple[str, ...]
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(org=self.org, user=self.user, agent=self.agent, roles=self.roles)
+
+    def is_valid(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
+    def as_json(self) -> dict[str, Any]:
+        fields = ((name, getattr(self, name)) for name in self.__slots__)
+        plain = ((name, to_rfc3339(one) if isinstance(one, datetime) else one) for name, one in fields)
+        return {name: list(one) if isinstance(one, tuple) else one for name, one in plain if one is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key that was just made, with the token that nobody can show again."""
+
+    key: ApiKey
+    token: str
+
+    def as_json(self) -> dict[str, Any]:
+        return self.key.as_json() | {"token": self.token}

@@ -1,0 +1,1 @@
+"""The verbs over HTTP: translate, authorise, call Clew, render."""

@@ -1,0 +1,1 @@
+"""The routes by topic. Each module has a tuple ROUTES."""

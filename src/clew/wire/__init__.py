@@ -1,0 +1,1 @@
+"""The verbs of a Clew in another process, over a socket or the network."""
