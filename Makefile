@@ -35,6 +35,7 @@ lint: $(VENV)/.dev  ## ruff, mypy --strict and the import rules
 	@$(BIN)/python -m pytest tests/test_architecture.py
 
 format: $(VENV)/.dev  ## put the code into shape
+	@$(BIN)/python tools/async_stub.py
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 

@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clew.clew import Clew
+from clew.guard.engine import Engine
 from llm_server import LlmServer
 from toys import ToldClock, ToyEmbedder, open_toy
+
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 << 30:  # a run needs less than two
+    # Where a sync costs nothing: thousands of stores wait for the disk longer than they work, and no test can tell
+    # a disk that keeps its word. What a power cut leaves of a store is proven with a disk of our own (tests/crash).
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the last has run: the collector need not look through them each time."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def memory_is_given_back(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """After a failure the stores stay, as on a disk, to be looked at; pytest keeps those of three runs."""
+    yield
+    if tmp_path_factory.getbasetemp().is_relative_to(MEMORY) and not request.session.testsfailed:
+        shutil.rmtree(tmp_path_factory.getbasetemp(), ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_policy_engine() -> Iterator[None]:
+    """Every store of this process asks the same engine, which never changes: to read and validate the shipped
+    policies takes longer than most tests. Who gives an engine of its own, or a process of its own, starts anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clew.guard.pep.Engine", cache(Engine))
+        yield
 
 
 @pytest.fixture

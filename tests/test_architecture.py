@@ -24,12 +24,25 @@ ALLOWED = {
     "providers": INNER,
     "clew": INNER | STEPS | {"settings", "verbs"},
     "verbs": INNER | STEPS | {"clew", "settings"},
-    "wire": INNER | STEPS | {"settings", "clew", "verbs"},
+    "wire": INNER | STEPS | {"settings", "clew", "verbs", "__init__"},
     "compose": INNER | {"clew", "settings", "store", "providers", "remember", "relate", "wire"},
-    "__init__": {"errors", "model", "clew", "compose"},
+    "asynchronous": {"model", "clew", "compose"},
+    "__init__": {"errors", "model", "clew", "compose", "asynchronous"},
     "__main__": {"surfaces"},
     "bench": {"errors", "model", "__init__", "settings", "compose"},
-    "surfaces": {"errors", "lazy", "model", "__init__", "verbs", "settings", "compose", "bench", "providers", "wire", "hosts"},
+    "surfaces": {
+        "errors",
+        "lazy",
+        "model",
+        "__init__",
+        "verbs",
+        "settings",
+        "compose",
+        "bench",
+        "providers",
+        "wire",
+        "hosts",
+    },
 }
 
 

@@ -19,10 +19,15 @@ LICENCES = {
     "numpy": "BSD-3-Clause",
     "PyStemmer": "MIT and BSD-3-Clause",
     "cedarpy": "Apache-2.0",
+    "uvicorn": "BSD-3-Clause",
+    "httptools": "MIT",
+    "msgspec": "BSD-3-Clause",
+    "prometheus-client": "Apache-2.0",
     "onnxruntime": "MIT",
     "onnx": "Apache-2.0",
     "openai": "Apache-2.0",
     "anthropic": "Apache-2.0",
+    "mcp": "MIT",
 }
 
 
@@ -62,8 +67,8 @@ def test_the_installed_licence_agrees(name: str) -> None:
     assert key.lower() in stated.lower(), f"{name} now states: {stated[:200]}"
 
 
-def test_base_dependencies_pull_nothing_else_in() -> None:
-    for name in ("apsw", "numpy", "PyStemmer", "cedarpy"):
+def test_what_a_recall_needs_pulls_nothing_else_in() -> None:
+    for name in ("apsw", "numpy", "PyStemmer", "cedarpy", "msgspec", "httptools", "prometheus-client"):
         needed = [entry for entry in distribution(name).requires or [] if "extra ==" not in entry]
         assert not needed, f"{name} brings {needed}"
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkstemp
 from typing import Any
 from zlib import crc32
 
@@ -16,7 +20,7 @@ from clew.clew import Clew
 from clew.model.space import VectorSpace
 from clew.ports import Embedder, LanguageModel
 from clew.settings import load_settings
-from clew.store.sqlite import open_engine
+from clew.store.sqlite import SqliteEngine, open_engine
 from clew.store.store import Store
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -59,6 +63,35 @@ class ToyEmbedder:
         return np.divide(rows, norms, out=rows, where=norms > 0)
 
 
+@cache
+def new_store() -> bytes:
+    """A store as its first opening leaves it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "clew.db"
+        open_engine(path).close()
+        return path.read_bytes()
+
+
+def open_quickly(path: Path) -> SqliteEngine:
+    """`open_engine`, for those who do not test how a store is made: a new one is a copy of one made before, since
+    the migrations take longer than most tests do. The copy arrives whole, also where two open it at once."""
+    if not path.exists():
+        with suppress(OSError):  # whatever is wrong with the place, `open_engine` says it
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _copy_to(path)
+    return open_engine(path)
+
+
+def _copy_to(path: Path) -> None:
+    handle, name = mkstemp(dir=path.parent)  # for the owner alone, as a store is
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(new_store())
+        os.link(name, path)
+    finally:
+        os.unlink(name)
+
+
 def open_toy(
     path: Path,
     *,
@@ -71,8 +104,9 @@ def open_toy(
     """A Clew on a real file that reads no setting of this machine and does nothing behind a test's back. A busy
     machine must not make it miss the limit of a tool call: who tests the limit names one."""
     settings["inject"] = {"latency_ms": 10_000} | settings.get("inject", {})
+    settings["hooks"] = {"answer_ms": 30_000} | settings.get("hooks", {})
     return Clew(
-        store=Store(open_engine(path)),
+        store=Store(open_quickly(path)),
         make_embedder=lambda: embedder,
         clock=clock or ToldClock(),
         settings=load_settings(settings, home=path.parent, environ={}),

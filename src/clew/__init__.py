@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import os
 
+    from clew.asynchronous import AsyncClew, open_async
     from clew.clew import Clew
     from clew.errors import (
         ClewError,
@@ -31,29 +32,37 @@ if TYPE_CHECKING:
     from clew.model.memory import Draft, Filter, Memory, Remembered, Version
     from clew.model.recalled import Recalled, RecallOptions, Result, Trace, Why
     from clew.model.scope import Identity, Scope
+    from clew.model.tool_call import ToolCall
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Clew", "ClewError", "Conflict", "Denied", "Draft", "Filter", "Identity", "InjectionResult", "InvalidInput",
-    "Memory", "Misconfigured", "NotFound", "RecallOptions", "Recalled", "Remembered", "Result", "Scope",
-    "StoreRefused", "Trace", "Unavailable", "VerbEvent", "Version", "Why", "open",
+    "AsyncClew", "Clew", "ClewError", "Conflict", "Denied", "Draft", "Filter", "Identity", "InjectionResult",
+    "InvalidInput", "Memory", "Misconfigured", "NotFound", "RecallOptions", "Recalled", "Remembered", "Result",
+    "Scope", "StoreRefused", "ToolCall", "Trace", "Unavailable", "VerbEvent", "Version", "Why", "open",
+    "open_async",
 ]  # fmt: skip
 
 
 def open(
-    url: str | os.PathLike[str] | None = None, *, home: str | os.PathLike[str] | None = None, **settings: Any
+    url: str | os.PathLike[str] | None = None,
+    *,
+    token: str | None = None,
+    home: str | os.PathLike[str] | None = None,
+    **settings: Any,
 ) -> Clew:
     """Open a store, creating it when there is none. Without a URL: clew.db under CLEW_HOME.
 
+    `https://host` and `unix:///path/clew.sock` are a Clew that answers elsewhere, to a `token` (or CLEW_TOKEN).
     Settings are given by section, as in `clew.open(recall={"limit": 5})`.
     """
     from clew.compose import open_clew
 
-    return open_clew(url, home=home, overrides=settings)
+    return open_clew(url, home=home, overrides=settings, token=token)
 
 
 _HOMES = {
+    "clew.asynchronous": ("AsyncClew", "open_async"),
     "clew.clew": ("Clew",),
     "clew.errors": (
         "ClewError", "Conflict", "Denied", "InvalidInput", "Misconfigured", "NotFound", "StoreRefused",
@@ -63,6 +72,7 @@ _HOMES = {
     "clew.model.memory": ("Draft", "Filter", "Memory", "Remembered", "Version"),
     "clew.model.recalled": ("RecallOptions", "Recalled", "Result", "Trace", "Why"),
     "clew.model.scope": ("Identity", "Scope"),
+    "clew.model.tool_call": ("ToolCall",),
 }  # fmt: skip
 
 

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from clew.guard import pep as enforcing
     from clew.guard import quarantine as quarantined
     from clew.guard import stored as stored_rights
+    from clew.hosts import checkup as host_checkup
     from clew.model.config import AgentRights
+    from clew.model.host import Around
+    from clew.model.report import WorkReport
+    from clew.model.tool_call import ToolCall
     from clew.model.upkeep import BackupReport, Check, Stats
     from clew.ports import Clock, Embedder, LanguageModel, Store, Tx
     from clew.recall import context as contexts
@@ -52,13 +56,13 @@ if TYPE_CHECKING:
     from clew.remember import remember as remembering
     from clew.remember.forget import Preview, Receipt
     from clew.remember.link import Linked
-    from clew.remember.observe import ToolCall
     from clew.remember.portable import ExportReport, ImportReport
     from clew.rollout import meter as metering
     from clew.rollout import state as rolling
     from clew.rollout import upkeep as judging
     from clew.rollout.standing import Standing
     from clew.settings import Settings
+    from clew.verbs import report as reporting
 else:
     # A recall in a fresh process needs a third of this: docs/performance.md.
     contexts, corpus, recalling, through, walking, why = (
@@ -75,6 +79,7 @@ else:
         LazyModule(f"clew.remember.{name}") for name in ("edit", "forget", "portable", "prepare", "remember")
     )
     auditing, quarantined = LazyModule("clew.guard.audit"), LazyModule("clew.guard.quarantine")
+    host_checkup, reporting = LazyModule("clew.hosts.checkup"), LazyModule("clew.verbs.report")
     mapping, observing = LazyModule("clew.remember.graph"), LazyModule("clew.remember.observe")
     asking, spending = LazyModule("clew.relate.llm"), LazyModule("clew.relate.spend")
     judging, metering, rolling = (LazyModule(f"clew.rollout.{name}") for name in ("upkeep", "meter", "state"))
@@ -363,7 +368,13 @@ class Clew(Topics):
         return door.readable(versions, lambda version: edit.as_held_by(memory, version))
 
     def revert(
-        self, id: str, version: int, *, scope: Scope | None = None, identity: Identity | None = None
+        self,
+        id: str,
+        version: int,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        expected_version: int | None = None,
     ) -> Memory:
         """Make an earlier state the present one; also brings back what was softly forgotten."""
         door = self._doors.door(identity, scope)
@@ -373,6 +384,8 @@ class Clew(Topics):
         with self.store.read() as tx:
             target = edit.version_of(tx, old, version)
         door.must("read", edit.as_held_by(old, target))
+        if expected_version is not None:
+            old = replace(old, version=expected_version)
         new = edit.reverted(old, target, self.clock.now())
         door.must_write(old, new)
         return self._put(old, new, "reverted", identity)
@@ -392,7 +405,13 @@ class Clew(Topics):
     # -- forget ------------------------------------------------------------------------------------
 
     def forget(
-        self, id: str, *, hard: bool = False, scope: Scope | None = None, identity: Identity | None = None
+        self,
+        id: str,
+        *,
+        hard: bool = False,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        expected_version: int | None = None,
     ) -> Receipt:
         """Soft: out of every answer, history kept. Hard: no trace of the text is left in the store."""
         identity = identity or Identity()
@@ -405,6 +424,7 @@ class Clew(Topics):
             hard=hard,
             now=self.clock.now(),
             actor=identity.actor,
+            expected_version=expected_version,
         )
 
     def forget_many(
@@ -460,14 +480,15 @@ class Clew(Topics):
         *,
         scope: Scope | None = None,
         notes_project: str | None = None,
+        around: Around | None = None,
         identity: Identity | None = None,
         dry_run: bool = False,
         progress: Progress = no_progress,
     ) -> ImportReport:
-        """Bring in an export, or notes such as CLAUDE.md; running it again adds nothing.
+        """Bring in an export, notes such as CLAUDE.md, or transcripts; running it again adds nothing.
 
-        An export knows its projects and notes do not: `scope` replaces those of either, `notes_project` is for
-        notes alone.
+        An export knows its projects and the others do not: `scope` replaces those of each, `notes_project` is for
+        notes and transcripts. With `around`, only sessions that began there are taken of transcripts.
         """
         identity = identity or Identity()
         target = portable.Target(
@@ -478,6 +499,7 @@ class Clew(Topics):
             identity=identity,
             scope=scope and self._scope(scope, identity),
             notes_project=notes_project,
+            around=around,
             dry_run=dry_run,
         )
         return portable.import_file(path, target, progress=progress)
@@ -497,8 +519,21 @@ class Clew(Topics):
     # -- upkeep ------------------------------------------------------------------------------------
 
     def stats(self, *, identity: Identity | None = None) -> Stats:
-        """How much there is of what, and what it takes on the disk."""
-        return self.store.stats(self._reach_of_id(None, identity), self.embedder.space.key if self.embedder else "")
+        """How much there is of what, and what it takes on the disk: the latter for the store's operator."""
+        space = self.embedder.space.key if self.embedder else ""
+        found = self.store.stats(self._reach_of_id(None, identity), space)
+        return found if (identity or Identity()).runs_the_store else found.without_file()
+
+    def report(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        project: str | None = None,
+        identity: Identity | None = None,
+    ) -> WorkReport:
+        """What Clew did, over a week unless told otherwise: sessions, pushes, receipts, tokens, captures."""
+        return reporting.report(self, since=since, until=until, project=project, identity=identity)
 
     def doctor(self, *, identity: Identity | None = None) -> Sequence[Check]:
         """Look at everything that can break; each finding names its remedy. For the store's operator."""
@@ -512,6 +547,7 @@ class Clew(Topics):
             checkup.check_jobs,
             checkup.check_audit,
             added_policies.check_policies,
+            partial(host_checkup.check_hooks, org=(identity or Identity()).org, now=self.clock.now()),
             partial(checkup.check_embedder, self._make_embedder),
             partial(checkup.check_llm, self._make_llm),
         ):
@@ -562,6 +598,8 @@ class Clew(Topics):
             self.background_upkeep.stop()
         if "background_jobs" in self.__dict__:
             self.background_jobs.stop()
+        if "hosts" in self.__dict__:
+            self.hosts.close()
         if "inject" in self.__dict__:
             self.inject.close()
         if "_meter" in self.__dict__:

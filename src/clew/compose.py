@@ -16,6 +16,7 @@ from clew.model.progress import Progress, no_progress
 from clew.settings import EmbedSettings, LlmSettings, Settings, load_settings
 from clew.store.sqlite import open_engine
 from clew.store.store import Store
+from clew.wire.address import is_address
 
 if TYPE_CHECKING:
     from clew.model import upkeep as answers
@@ -40,9 +41,26 @@ def open_clew(
     *,
     home: str | os.PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
+    token: str | None = None,
 ) -> Clew:
     settings = load_settings(overrides or {}, home=Path(home) if home else None, directory=working_directory())
+    address = os.fspath(url) if url is not None else settings.store.url
+    if is_address(address):
+        if overrides:
+            raise Misconfigured(
+                "a Clew that is elsewhere has its own settings",
+                code="SETTINGS_ARE_REMOTE",
+                next="leave them out, or change them where it runs",
+            )
+        return open_remote(address, token=token)
     return compose(settings, database_path(settings, url))
+
+
+def open_remote(address: str, *, token: str | None = None) -> Clew:
+    """The Clew at an address; its settings are its own. Without a token: CLEW_TOKEN, if it is set."""
+    from clew.wire.client import connect
+
+    return connect(address, token=token or os.environ.get("CLEW_TOKEN"))
 
 
 def working_directory() -> Path | None:
@@ -118,6 +136,12 @@ def database_path(settings: Settings, url: str | os.PathLike[str] | None = None)
     if text.startswith("sqlite:///"):
         return Path(text.removeprefix("sqlite:///")).expanduser().absolute()
     scheme, separator, _rest = text.partition("://")
+    if is_address(text):
+        raise Misconfigured(
+            "this needs the file of the store, which is elsewhere",
+            code="STORE_IS_REMOTE",
+            next="do it on the machine of the store, or without CLEW_URL",
+        )
     if separator:
         raise Misconfigured(
             f"'{scheme}://' is not a kind of store this Clew can open",

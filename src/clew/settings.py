@@ -36,7 +36,9 @@ def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -
 class StoreSettings:
     """Where memories live."""
 
-    url: str = _setting("", "where memories live: a file, or empty for clew.db under CLEW_HOME (also CLEW_URL)")
+    url: str = _setting(
+        "", "where memories live: a file, https:// of a Clew elsewhere, or empty: clew.db at home (also CLEW_URL)"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -261,7 +263,10 @@ class ServeSettings:
     rate_per_s: float = _setting(1_000.0, "requests per second that one credential may make", above=0)
     burst: int = _setting(2_000, "requests that one credential may make at once", least=1)
     threads: int = _setting(8, "requests worked on at the same time", least=1, most=256)
+    answer_tokens: int = _setting(2_000, "size of an answer over MCP, unless one is named", least=200, most=20_000)
     shutdown_s: float = _setting(10.0, "how long a stop waits for requests under way", least=0, most=600)
+    oldest_job_s: float = _setting(600.0, "a job due for longer, while none is done, means not ready", above=0)
+    hosts: tuple[str, ...] = _setting((), "names under which clients reach this server on the network")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

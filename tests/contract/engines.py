@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clew.ports import Store
-from clew.store.sqlite import open_engine
 from clew.store.store import Store as EngineStore
+from toys import open_quickly
 
 ENGINES: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda folder: EngineStore(open_engine(folder / "clew.db")),
+    "sqlite": lambda folder: EngineStore(open_quickly(folder / "clew.db")),
 }

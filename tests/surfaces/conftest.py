@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import gettext
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
 from cli_driver import Cli
+
+from toys import open_quickly
+
+FIND = cache(gettext.find)  # argparse looks for its translations on the disk a hundred times for each call
 
 
 @pytest.fixture
@@ -15,5 +21,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     directory.mkdir()
     monkeypatch.setenv("CLEW_HOME", str(home))
     monkeypatch.setenv("CLEW_EMBED__PROVIDER", "none")  # words are enough here, and start faster
+    monkeypatch.setattr("clew.compose.open_engine", open_quickly)  # in this process; others make stores as ever
+    monkeypatch.setattr(gettext, "find", FIND)
     monkeypatch.chdir(directory)
     return Cli(home, directory, capsys, monkeypatch)

@@ -99,7 +99,7 @@ def test_an_import_says_how_much_was_private(cli: Cli) -> None:
 
 def test_importing_a_directory_says_so_and_what_to_do(cli: Cli) -> None:
     error = cli("import", ".", "--json").error
-    assert error["message"] == ". is a directory" and "clew import CLAUDE.md" in error["next"]
+    assert error["message"] == ". is a directory without transcripts" and "clew import CLAUDE.md" in error["next"]
 
 
 def test_backup_and_restore(cli: Cli) -> None:

@@ -89,8 +89,10 @@ def test_how_a_session_went_is_told(cli: Cli, known: str) -> None:
 def test_reports_as_text_json_and_csv(cli: Cli, known: str) -> None:
     session = a_session(cli, known)
     cli("feedback", session, "accepted")
-    assert cli("report", "--since", "2020-01-01").out.startswith("100.0 % injected (high)")
-    document = cli("report", "--since", "2020-01-01", "--format", "json", "--project", "shop").json
+    assert cli("report", "--kind", "impact", "--since", "2020-01-01").out.startswith("100.0 % injected (high)")
+    document = cli(
+        "report", "--kind", "impact", "--since", "2020-01-01", "--format", "json", "--project", "shop"
+    ).json
     assert (document["injected"], document["memories"], document["project"]) == (1, 1, "shop")
     text = cli("report", "--kind", "pareto", "--since", "2020-01-01").out
     assert "bug_fix" in text and "too few" in text
@@ -101,9 +103,9 @@ def test_reports_as_text_json_and_csv(cli: Cli, known: str) -> None:
 
 
 def test_an_empty_report_is_no_error_and_its_csv_has_a_header(cli: Cli) -> None:
-    assert cli("report").out.startswith("0.0 % injected (low)")
+    assert cli("report", "--kind", "impact").out.startswith("0.0 % injected (low)")
     assert "clew feedback" in cli("report", "--kind", "pareto").out
-    assert cli("report", "--format", "csv").out.startswith("id,rows,rank_delta")
+    assert cli("report", "--kind", "impact", "--format", "csv").out.startswith("id,rows,rank_delta")
 
 
 @pytest.mark.parametrize(

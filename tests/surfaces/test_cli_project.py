@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli_driver import Cli
 
-from clew.surfaces.cli.project import normalised, origin_url, project_of
+from clew.hosts.repository import normalised, origin_url, project_of
 
 
 def repository(folder: Path, url: str | None = None) -> Path:

@@ -173,6 +173,18 @@ def visible(text: str) -> str:
     return "\n".join(_visible(line.replace("\t", " ")) for line in text.splitlines())
 
 
+def neutral_lines(text: str) -> SafeText:
+    """A text that keeps its lines and their indentation, each of which does nothing but be read. For answers in
+    which a text is a value of its own, such as JSON: there a line cannot be taken for a part of the answer."""
+    return SafeText("\n".join(map(_neutral_indented, text.splitlines())))
+
+
+def _neutral_indented(line: str) -> str:
+    bare = line.lstrip(" \t")
+    indent = line[: len(line) - len(bare)].replace("\t", "    ")
+    return indent + _neutral(bare.replace("\t", " ")) if bare else ""
+
+
 def _neutral(line: str) -> SafeText:
     visible = _visible(line)
     if visible != line:  # what went may have stood between two spaces

@@ -79,6 +79,10 @@ class Choice:
     ranking: str = "weight"
     explore: float = 0.0  # the chance that something hardly tried takes the last place
     hardly_tried: Callable[[str, Sequence[str]], Sequence[str]] | None = None  # which ids of an org are
+    held: frozenset[str] = frozenset()  # memories that the agent has before it already: not said again
+    held_lines: frozenset[str] = frozenset()  # the same for facts, by their lines
+    held_sessions: frozenset[str] = frozenset()  # the same for what came from these sessions
+    rules_only: bool = False  # nobody knows yet what the work is about: whatever else is found is chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,8 @@ def build_session_memory_block(
     eligible = _eligible(source, scope, query_text, asker, choice, transfers=cross_project_transfer is not None)
     draw = partial(_explored, eligible, choice, org_id, draw_of(session_id, query_text))
     block = observations_block(eligible, _allowed_summaries(summaries, asker), budget_tokens=budget, explored=draw)
-    return _with_graph(block, graph, scope=scope, asker=asker, query_text=query_text)
+    held = choice.held_lines
+    return _with_graph(block, graph, scope=scope, asker=asker, query_text=query_text, held=held)
 
 
 def _eligible(
@@ -156,7 +161,7 @@ def choose(
     is_moved = {one.id: transfers and one.transferred_from is not None for one in asked}
     reasons |= asker.refused(one.memory for one in asked if not is_moved[one.id])
     reasons |= asker.in_whole_org().refused(one.memory for one in asked if is_moved[one.id])
-    kept = told_disputes([one for one in asked if one.id not in reasons])
+    kept = told_disputes([one for one in asked if one.id not in reasons], seen=choice.held)
     ordered, ranks = ranked(kept, choice)
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
@@ -229,7 +234,15 @@ def _marked(one: Considered, taken: Sequence[str], tried: str | None) -> Conside
     return replace(one, injected=one.ranked.id in taken, explored=one.ranked.id == tried)
 
 
-def _with_graph(block: Block, graph: GraphOptions | None, *, scope: Scope, asker: Asker, query_text: str) -> Block:
+def _with_graph(
+    block: Block,
+    graph: GraphOptions | None,
+    *,
+    scope: Scope,
+    asker: Asker,
+    query_text: str,
+    held: Collection[str] = (),
+) -> Block:
     if graph is None or graph.engine is None:
         return replace(block, graph_status="no_engine")
     if not graph.graph_enabled:
@@ -245,6 +258,7 @@ def _with_graph(block: Block, graph: GraphOptions | None, *, scope: Scope, asker
         top_k=graph.top_k,
         neighborhood_depth=graph.neighborhood_depth,
         asker=asker,
+        held=held,
     )
     return joined(block, found, graph_budget_tokens=graph.budget_tokens)
 
@@ -273,6 +287,10 @@ def _why_not(one: Observation, choice: Choice, named: Collection[NodeRef]) -> st
     has: of a long query a single name covers too little to reach the floor by words alone."""
     if one.retired:
         return "retired"
+    if one.id in choice.held or one.memory.session in choice.held_sessions:
+        return "held"
+    if choice.rules_only and not _is_rule(one):
+        return "below_floor"
     if _is_rule(one) or one.by_graph or one.relevance >= choice.floor:
         return ""
     text = " ".join((one.memory.title or "", one.memory.content, *one.memory.paths))

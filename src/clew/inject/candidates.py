@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 from clew.model.inject import Observation
+from clew.model.memory import Filter
 from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
+from clew.ports import Store
 from clew.recall.recall import MAX_LIMIT, Reader, find
 
 
@@ -47,6 +50,24 @@ class Uncounted:
 
     def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
         return self.inner.retrieve(scope, replace(query, counted=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """A memory store for whoever asks about nothing in particular: the rules, then what was learnt last."""
+
+    store: Store
+    now: Callable[[], datetime]
+
+    def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
+        with self.store.read() as tx:
+            find = partial(tx.memories.find, Reach.of(scope), now=self.now(), limit=query.limit, cursor=None)
+            found = [*find(Filter(layer="rule")), *find(Filter())]
+        # Newer is better, and none is below a floor that a block may ask for.
+        return [
+            Observation(memory, relevance=1 - place / (2 * len(found)), weight=memory.weight)
+            for place, memory in enumerate(found)
+        ]
 
 
 class RecallStore:

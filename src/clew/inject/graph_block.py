@@ -33,18 +33,22 @@ def build_graph_context_block(
     neighborhood_depth: int = 2,
     pep: Decider | None = None,
     asker: Asker | None = None,
+    held: Collection[str] = (),
 ) -> GraphContextBlock:
-    """`asker` says more of who asks than `identity` can; without one, the shipped policies decide."""
+    """`asker` says more of who asks than `identity` can; without one, the shipped policies decide. `held` are lines
+    that the agent has before it already."""
     try:
         asker = asker or Asker.of(identity, scope, pep=pep)
         facts = engine.facts(query_text, scope, top_k=top_k, depth=neighborhood_depth)
-        return graph_block_of(facts, asker, budget_tokens=budget_tokens)
+        return graph_block_of(facts, asker, budget_tokens=budget_tokens, held=held)
     except Exception as error:  # the graph is an extra: whatever goes wrong in it, the block does without (R-057)
         _log.warning("the graph's part of a block could not be built: %s", type(error).__name__)
         return GraphContextBlock(status="error")
 
 
-def graph_block_of(facts: Sequence[GraphFact], asker: Asker, *, budget_tokens: int) -> GraphContextBlock:
+def graph_block_of(
+    facts: Sequence[GraphFact], asker: Asker, *, budget_tokens: int, held: Collection[str] = ()
+) -> GraphContextBlock:
     """What of these facts may be shown and fits, most important first."""
     if not facts:
         return GraphContextBlock(status="no_match")
@@ -56,13 +60,14 @@ def graph_block_of(facts: Sequence[GraphFact], asker: Asker, *, budget_tokens: i
     lines = [
         (key, triplet_line(one.source_entity, one.relationship, one.target_entity)) for key, one in by_key.items()
     ]
-    packed = pack(TRIPLETS_HEADING, lines, budget_tokens)
+    known = [key for key, line in lines if line in held]
+    packed = pack(TRIPLETS_HEADING, [(key, line) for key, line in lines if line not in held], budget_tokens)
     return GraphContextBlock(
         block=packed.text,
         triplets=tuple(by_key[key] for key in packed.taken),
         actual_tokens=tokens(packed.text),
-        status="ok" if packed.taken else "over_budget",
-        skipped=(*_skipped(packed.left_out, "over_budget"), *denied),
+        status="ok" if packed.taken else "over_budget" if packed.left_out else "no_match",
+        skipped=(*_skipped(packed.left_out, "over_budget"), *_skipped(known, "held"), *denied),
         source_ids=sources_of(allowed, packed.taken),
     )
 

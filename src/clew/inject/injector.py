@@ -9,7 +9,7 @@ said again. The same event twice is answered once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -124,6 +124,13 @@ class InSessionMemoryInjector:
         key = _session_key(session_id, identity or self._identity)
         self._seen.forget(key)
         self._pending.drain(key)
+
+    def note_shown(self, session_id: str, ids: Iterable[str], *, identity: Identity | None = None) -> None:
+        """The agent has these before it from elsewhere, as in a transcript that goes on: they are not said
+        again."""
+        key = _session_key(session_id, identity or self._identity)
+        self._seen.of(key)
+        self._seen.add(key, ids)
 
     def close(self) -> None:
         self._workers.close()

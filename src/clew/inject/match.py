@@ -84,6 +84,7 @@ def match(
     if not questions:
         return Matched(reason="nothing_asked")
     found, skipped = _found(event, questions, situation, by, check)
+    seen |= _own(found, event)
     new = [one for one in found if one.id not in seen]
     refused = situation.asker.refused(one.memory for one in new)
     check()
@@ -130,6 +131,13 @@ def _found(
             elif one.id not in best or best[one.id].relevance < one.relevance:
                 best[one.id] = one
     return list(best.values()), [Skipped(id, reason) for id, reason in unsure.items() if id not in best]
+
+
+def _own(found: Iterable[Observation], event: VerbEvent) -> frozenset[str]:
+    """What the session itself has told is nothing new to it, unless its own memories are asked for."""
+    if event.memory_scope == "session":
+        return frozenset()
+    return frozenset(one.id for one in found if one.memory.session == event.session)
 
 
 def _query(question: Question, event: VerbEvent, by: Matching, *, floor: float) -> RetrievalQuery:

@@ -19,20 +19,22 @@ from clew.deliver import queue
 from clew.deliver.states import DeliverPolicy
 from clew.inject.access import Asker, Decider
 from clew.inject.block import Choice, GraphOptions, Transfer, build_session_memory_block
-from clew.inject.candidates import MemoryStore, Uncounted
+from clew.inject.candidates import MemoryStore, Newest, Uncounted
 from clew.inject.gates import OPEN, delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
 from clew.inject.graph_engine import GraphEngine
 from clew.inject.log import HasInjection, log_of, write_log
 from clew.inject.query import compose_retrieval_query
 from clew.inject.switches import Switched, Switches
-from clew.model.config import GateDecision
+from clew.model.config import GateDecision, RecallSettings
 from clew.model.inject import Block, ContextInjectionLog
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import AgentSession, Enqueued, InjectDraft
-from clew.model.start import InjectReport, SessionSummary
+from clew.model.start import Held, InjectReport, SessionSummary
 from clew.ports import Store, Tx
 
 _log = logging.getLogger(__name__)
+
+GRAPH_SHARE = 0.3  # of a budget that somebody names for both; observations come first
 
 
 def inject_context_for_claimed_session(
@@ -68,12 +70,28 @@ class Starter:
 
     # -- telling -----------------------------------------------------------------------------------
 
-    def start(self, session: AgentSession, *, dry_run: bool = False) -> InjectReport:
+    def start(
+        self,
+        session: AgentSession,
+        *,
+        dry_run: bool = False,
+        held: Held | None = None,
+        most_tokens: int = 0,
+        rules_only: bool = False,
+    ) -> InjectReport:
+        """`held`: what the agent has before it already. `most_tokens`: of the whole block, where a host takes no
+        more; 0 is no limit. `rules_only`: there is no work item yet, and asking for nothing finds anything."""
         began, now = time.perf_counter(), self.now()
         query_text, work_type = query_of(session), session.work_type or self.work_type
         switched = self._switched(session, work_type)
         choice = self._choice(switched)
+        if held is not None:
+            choice = replace(choice, held=held.ids, held_lines=held.lines, held_sessions=held.sessions)
+        if switched is not None and most_tokens:
+            switched = replace(switched, recall=_within(switched.recall, most_tokens))
+        choice = replace(choice, rules_only=rules_only)
         by = replace(self, memories=Uncounted(self.memories)) if dry_run else self
+        by = replace(by, engine=None, summaries=None) if rules_only else by
         block = by._computed(session, switched, choice, query_text=query_text)
         _log.debug("%d candidates of a start block were denied", block.denied)
         if dry_run:
@@ -81,6 +99,18 @@ class Starter:
         ms = (time.perf_counter() - began) * 1000
         log = log_of(session, block, query_text=query_text, work_type=work_type, ms=round(ms, 3))
         return self._saved(session, block, log, switched, weighting_enabled=choice.weighting_enabled, now=now)
+
+    def look(self, session: AgentSession, query_text: str, *, budget_tokens: int) -> Block:
+        """A block about a question, or without one the rules and what is newest, for an agent like that of this
+        session. Nothing is counted, logged or queued."""
+        switched = self._switched(session, session.work_type or self.work_type)
+        if switched is not None:
+            graph = min(switched.recall.graph_budget, int(budget_tokens * GRAPH_SHARE))
+            recall = replace(switched.recall, observation_budget=budget_tokens - graph, graph_budget=graph)
+            switched = replace(switched, recall=recall)
+        source = Uncounted(self.memories) if query_text.strip() else Newest(self.store, self.now)
+        by = replace(self, memories=source)
+        return by._computed(session, switched, self._choice(switched), query_text=query_text)
 
     def _switched(self, session: AgentSession, work_type: str) -> Switched | None:
         try:
@@ -224,6 +254,13 @@ def save_start(
     return InjectReport(
         block, written.id, delivery_id, delivered=log.delivered, deduplicated=is_same, reason=reason
     )
+
+
+def _within(recall: RecallSettings, most_tokens: int) -> RecallSettings:
+    """Observations first; the graph gets what they leave."""
+    observations = min(recall.observation_budget, most_tokens)
+    graph = min(recall.graph_budget, most_tokens - observations)
+    return replace(recall, observation_budget=observations, graph_budget=graph)
 
 
 def query_of(session: AgentSession) -> str:

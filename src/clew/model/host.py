@@ -35,7 +35,7 @@ class HookEvent:
     tool_input: Mapping[str, Any] = field(default_factory=dict)
     tool_output: Any = None
     tool_use_id: str | None = None
-    calls: tuple[Mapping[str, Any], ...] = ()  # of a tool_batch
+    calls: tuple[Mapping[str, Any], ...] = ()  # of a tool_batch: tool, tool_input, tool_output, tool_use_id
     error: str | None = None
     message: str | None = None  # the last one of the agent, at a stop
     reason: str | None = None  # of a session_end
@@ -50,18 +50,23 @@ class Around:
     project: str | None = None
     branch: str | None = None
     root: str | None = None  # of the repository; paths are told from here
-    is_off: bool = False  # `clew off`, or the project's file
+    is_off: bool = False  # `clew off`: neither answered nor kept
+    inject: bool = True  # what the project's file leaves on
+    capture: bool = True
     ignored: tuple[str, ...] = ()  # patterns of .clewignore
     held: tuple[str, ...] = ()
     held_lines: tuple[str, ...] = ()
+    saw_transcript: bool = False  # False: nobody could look, and `held` tells nothing
 
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """`text` is printed as it is: what the host accepts, or nothing. `delivery_id`: what it delivers."""
+    """`text` is printed as it is: what the host accepts, or nothing. `delivery_id`: what it delivers. `kind`: of
+    the event, one of KINDS."""
 
     text: str = ""
     delivery_id: str | None = None
+    kind: str = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class HostSession:
     branch: str | None = None
     printed: str | None = None
     printed_event: str | None = None
+    printed_kind: str | None = None
     printed_at: datetime | None = None
     ended_at: datetime | None = None
 
@@ -94,3 +100,26 @@ class HookFired:
     count: int
     first_at: datetime
     last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFact:
+    """An event as it is kept. `facts`: JSON of what it says, '' for nothing. `session`, `project` and `user` are
+    those of the session of ours that it belongs to; `ends`: the sessions of ours that it ended; `teller` and
+    `roles`: the agent and the roles of the credential that told it."""
+
+    org: str
+    event_id: str
+    host: str
+    host_session: str
+    agent_id: str | None
+    facts: str
+    at: datetime
+    event: str = ""
+    kind: str = "other"
+    session: str | None = None
+    project: str | None = None
+    user: str | None = None
+    ends: tuple[str, ...] = ()
+    teller: str | None = None
+    roles: tuple[str, ...] = ()

@@ -108,7 +108,7 @@ class Skipped:
     """What was a candidate and is not in the text, and why."""
 
     id: str
-    reason: str  # over_budget | denied | below_floor | retired | too_many_rules | seen | why it is not trusted
+    reason: str  # over_budget | denied | below_floor | retired | too_many_rules | seen | held | why not trusted
 
     def as_json(self) -> dict[str, str]:
         return {"id": self.id, "reason": self.reason}

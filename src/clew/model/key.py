@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -44,7 +44,7 @@ class NewKey:
     """A key that was just made, with the token that nobody can show again."""
 
     key: ApiKey
-    token: str
+    token: str = field(repr=False)
 
     def as_json(self) -> dict[str, Any]:
         return self.key.as_json() | {"token": self.token}

@@ -65,10 +65,13 @@ class Identity:
                 next="use your own user, or none",
             )
 
+    @property
+    def runs_the_store(self) -> bool:
+        return "operator" in self.roles or (self.org == "local" and "owner" in self.roles)
+
     def check_operator(self) -> None:
         """Refuse what concerns the whole store, and with it every org, to all but those who run it."""
-        runs_it = "operator" in self.roles or (self.org == "local" and "owner" in self.roles)
-        if not runs_it:
+        if not self.runs_the_store:
             raise Denied(
                 "this concerns the whole store and is for its operator",
                 code="OPERATOR_ONLY",

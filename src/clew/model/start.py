@@ -38,6 +38,16 @@ class SessionSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """What an agent has before it when its session starts: a transcript that goes on, or an earlier block. `lines`
+    are those of facts; `sessions` those whose own memories it has, because it was there."""
+
+    ids: frozenset[str] = frozenset()
+    lines: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class InjectReport:
     """What became of the block at a session's start. `error` names what failed; nothing is ever raised."""
 

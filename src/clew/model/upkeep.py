@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,10 @@ class Stats:
     last_change: int
     graph: Mapping[str, int]  # nodes, edges and links of the org; for its owner
     jobs: Mapping[str, int]  # by state; for its owner
+
+    def without_file(self) -> Stats:
+        """For all but those who run the store: the file grows with what every org writes."""
+        return replace(self, path=Path(), file_bytes=0, log_bytes=0, bytes_per_memory=0.0)
 
     def as_json(self) -> dict[str, Any]:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}

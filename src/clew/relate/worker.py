@@ -35,6 +35,7 @@ STUCK_AFTER_S = 3_600.0
 REST_S, MAX_REST_S = 0.05, 2.0  # between two batches beside other work: as long as the last one took
 LOOK_S = 1.0  # how often a process that does nothing else looks for jobs
 IDLE_S = 60.0  # beside other work: writes of this process wake it, those of others are noticed after this long
+BEAT_S = 5.0  # while it waits: whoever watches it sees that it is alive
 GRACE_S = 1.0  # how long a stop waits for the batch at hand
 GIVE_BACK_MS = 250  # and for a store that somebody else holds
 
@@ -226,6 +227,8 @@ class BackgroundJobs(Background):
         self._make_runner = make_runner
         self._runner: JobRunner | None = None
         self._wake = threading.Event()
+        self.beat_at = 0.0  # when it last was between two batches; 0 before it began
+        self.worked_at = 0.0  # when it last came to the end of a batch that had jobs in it, or began
 
     def nudge(self) -> None:
         """There may be something to do."""
@@ -244,8 +247,10 @@ class BackgroundJobs(Background):
                 self._runner.give_back()
 
     def _work(self) -> None:
+        self.beat_at = self.worked_at = monotonic()
         self._runner = runner = self._make_runner()
         while not self._stopping.is_set():
+            self.beat_at = monotonic()
             self._wake.clear()
             try:
                 self._one_batch(runner)
@@ -254,20 +259,25 @@ class BackgroundJobs(Background):
                 if self.failed == "STORE_CLOSED":
                     return
                 logger.warning("jobs in the background failed: %s", self.failed)
-                self._stopping.wait(IDLE_S)
+                self._rest(self._stopping, IDLE_S)
 
     def _one_batch(self, runner: JobRunner) -> None:
         """And a rest: as long as it took, longer while others write, or until something is due."""
         began = monotonic()
         if runner.run_batch().processed:
-            self.failed = ""
-            rest_s = _within(REST_S, monotonic() - began, MAX_REST_S)
+            self.failed, self.worked_at = "", monotonic()
+            rest_s = _within(REST_S, self.worked_at - began, MAX_REST_S)
             self._stopping.wait(rest_s)
             if self._wake.is_set():
                 self._stopping.wait(MAX_REST_S - rest_s)
         else:
             due_s = runner.next_due_s()
-            self._wake.wait(IDLE_S if due_s is None else _within(REST_S, due_s, IDLE_S))
+            self._rest(self._wake, IDLE_S if due_s is None else _within(REST_S, due_s, IDLE_S))
+
+    def _rest(self, event: threading.Event, seconds: float) -> None:
+        until = monotonic() + seconds
+        while (left_s := until - monotonic()) > 0 and not event.wait(min(left_s, BEAT_S)):
+            self.beat_at = monotonic()
 
 
 def _within(least: float, wanted: float, most: float) -> float:

@@ -22,7 +22,7 @@ from clew.model.scope import Reach
 from clew.ports import Store, Tx
 from clew.relate.decay import forget_labels
 from clew.remember.graph import unmap
-from clew.remember.lifecycle import soft_delete
+from clew.remember.lifecycle import changed_meanwhile, soft_delete
 
 BATCH = 500
 PREVIEWS = 1000  # how many a dry run lists
@@ -69,15 +69,23 @@ class Preview:
 
 
 def forget(
-    store: Store, memories: Sequence[Memory], *, hard: bool, now: datetime, actor: str, purge: bool = True
+    store: Store,
+    memories: Sequence[Memory],
+    *,
+    hard: bool,
+    now: datetime,
+    actor: str,
+    purge: bool = True,
+    expected_version: int | None = None,
 ) -> Receipt:
-    """Whoever forgets in portions leaves `purge` for the end: it writes the whole file anew."""
+    """Whoever forgets in portions leaves `purge` for the end: it writes the whole file anew. With
+    `expected_version`, what was changed since then is not forgotten."""
     erase = _erase if hard else _hide
     ids: list[str] = []
     for start in range(0, len(memories), BATCH):
-        ids += store.write(
-            partial(_forget_batch, batch=memories[start : start + BATCH], erase=erase, now=now, actor=actor)
-        )
+        batch = memories[start : start + BATCH]
+        run = partial(_forget_batch, batch=batch, erase=erase, now=now, actor=actor)
+        ids += store.write(partial(run, expected_version=expected_version))
     if not hard:
         return Receipt(tuple(ids), hard=False)
     return Receipt(tuple(ids), hard=True, log="erased" if purge and finish_purge(store) else "pending")
@@ -151,6 +159,7 @@ def _forget_batch(
     erase: Callable[[Tx, Memory, datetime], None],
     now: datetime,
     actor: str,
+    expected_version: int | None = None,
 ) -> list[str]:
     """Returns the ids it found; others were forgotten by someone faster."""
     forgotten: list[str] = []
@@ -159,6 +168,8 @@ def _forget_batch(
         current = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
         if current is None or (erase is _hide and current.deleted_at):
             continue
+        if expected_version not in (None, current.version):
+            raise changed_meanwhile(memory.id)
         erase(tx, current, now)
         forgotten.append(memory.id)
         tx.audit.note(
@@ -167,6 +178,9 @@ def _forget_batch(
     if forgotten and erase is _erase:
         for org in {memory.org for memory in batch}:  # blocks on the queue quote what is forgotten
             tx.injects.erase_memories(org, forgotten, now=now)
+            tx.replays.drop_org(org)  # and so may answers that are kept for requests sent again
+        for org, session in {(memory.org, memory.session) for memory in batch if memory.session}:
+            tx.hosts.forget_facts(org, session)  # what a hook told, from which it was made
         forget_labels(tx)
         tx.meta.put(PURGE_PENDING, forgotten[-1])
     return forgotten

@@ -23,13 +23,17 @@ def put_state(tx: Tx, old: Memory, new: Memory, change: str) -> Memory:
     tx.memories.keep_version(old)
     numbered = replace(new, version=old.version + 1)
     if not tx.memories.update(numbered, change=change, expected_version=old.version):
-        raise Conflict(
-            f"memory {old.id} was changed by someone else",
-            code="MEMORY_CHANGED",
-            next=f"look at it again: clew show {old.id}",
-        )
+        raise changed_meanwhile(old.id)
     tx.changes.note(new.org, new.project, "memory", new.id, "put")
     return numbered
+
+
+def changed_meanwhile(id: str) -> Conflict:
+    return Conflict(
+        f"memory {id} was changed by someone else",
+        code="MEMORY_CHANGED",
+        next=f"look at it again: clew show {id}",
+    )
 
 
 def with_present_weight(tx: Tx, old: Memory, new: Memory) -> tuple[Memory, Memory]:

@@ -10,32 +10,17 @@ pass off any page as something we saw.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from datetime import datetime
 
 from clew.errors import InvalidInput
 from clew.guard.trust import OBSERVED, is_reserved
 from clew.model.memory import Draft
+from clew.model.tool_call import ToolCall
 from clew.remember.redact import redact
 
 TOOL_CHARS = 60
 FIELD_CHARS = 200  # an error line is quoted for what went wrong, not for what it says at length
 _FETCHING_TOOL = re.compile(r"web|fetch|browser|http|mcp__", re.IGNORECASE)
 _FETCHING_COMMAND = re.compile(r"https?://|(?<![\w.-])(?:curl|wget)(?![\w-])", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call of a local tool: what ran, how it ended, which file it was about, and what made it work later."""
-
-    tool: str
-    command: str | None = None
-    exit_status: int | None = None
-    error_line: str | None = None
-    file: str | None = None
-    fixed_by: str | None = None
-    id: str | None = None  # the host's own name for the call
-    at: datetime | None = None
 
 
 def draft_of_call(call: ToolCall) -> Draft:

@@ -1,4 +1,4 @@
-"""Memories out of a store and into another: JSON Lines, and notes written for coding agents.
+"""Memories out of a store and into another: JSON Lines, notes written for coding agents, and their transcripts.
 
 Export: a header line (format, version, count, checksum), then one live memory per line, superseded and expired
 ones included, all of one snapshot. Earlier versions of a memory are not exported; a backup keeps those.
@@ -14,15 +14,18 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from clew.errors import ClewError, Conflict, InvalidInput, NotFound, Unavailable
+from clew.lazy import LazyModule
+from clew.model.host import Around
 from clew.model.memory import Draft, Memory, Remembered
 from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
@@ -33,6 +36,11 @@ from clew.remember.notes import parse_notes
 from clew.remember.prepare import WritePolicy, draft_memory
 from clew.remember.redact import redact
 
+if TYPE_CHECKING:
+    from clew.hosts import transcript as transcripts
+else:
+    transcripts = LazyModule("clew.hosts.transcript")
+
 FORMAT = "clew-memories"
 VERSION = 1
 BATCH = 500
@@ -40,6 +48,8 @@ LOOK_AHEAD = 4_000  # lines read before writing: those of one scope go into one 
 MAX_CHARS_AHEAD = 8_000_000  # and held in memory meanwhile, however long they are
 LINE_ROOM = 1_000_000  # bytes of a line for everything but the content
 MAX_NOTES_BYTES = 4_000_000
+MAX_RECORD_BYTES = 16 << 20  # of a transcript, pictures among them
+SNIFFED = 1 << 16  # bytes at the beginning of a file that tell what it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,8 @@ class ImportReport:
     quarantined: int = 0  # looked like attacks on their readers, and wait for someone to judge them
     private: int = 0  # passages of notes marked private, and left out
     dry_run: bool = False
+    sessions: int = 0  # of transcripts
+    elsewhere: int = 0  # sessions of other projects, left out
 
     def as_json(self) -> dict[str, Any]:
         names = (
@@ -79,6 +91,8 @@ class ImportReport:
             "dry_run",
         )
         answer: dict[str, Any] = {name: getattr(self, name) for name in names}
+        if self.sessions or self.elsewhere:
+            answer |= {"sessions": self.sessions, "elsewhere": self.elsewhere}
         return answer | {"skipped": [{"line": line, "reason": reason} for line, reason in self.skipped]}
 
 
@@ -99,6 +113,7 @@ class Target:
     identity: Identity
     scope: Scope | None = None  # its project and user, where given, replace those of the file
     notes_project: str | None = None  # the project of notes, which name none themselves
+    around: Around | None = None  # of transcripts: only sessions that began at this root, and nothing it ignores
     dry_run: bool = False
 
     def scope_of(self, place: dict[str, str | None]) -> Scope:
@@ -144,19 +159,17 @@ def _lines(tx: Tx, reach: Reach, may: Callable[[Memory], bool]) -> Iterator[str]
 
 
 def import_file(path: Path, target: Target, *, progress: Progress) -> ImportReport:
-    """Bring in an export or a notes file; which of the two is told by how it begins."""
+    """Bring in an export, a notes file or a transcript; which of them is told by how it begins."""
     if path.is_dir():
-        raise InvalidInput(
-            f"{path} is a directory",
-            code="IMPORT_NOT_A_FILE",
-            next=f"name a file in it, such as: clew import {path / 'CLAUDE.md'}",
-        )
+        return _import_transcripts(path, target, progress=progress)
     try:
         with path.open("rb") as file:
             total = path.stat().st_size
             start = file.peek(4096)[:4096].removeprefix(BOM).lstrip()
             if b"\x00" in start:
                 raise _not_text(path)
+            if start.startswith(b"{") and path.is_file() and (host := transcripts.host_of(_start_of(path))):
+                return _Import(target).transcript(file, host, lambda done: progress(done, total))
             if start.startswith(b"{"):
                 return _Import(target).lines(file, lambda done: progress(done, total))
             return _Import(target).notes(_notes_text(file, path), path.name)
@@ -166,6 +179,38 @@ def import_file(path: Path, target: Target, *, progress: Progress) -> ImportRepo
         raise Unavailable(
             f"{path} cannot be read: {error.strerror}", code="FILE_UNREADABLE", next="check the file's permissions"
         ) from error
+
+
+def _import_transcripts(directory: Path, target: Target, *, progress: Progress) -> ImportReport:
+    """Every transcript below a directory, links left alone; what else lies there is not looked at."""
+    found = [path for path in _files_below(directory) if transcripts.host_of(_start_of(path))]
+    if not found:
+        raise InvalidInput(
+            f"{directory} is a directory without transcripts",
+            code="IMPORT_NOT_A_FILE",
+            next=f"name a file in it, such as: clew import {directory / 'CLAUDE.md'}",
+        )
+    together = _Import(target)
+    for done, path in enumerate(found, 1):
+        with path.open("rb") as file:
+            together.transcript(file, str(transcripts.host_of(_start_of(path))), lambda _done: None)
+        progress(done, len(found))
+    return together.report
+
+
+def _files_below(directory: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(directory):
+        folders.sort()
+        paths = (Path(folder) / name for name in sorted(names) if name.endswith(".jsonl"))
+        yield from (path for path in paths if path.is_file() and not path.is_symlink())
+
+
+def _start_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(SNIFFED).removeprefix(BOM)
+    except OSError:
+        return b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +279,31 @@ class _Import:
             self._report.read += 1
             self._add(int(draft.metadata["line"]), draft, place)
         self._flush()
+        return self._report
+
+    def transcript(self, file: io.BufferedReader, host: str, progress: Callable[[int], None]) -> ImportReport:
+        """What is worth keeping of past sessions, by the rules that hooks go by."""
+        target = self._target
+        around = target.around or Around()
+        if target.scope and target.scope.project:  # told where they belong, wherever they began
+            around = replace(around, root=None)
+        told = transcripts.Transcript(host, target.now, around)
+        for number, position, raw, is_last in numbered_lines(file, MAX_RECORD_BYTES):
+            told.add(number, raw, is_last=is_last)
+            progress(position)
+        place = place_of({"project": target.notes_project})
+        for number, draft in enumerate(told.drafts(), 1):
+            self._add(number, draft, place)
+        self._flush()
+        report = self._report
+        report.read += told.lines
+        report.sessions += told.sessions
+        report.elsewhere += len(told.elsewhere)
+        report.skipped += [(number, "LINE_NOT_JSON") for number in told.broken]
+        return report
+
+    @property
+    def report(self) -> ImportReport:
         return self._report
 
     # -- one line ----------------------------------------------------------------------------------

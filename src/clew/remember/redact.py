@@ -208,6 +208,7 @@ _PREFIX_RULES = (
     _Rule("openrouter", ("sk-or-v1-",), rf"{_START}sk-or-v1-[0-9a-f]{{64}}{_WORD_END}"),
     _Rule("anthropic", ("sk-ant-",), rf"{_START}sk-ant-[\w-]{{16,}}", _is_mixed),
     _Rule("openai", ("sk-",), rf"{_START}sk-(?!ant-)[\w-]{{20,}}", _is_keylike),
+    _Rule("clew", ("clew_",), rf"{_START}clew_(?:[0-9a-z]{{26}}|local)_[\w-]{{43}}"),
     _Rule("huggingface", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
     _Rule("npm", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{36,}}"),
     _Rule("pypi", ("pypi-AgE",), rf"{_START}pypi-AgE[\w-]{{40,}}"),

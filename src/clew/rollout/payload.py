@@ -141,7 +141,7 @@ class Traced:
             "tiers": {"ruleIds": [rule.id for rule in rules]} | {_TIERS[layer]: ids[layer] for layer in _TIERS},
             "recall": [_recall_row(rank, memory, by) for rank, (memory, by) in enumerate(rows, 1)],
             "rules": [memory_json(rule) for rule in rules],
-            "memories": [memory_json(memory) | ({"graph": _provenance(by)} if by else {}) for memory, by in rows],
+            "memories": [memory_json(memory) | ({"graph": provenance(by)} if by else {}) for memory, by in rows],
         }
 
 
@@ -203,11 +203,11 @@ def _recall_row(rank: int, memory: Memory, by: Added | None) -> dict[str, Any]:
         "scope": "project" if memory.project else "global",
         "projectId": memory.project,
         "source": "graph_expansion" if by else "baseline",
-        "graph": _provenance(by) if by else None,
+        "graph": provenance(by) if by else None,
     }
 
 
-def _provenance(by: Added) -> dict[str, Any]:
+def provenance(by: Added) -> dict[str, Any]:
     return {
         "whyIncluded": "graph_expansion",
         "linkedViaNode": by.linked_via_node,

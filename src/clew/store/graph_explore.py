@@ -11,6 +11,7 @@ from typing import Any
 
 from clew.model.explored import Connected, Counted, LinkedMemory, SeenEdge, SeenNode, Witness, preview
 from clew.model.graph import edge_id, uuid_text
+from clew.model.listed import DatedEdge
 from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros
 from clew.store.memories import reach_values
@@ -95,6 +96,26 @@ class GraphExplore:
         found = self._session.all("nodes_connected", **seen_by(reach, now), limit=limit)
         nodes = self.shown(reach, [row for row, *_counts in found], now=now)
         return [Connected(nodes[row], *counts) for row, *counts in found if row in nodes]
+
+    def edges_listed(
+        self,
+        reach: Reach,
+        *,
+        now: datetime,
+        limit: int,
+        rows: Sequence[int] | None = None,
+        kinds: Sequence[str] | None = None,
+        since: datetime | None = None,
+    ) -> list[DatedEdge]:
+        """Edges of the whole reach, or of some nodes, the newest first."""
+        asked = seen_by(reach, now) | {
+            "rows": None if rows is None else _listed(rows),
+            "kinds": None if kinds is None else json.dumps(kinds),
+            "since": None if since is None else to_micros(since),
+            "limit": limit,
+        }
+        found = self._session.all("edges_listed", **asked)
+        return [DatedEdge(_edge(reach.org, row[:-3]), from_micros(row[-3]), *row[-2:]) for row in found]
 
     def counted(self, reach: Reach, *, now: datetime) -> Counted:
         """Everything within the reach, also what has expired; for the owner also what hangs on nothing."""

@@ -55,11 +55,15 @@ class ChangeLog:
     def since(self, org: str, seq: int, limit: int) -> list[Change] | None:
         """What came after `seq`; None when that far back is no longer kept, when it is more than `limit`, or
         when `seq` is of another life of this store, before an older copy took its place."""
+        found = self.page(org, seq, limit=limit + 1)
+        return found if found is not None and len(found) <= limit else None
+
+    def page(self, org: str, seq: int, *, limit: int) -> list[Change] | None:
+        """The first of what came after `seq`, however much that is; otherwise None as in `since`."""
         oldest = self._session.value("change_oldest", org_id=org)
         if seq > self.last(org) or (oldest is not None and oldest > seq + 1):
             return None
-        rows = self._session.all("change_since", org_id=org, seq=seq, limit=limit + 1)
-        return [Change(*row) for row in rows] if len(rows) <= limit else None
+        return [Change(*row) for row in self._session.all("change_since", org_id=org, seq=seq, limit=limit)]
 
 
 class Audit:

@@ -31,7 +31,7 @@ Row = tuple[Any, ...]
 
 APPLICATION_ID = 0x434C4557  # "CLEW" in the file header: how we know a file is ours
 BUSY_TIMEOUT_MS = 30_000  # another process may hold the write lock for one import batch, never longer
-STATEMENTS = 500  # kept prepared: more than there are named queries. Preparing the longest takes 2 ms
+STATEMENTS = 600  # kept prepared: more than there are named queries. Preparing the longest takes 2 ms
 CACHE_KB = 32_768  # for the writer: one import batch touches more index pages than the default of 2 MB holds
 VACUUM_IN_MEMORY = 256 << 20  # a larger store is rewritten through a temporary file
 BEFORE_RESTORE = ".before-restore"  # what a restore replaced, kept beside the store

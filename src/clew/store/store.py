@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from clew.store import keys as key_table
     from clew.store import learning as learning_table
     from clew.store import orgs as org_table
+    from clew.store import report as report_table
     from clew.store import rollout as rollout_table
+    from clew.store import serving as serving_table
     from clew.store import sessions as session_table
     from clew.store import spend as spend_table
     from clew.store import transfers as transfer_table
@@ -48,6 +50,7 @@ else:
     )
 
     host_table, key_table = LazyModule("clew.store.hosts"), LazyModule("clew.store.keys")
+    report_table, serving_table = LazyModule("clew.store.report"), LazyModule("clew.store.serving")
     conflict_table, job_table, org_table, rollout_table, spend_table = (
         LazyModule(f"clew.store.{name}") for name in ("conflicts", "jobs", "orgs", "rollout", "spend")
     )
@@ -144,8 +147,16 @@ class Tx:
         return key_table.ReplayTable(self.session)
 
     @cached_property
+    def serving(self) -> serving_table.ServingTable:
+        return serving_table.ServingTable(self.session)
+
+    @cached_property
     def hosts(self) -> host_table.HostTable:
         return host_table.HostTable(self.session)
+
+    @cached_property
+    def reports(self) -> report_table.ReportTable:
+        return report_table.ReportTable(self.session)
 
     @cached_property
     def audit(self) -> Audit:

@@ -12,15 +12,19 @@ from clew.model.progress import Progress, no_progress
 from clew.model.scope import Identity, Reach
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
     from pathlib import Path
     from typing import TextIO
 
     from clew.clew import Clew
     from clew.graph import case as cases
     from clew.model.explored import Explored, Facts, FoundPath, GraphStatus, Neighborhood
+    from clew.model.listed import GraphChanges, GraphListed
     from clew.model.scope import Scope
     from clew.recall import explore as exploring
     from clew.recall import graph_status as counting
+    from clew.recall import listed as listing
     from clew.recall import named
     from clew.recall import path as connecting
     from clew.recall import recall as recalling
@@ -30,9 +34,9 @@ if TYPE_CHECKING:
     from clew.remember.portable import ExportReport
 else:
     cases = LazyModule("clew.graph.case")
-    exploring, counting, named, connecting, recalling, telling = (
+    exploring, counting, listing, named, connecting, recalling, telling = (
         LazyModule(f"clew.recall.{name}")
-        for name in ("explore", "graph_status", "named", "path", "recall", "triplets")
+        for name in ("explore", "graph_status", "listed", "named", "path", "recall", "triplets")
     )
     decaying, edges_file = LazyModule("clew.relate.decay"), LazyModule("clew.relate.edges_file")
 
@@ -118,6 +122,41 @@ class GraphVerbs:
         found = self._recalled(query, reach) if query is not None else []
         with self._view(reach, scope, identity) as view:
             return telling.triplets(view, query, found, limit=limit)
+
+    def edges(
+        self,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        all_projects: bool = False,
+        limit: int = 500,
+        focus: str | None = None,
+        categories: Sequence[str] | None = None,
+        since: datetime | None = None,
+    ) -> GraphListed:
+        """The graph as a list, newest edges first: of one node, between nodes of some kinds, since a moment."""
+        with self._view(self._reach(scope, identity, all_projects), scope, identity) as view:
+            return listing.edges_listed(view, limit=limit, focus=focus, categories=categories, since=since)
+
+    def changes(
+        self,
+        after: int | None = None,
+        *,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+        limit: int = 500,
+    ) -> GraphChanges:
+        """What changed since a number of the change log, as ids of what may be seen; without one, where it ends."""
+        who, place = identity or Identity(), self._clew._reach_of_id(scope, identity)
+        with self._clew.store.read() as tx:
+            if nothing := listing.nothing_new(tx, place.org, after):
+                return nothing
+        door, reach = self._clew._doors.door(identity, scope), self._reach_of_id(scope, identity)
+        is_owner = door.pep is None and reach == Reach.everything(who.org)
+        with self._view(reach, scope, identity) as view:
+            return listing.changes_since(
+                view, after, limit=limit, may_read=lambda found: door.may("read", found), is_owner=is_owner
+            )
 
     @staticmethod
     def activate(case: Mapping[str, object]) -> list[dict[str, object]]:

@@ -1,11 +1,45 @@
-"""The verbs about the hosts of agents: `clew.hosts.event(...)`."""
+"""The verbs about the hosts of agents: `clew.hosts.event(...)`, `clew.hosts.fired()`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from clew.errors import StoreRefused, Unavailable
+from clew.lazy import LazyModule
+from clew.model.host import Around, HookAnswer, HookEvent, HookFired, StoredFact
+from clew.model.scope import Identity, Reach, Scope
 
 if TYPE_CHECKING:
     from clew.clew import Clew
+    from clew.deliver import report as reporting
+    from clew.hosts import attend as attending
+    from clew.hosts import capture, events, render
+    from clew.hosts import capture_run as capturing
+    from clew.hosts import place as placing
+    from clew.inject import deadline as deadlines
+    from clew.model.inject import VerbEvent
+    from clew.model.session import AgentSession
+    from clew.model.start import Held
+else:
+    attending, capture, events, render, capturing, placing = (
+        LazyModule(f"clew.hosts.{name}")
+        for name in ("attend", "capture", "events", "render", "capture_run", "place")
+    )
+    deadlines, reporting = LazyModule("clew.inject.deadline"), LazyModule("clew.deliver.report")
+
+THREADS = 16  # events whose block is made at the same time
+KEEP_FACTS = timedelta(days=1)  # a session that goes on after a night begins a new story
+KEEP_EVENTS = timedelta(days=30)
+IDLE = timedelta(days=3)  # after that a host is taken to have crashed: a weekend is shorter
+TIDY_EVERY = timedelta(hours=1)
+
+_log = logging.getLogger(__name__)
 
 
 class Hosts:
@@ -13,3 +47,164 @@ class Hosts:
 
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
+        self.failures: Counter[str] = Counter()  # what went wrong without anybody being told
+        self._tidied: datetime | None = None
+
+    def event(
+        self,
+        host: str,
+        raw: bytes | Mapping[str, Any],
+        *,
+        event_id: str,
+        around: Around,
+        received_at: datetime | None = None,
+        replayed: bool = False,
+        identity: Identity | None = None,
+    ) -> HookAnswer:
+        """What a hook of a host is answered. Never raises for what a host sends: what cannot be understood is
+        answered with nothing. Raises only that the store cannot take the event now: tell it again, with its id.
+        `replayed`: it is told again because nobody printed an answer to it; nothing is delivered."""
+        try:
+            told = self._told(host, raw, event_id=event_id, around=around, received_at=received_at, by=identity)
+            if told is None:
+                return HookAnswer()
+            if replayed:
+                told = replace(told, replayed=True)
+            return replace(self._attendant.attend(told), kind=told.event.kind)
+        except (StoreRefused, Unavailable):
+            self.failures["store"] += 1
+            raise
+        except Exception as error:  # an agent's turn never fails because of its memory
+            self._attendant.failed("event", error)
+            return HookAnswer()
+
+    def fired(self, *, identity: Identity | None = None) -> list[HookFired]:
+        """When each hook last fired, by host and event."""
+        with self._clew.store.read() as tx:
+            return tx.hosts.fired((identity or Identity()).org)
+
+    # -- capture -----------------------------------------------------------------------------------
+
+    def capture_waiting(self, *, limit: int = 200) -> int:
+        """Make memories of what hooks told, oldest first; how many events were looked at, 0 when none waits.
+        Running it twice adds nothing."""
+        looked = capturing.capture_waiting(
+            self._clew.store, write=self._clew._write, whose=_whose, ended=self._look_back_at, limit=limit
+        )
+        if not looked:
+            self._tidy()
+        return looked
+
+    def _look_back_at(self, row: StoredFact) -> None:
+        for id in row.ends:
+            reporting.attempt("summary", partial(self._look_back, row, id))
+
+    def _look_back(self, row: StoredFact, id: str) -> None:
+        """The summary of a session that an event ended, from what was told in it."""
+        with self._clew.store.read() as tx:
+            session = tx.sessions.get(Reach.everything(row.org), id)
+            told = tx.hosts.facts(row.org, row.host, row.host_session, until=row.at, limit=capturing.WINDOW)
+        if session is not None:
+            facts = [capturing.fact_of(one) for one in told if one.session == id]
+            self._clew.sessions._look_back(session, capture.report_of(facts))
+
+    def _tidy(self) -> None:
+        now = self._clew.now()
+        if self._tidied and now - self._tidied < TIDY_EVERY:
+            return
+        self._tidied = now
+        before = {"facts_before": now - KEEP_FACTS, "events_before": now - KEEP_EVENTS}
+        self._clew.store.write(lambda tx: tx.hosts.tidy(**before), durable=False)
+        end_idle = partial(placing.end_idle, before=now - IDLE, policy=self._clew.queue.policy, now=now)
+        self._clew.store.write(end_idle, durable=False)
+
+    # -- parts -------------------------------------------------------------------------------------
+
+    def _told(
+        self,
+        host: str,
+        raw: bytes | Mapping[str, Any],
+        *,
+        event_id: str,
+        around: Around,
+        received_at: datetime | None,
+        by: Identity | None,
+    ) -> attending.Told | None:
+        received = received_at or self._clew.now()
+        given = events.raw_of(raw)
+        event = events.event_of(host, given, event_id=event_id, at=received) if given is not None else None
+        if given is None or event is None:
+            self.failures["not_understood"] += 1
+            return None
+        if around.is_off or not events.is_session(event_id):
+            return None
+        captures = self._clew.settings.hooks.capture and around.capture
+        return attending.Told(
+            event,
+            around,
+            self._teller(event, around, by),
+            received,
+            events.fingerprint(given),
+            attending.facts_text(self._facts(event, around)) if captures else "",
+            captures,
+        )
+
+    def _facts(self, event: HookEvent, around: Around) -> Mapping[str, Any] | None:
+        try:
+            return capture.facts_of(event, around)
+        except Exception as error:  # what cannot be kept is not; the beat goes on
+            self._attendant.failed("facts", error)
+            return None
+
+    def _teller(self, event: HookEvent, around: Around, identity: Identity | None) -> placing.Teller:
+        """Sessions of a user's credential run as the host's agent, those of an agent's as that agent."""
+        sessions = self._clew.sessions
+        who = sessions.active(identity)
+        scope = Scope(who.org, around.project, who.user)
+        may = sessions.rights(identity)
+        agent = may.agent or sessions._starts_as(event.host, scope, who)
+        return placing.Teller(who, may.reach, agent)
+
+    @cached_property
+    def _attendant(self) -> attending.Attendant:
+        hooks = self._clew.settings.hooks
+        return attending.Attendant(
+            store=self._clew.store,
+            now=self._clew.now,
+            policy=self._clew.queue.policy,
+            workers=deadlines.Workers(THREADS),
+            start=self._start,
+            look=lambda verb, told: self._clew.inject.event(verb, identity=told.who.identity),
+            look_later=self._look_later,
+            answer_s=hooks.answer_ms / 1_000,
+            injects=hooks.inject,
+            failures=self.failures,
+        )
+
+    def _start(self, session: AgentSession, held: Held, told: attending.Told) -> None:
+        inject, who = self._clew.inject, told.who.identity
+        inject.note_shown(session.id, held.ids, identity=who)
+        inject.start_report(
+            session.id,
+            held=held,
+            most_tokens=render.budget_tokens(told.event.host),
+            rules_only=not (session.title or session.issue),
+            identity=who,
+        )
+
+    def _look_later(self, verb: VerbEvent, told: attending.Told) -> None:
+        """The bus tells it as the owner of this machine; of others it is looked at when the tool is done."""
+        if told.who.identity == Identity():
+            self._clew.inject.bus.post(verb)
+
+    def close(self) -> None:
+        if "_attendant" in self.__dict__:
+            self._attendant.workers.close()
+
+
+def _whose(row: StoredFact) -> tuple[Scope, Identity] | None:
+    """Where it belongs, and as whom it is written: with no more rights than whoever told it."""
+    if row.session is None:
+        return None
+    scope = Scope(row.org, row.project, row.user, agent=row.teller or row.host, session=row.session)
+    return scope, Identity(row.org, row.user, row.teller, row.roles)

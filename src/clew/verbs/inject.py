@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,11 @@ from clew.model.inject import VerbEvent
 from clew.model.scope import Identity
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from clew.clew import Clew
     from clew.deliver import rights as granting
+    from clew.deliver import sessions as steps
     from clew.inject import access, candidates, gates, graph_engine, summaries, switches
     from clew.inject import block as blocks
     from clew.inject import bus as buses
@@ -27,8 +30,9 @@ if TYPE_CHECKING:
     from clew.learn import explore as exploring
     from clew.model.config import GateDecision
     from clew.model.inject import Block, ContextInjectionLog, InjectionResult
+    from clew.model.scope import Scope
     from clew.model.session import AgentSession, SessionReport
-    from clew.model.start import InjectReport, SessionSummary
+    from clew.model.start import Held, InjectReport, SessionSummary
     from clew.verbs import inject_making as making
 else:
     access, blocks, buses, candidates, gates, graph_engine = (
@@ -38,11 +42,13 @@ else:
     logs, starting, summaries, switches = (
         LazyModule(f"clew.inject.{name}") for name in ("log", "start", "summaries", "switches")
     )
-    granting = LazyModule("clew.deliver.rights")
+    granting, steps = LazyModule("clew.deliver.rights"), LazyModule("clew.deliver.sessions")
     deadlines, making = LazyModule("clew.inject.deadline"), LazyModule("clew.verbs.inject_making")
     exploring = LazyModule("clew.learn.explore")
 
 _log = logging.getLogger(__name__)
+
+MAX_ASKED = 500  # characters of a question that count
 
 
 class Injection:
@@ -59,16 +65,27 @@ class Injection:
         return self.start_report(session_id, dry_run=dry_run, identity=identity).block
 
     def start_report(
-        self, session_id: str, *, dry_run: bool = False, identity: Identity | None = None
+        self,
+        session_id: str,
+        *,
+        dry_run: bool = False,
+        held: Held | None = None,
+        most_tokens: int = 0,
+        rules_only: bool = False,
+        identity: Identity | None = None,
     ) -> InjectReport:
         """The same, and what became of it. Refuses only a session that is not there, not claimed, or whose texts
-        are not for whoever looks ahead. Who may not read them gets none back: they are for the agent."""
+        are not for whoever looks ahead. Who may not read them gets none back: they are for the agent. `held` is
+        what the agent has before it already; `most_tokens` of a block, where a host takes no more; `rules_only`:
+        nobody knows yet what the work is about."""
         may = self._clew.sessions.rights(identity)
         with self._clew.store.read() as tx:
             session = may.must_read(tx, session_id) if dry_run else may.must_see(tx, session_id)
         if not dry_run:
             _check_claimed(session)
-        report = self.starter.start(session, dry_run=dry_run)
+        report = self.starter.start(
+            session, dry_run=dry_run, held=held, most_tokens=most_tokens, rules_only=rules_only
+        )
         if not may.reads(session):
             report = replace(report, block=_without_text(report.block))
         if identity is not None and identity.agent:
@@ -76,6 +93,21 @@ class Injection:
         if self._clew._in_background and not dry_run:  # its tool calls come next
             self._making.begin()
         return report
+
+    def block(
+        self,
+        query: str = "",
+        *,
+        budget_tokens: int = 1_000,
+        scope: Scope | None = None,
+        identity: Identity | None = None,
+    ) -> Block:
+        """What may be put before an agent about a question, or without one the rules and what is newest, within a
+        budget. Nothing is logged or queued."""
+        scope, who = self._clew._scope(scope, identity), self._clew.sessions.active(identity)
+        asked = steps.new_session(scope, steps.WorkItem(), agent=who.agent or "agent", now=self._clew.now())
+        session = replace(asked, id=scope.session or "asked")  # chance draws by it: same question, same block
+        return self.starter.look(session, query[:MAX_ASKED], budget_tokens=budget_tokens).for_agents()
 
     def log(self, session_id: str, *, identity: Identity | None = None) -> list[ContextInjectionLog]:
         """What was shown in a session, oldest first."""
@@ -112,6 +144,16 @@ class Injection:
         bus = buses.VerbBus()
         bus.subscribe(self.event)
         return bus
+
+    def note_shown(self, session_id: str, ids: Collection[str], *, identity: Identity | None = None) -> None:
+        """What the agent of a session has before it from elsewhere is not said on its tool calls. Does not wait."""
+
+        def note(made: Future[injecting.InSessionMemoryInjector]) -> None:
+            if not made.exception():
+                made.result().note_shown(session_id, ids, identity=identity)
+
+        if ids:
+            self._making.begin().add_done_callback(note)
 
     @property
     def injector(self) -> injecting.InSessionMemoryInjector:

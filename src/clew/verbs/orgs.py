@@ -18,6 +18,7 @@ from clew.model.org import LOCAL, PERSONAL_PREFIX, ROLES, Member, Membership, Or
 from clew.model.scope import Identity, Scope
 from clew.ports import Tx
 from clew.verbs.config import check_seen
+from clew.verbs.keys import revoke_beyond
 from clew.verbs.routing import Routes, is_operator, not_found
 
 
@@ -117,7 +118,7 @@ class Orgs(Routes):
         return Member(user, role)
 
     def remove_member(self, org: str, user: str | None, *, identity: Identity | None = None) -> None:
-        """Routing leads them there no more. The last owner cannot be removed."""
+        """Routing leads them there no more, and their keys end. The last owner cannot be removed."""
         self._put_role(org, user, None, identity or Identity())
 
     def _put_role(self, name: str, user: str | None, role: str | None, identity: Identity) -> None:
@@ -135,7 +136,9 @@ class Orgs(Routes):
             else:
                 tx.orgs.put_member(org.id, Member(user, role))
             resource = Resource("org", org.id, org.id)
-            self._note(tx, org.id, actor, resource, {"member": user, "role": before}, {"role": role})
+            ended = revoke_beyond(tx, org.id, user, role, at=self._clew.now()) if user else []
+            after: dict[str, object] = {"role": role} | ({"revoked": ended} if ended else {})
+            self._note(tx, org.id, actor, resource, {"member": user, "role": before}, after)
 
         self._clew.store.write(change)
 

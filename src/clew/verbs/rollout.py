@@ -97,20 +97,21 @@ class Rollout:
         *,
         scope: Scope | None = None,
         identity: Identity | None = None,
-        strategy: str = HYBRID_GRAPH,
+        strategy: str | None = HYBRID_GRAPH,
         depth: int | None = None,
         graph_limit: int | None = None,
         limit: int = TRACE_LIMIT,
         mode: str = "all",
         include_rules: bool = True,
     ) -> Traced:
-        """One question laid open: what the baseline answers, what the graph adds, by which way, or why not."""
+        """One question laid open: what the baseline answers, what the graph adds, by which way, or why not. A
+        strategy of None is the default of the org."""
         _check_trace(query, limit)
         found = self._clew.context(
             query, scope=scope, identity=identity, strategy=strategy, depth=depth, graph_limit=graph_limit,
             limit=limit, mode=mode, rules=include_rules,
         )  # fmt: skip
-        trace = self._documented(found.trace, (identity or Identity()).org) if found.trace else {}
+        trace = self.documented(found.trace, (identity or Identity()).org) if found.trace else {}
         return payloads.Traced(query=query, mode=mode, include_rules=include_rules, context=found, trace=trace)
 
     def replay(
@@ -179,7 +180,7 @@ class Rollout:
     def _measure(self, tx: Tx, org: str, *, now: datetime, hours: float | None = None) -> Measured:
         return measuring.measure(tx.rollout, org, self._clew._rollout_policy, now=now, hours=hours)
 
-    def _documented(self, trace: Mapping[str, Any], org: str) -> dict[str, Any]:
+    def documented(self, trace: Mapping[str, Any], org: str) -> dict[str, Any]:
         try:
             plan = self._measured(org).plan
             ready, codes = plan.ready_for_default_on, list(plan.blocker_codes)

@@ -26,6 +26,12 @@ ROW = Resource("memory", "mem_1", "acme", "shop", classification="internal")
 ERRS = '@id("broken") forbid (principal, action, resource) when { context.similarityPct > 0 };'
 
 
+@pytest.fixture(autouse=True)
+def an_engine_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here each one reads and validates for itself, and fails for itself."""
+    monkeypatch.setattr("clew.guard.pep.Engine", Engine)
+
+
 def added(*texts: str, version: int = 1) -> Any:
     policies = [AddedPolicy("acme", f"p{number}", text, 1, "olga", START) for number, text in enumerate(texts)]
     return lambda org: AddedPolicies((0, version), tuple(policies))

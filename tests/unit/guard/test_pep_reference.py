@@ -111,7 +111,7 @@ def fits(who: Principal, action: str, row: Resource, where: AccessContext) -> bo
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(IDENTITIES, QUESTIONS, CONTEXTS, RIGHTS, GRANTS)
 def test_cedar_and_the_reference_agree(
     identity: Identity,

@@ -81,13 +81,11 @@ def test_an_attack_at_the_end_of_a_long_text_is_found() -> None:
 def test_twice_the_text_takes_no_more_than_about_twice_as_long(part: str) -> None:
     """Quadratic would be four times; eight times the text tells the two apart even on a busy machine."""
     short, long = part * (4_000 // len(part)), part * (32_000 // len(part))
-    assert _seconds(long) < 24 * _seconds(short) + 0.005
+    limit = 24 * min(_seconds(short) for _ in range(5)) + 0.005
+    assert any(_seconds(long) < limit for _ in range(5))
 
 
 def _seconds(text: str) -> float:
-    best = 9.0
-    for _ in range(5):
-        began = time.perf_counter()
-        trip(text)
-        best = min(best, time.perf_counter() - began)
-    return best
+    began = time.thread_time()
+    trip(text)
+    return time.thread_time() - began

@@ -7,7 +7,7 @@ import pytest
 from clew.clew import Clew
 from clew.guard.trust import is_observed, why_not_injected
 from clew.model.scope import Identity
-from clew.remember.observe import ToolCall
+from clew.model.tool_call import ToolCall
 
 AGENT = Identity(agent="coder", roles=("member",), user="jana")
 

@@ -162,11 +162,10 @@ HOSTILE: list[Callable[[int], str]] = [
 
 @pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
 def test_the_cost_of_a_line_grows_with_its_length_and_not_with_its_square(line: Callable[[int], str]) -> None:
-    def best(n: int) -> float:
-        return min(seconds(f"Some words.\n\n{line(n)}\n" * 20) for _ in range(5))
-
+    short, long = (f"Some words.\n\n{line(n)}\n" * 20 for n in (240, 1_920))
+    fast = min(seconds(short) for _ in range(5))
     # Eight times the text: 8 is linear, 64 is quadratic; the millisecond forgives the clock's grain.
-    assert best(1_920) < 24 * best(240) + 0.001
+    assert any(seconds(long) < 24 * fast + 0.001 for _ in range(5))
 
 
 def seconds(text: str) -> float:

@@ -13,7 +13,8 @@ from clew.guard.render import observation_line
 from clew.guard.trust import is_observed
 from clew.model.memory import Draft
 from clew.model.scope import Identity, Scope
-from clew.remember.observe import FIELD_CHARS, ToolCall, draft_of_call
+from clew.model.tool_call import ToolCall
+from clew.remember.observe import FIELD_CHARS, draft_of_call
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 

@@ -64,6 +64,7 @@ KEYS = {
     "perplexity": ["pplx-" + chars(48)],
     "nvidia": ["nvapi-" + chars(40) + "_-" + chars(22)],
     "openrouter": ["sk-or-" + "v1-" + chars(64, HEX)],
+    "clew": ["clew_" + chars(26, HEX) + "_" + chars(43), "clew_" + "local_" + chars(43)],
     "square": ["sq0atp-" + chars(22), "sq0csp-" + chars(43), "EAAA" + "E" + chars(59)],
     "facebook": ["EAAC" + "EdEose0cBA" + chars(150), "EAAM" + chars(120)],
     "docker": ["dckr_" + "pat_" + chars(27), "dckr_" + "oat_" + chars(32)],
@@ -390,11 +391,10 @@ def seconds(text: str) -> float:
 @pytest.mark.parametrize("unit", HOSTILE)
 @pytest.mark.parametrize("head", ["", "token " + "x" * 20 + " "])
 def test_the_cost_grows_with_the_length_and_not_with_its_square(unit: str, head: str) -> None:
-    short, long = head + unit * (12_000 // len(unit)), head + unit * (96_000 // len(unit))
+    short, long = head + unit * (6_000 // len(unit)), head + unit * (48_000 // len(unit))
     fast = min(seconds(short) for _ in range(3))
-    slow = min(seconds(long) for _ in range(2))
     # Eight times the text: 8 is linear, 64 is quadratic; the millisecond forgives the clock's grain.
-    assert slow < 24 * fast + 0.001
+    assert any(seconds(long) < 24 * fast + 0.001 for _ in range(3))
 
 
 @pytest.mark.parametrize(("kind", "key"), WHOLE)

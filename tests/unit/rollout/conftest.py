@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from clew.ports import Store
-from clew.store.sqlite import open_engine
 from clew.store.store import Store as EngineStore
+from toys import open_quickly
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(EngineStore(open_engine(tmp_path / "clew.db"))) as store:
+    with closing(EngineStore(open_quickly(tmp_path / "clew.db"))) as store:
         yield store

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError, InvalidInput
+from clew.hosts.repository import project_of
 from clew.model.scope import Scope
 from clew.model.times import parse_time
 from clew.settings import Settings, load_settings
 from clew.surfaces.cli.parser import usage
-from clew.surfaces.cli.project import project_of
 
 if TYPE_CHECKING:
     from clew import Clew
@@ -28,11 +28,24 @@ def settings_of(args: Namespace) -> Settings:
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[Clew]:
+def opened(settings: Settings, *, directly: bool = False, stays: bool = False) -> Iterator[Clew]:
+    """A Clew elsewhere where the settings name one; the daemon of this home if one answers; else the store itself.
+    `directly`: for what needs the store's own file. `stays`: by a process that lives on, and does what writes leave
+    behind."""
+    with (None if directly else _elsewhere(settings)) or _composed(settings, in_background=stays) as memory:
+        yield memory
+
+
+def _elsewhere(settings: Settings) -> Clew | None:
+    from clew.surfaces.cli import daemon
+
+    return daemon.elsewhere(settings)
+
+
+def _composed(settings: Settings, *, in_background: bool) -> Clew:
     from clew.compose import compose, database_path  # brings numpy and apsw along
 
-    with compose(settings, database_path(settings), in_background=False) as memory:
-        yield memory
+    return compose(settings, database_path(settings), in_background=in_background)
 
 
 def scope_of(args: Namespace, settings: Settings) -> Scope:

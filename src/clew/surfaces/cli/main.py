@@ -8,12 +8,14 @@ from __future__ import annotations
 import io
 import os
 import sys
-from argparse import Namespace
-from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from clew.errors import ClewError, InvalidInput
-from clew.surfaces.cli.parser import parse
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
 
 INTERRUPTED = 130
 _PATHS = ("file", "files", "home", "source", "rankings")
@@ -21,6 +23,8 @@ _PATHS = ("file", "files", "home", "source", "rankings")
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None and len(words) == 2 and words[0] == "hook" and not words[1].startswith("-"):
+        _be_the_hook(words[1])
     _make_output_forgiving()
     try:
         return _run_or_refuse(words)
@@ -47,7 +51,17 @@ def _run_or_refuse(words: Sequence[str]) -> int:
         return _refuse(error, as_json="--json" in words)
 
 
+def _be_the_hook(host: str) -> None:
+    """A host waits for it: neither parser nor commands are loaded, and the process ends here, always with 0."""
+    import clew_hook
+    from clew.surfaces.hooks.home import home_of_user
+
+    clew_hook.main(host, home_of_user())
+
+
 def run(words: Sequence[str]) -> int:
+    from clew.surfaces.cli.parser import parse
+
     args = parse(_asking_for_help(words))
     if not args.run:
         args = parse([*words, "--help"])

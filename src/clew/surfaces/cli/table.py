@@ -25,7 +25,7 @@ from clew.surfaces.cli.arguments import (
 from clew.surfaces.cli.command import Command
 from clew.surfaces.cli.table_govern import GOVERN
 from clew.surfaces.cli.table_guard import GUARD
-from clew.surfaces.cli.table_hosts import HOSTS
+from clew.surfaces.cli.table_hosts import HOST_NAMES, HOSTS
 from clew.surfaces.cli.table_inject import INJECT
 from clew.surfaces.cli.table_jobs import JOBS
 from clew.surfaces.cli.table_learn import LEARN
@@ -238,12 +238,13 @@ FILES_AND_UPKEEP = (
         ),
     ),
     Command(
-        "import", "read memories from a file; ids are kept, so running it again continues", "files:import_memories",
+        "import", "read memories from an export, notes or transcripts of agents; running it again continues",
+        "files:import_memories",
         (
             FILE,
             arg("--project", metavar="P", help="put all of them into this project (default: where an export says; "
-                "for notes such as CLAUDE.md the present one)"),
-            switch("--no-project", "put notes into no project"),
+                "for notes such as CLAUDE.md and for transcripts the present one)"),
+            switch("--no-project", "put notes and transcripts into no project"),
             *USER,
             DRY_RUN,
         ),
@@ -254,7 +255,16 @@ FILES_AND_UPKEEP = (
     ),
     Command("restore", "replace the store by a backup", "files:restore", (FILE, YES)),
     Command("stats", "count what is stored", "upkeep:stats"),
-    Command("doctor", "check the store and the settings", "upkeep:doctor"),
+    Command(
+        "doctor", "check the store, the settings and the hooks of agents", "upkeep:doctor",
+        (
+            switch("--probe", "also plant a canary in a session that is played, and see which hooks carry it"),
+            arg("--host", metavar="HOST", choices=HOST_NAMES, suggest=HOST_NAMES, default="claude-code",
+                help="whose hooks are probed (claude-code)"),
+            arg("--session", metavar="ID", help="with --probe: plant it in this session of a host, which runs now"),
+            arg("--transcript", metavar="FILE", suggest=FILES, help="with --probe: see which canaries it holds"),
+        ),
+    ),
     Command("migrate", "bring the store to this version's schema", "upkeep:migrate"),
     Command(
         "reindex", "rebuild the search indices", "upkeep:reindex",

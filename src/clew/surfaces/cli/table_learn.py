@@ -7,7 +7,7 @@ from clew.surfaces.cli.command import Command
 
 OUTCOMES = ("accepted", "rework", "rejected")
 VERDICTS = ("up", "outdated", "wrong")
-KINDS = ("impact", "pareto")
+KINDS = ("work", "impact", "pareto")
 REPORT_FORMATS = ("text", "json", "csv")
 
 LEARN: tuple[Command, ...] = (
@@ -37,10 +37,11 @@ LEARN: tuple[Command, ...] = (
         ),
     ),
     Command(
-        "report", "what weights change in what is injected, and what context costs and brings", "learn:report",
+        "report", "what Clew did, what weights change in what is injected, what context costs and brings",
+        "learn:report",
         (
-            arg("--kind", metavar="K", choices=KINDS, suggest=KINDS, default="impact",
-                help=f"{' or '.join(KINDS)} (impact)"),
+            arg("--kind", metavar="K", choices=KINDS, suggest=KINDS, default="work",
+                help=f"{', '.join(KINDS)} (work)"),
             arg("--since", metavar="TIME", default="7d", help="from when on (7d)"),
             arg("--until", metavar="TIME", help="until when (default: now)"),
             arg("--project", metavar="P", help="only this project (default: all)"),

@@ -1,78 +1,272 @@
-"""The API as an ASGI application: a list of routes, each called in a worker thread as whoever asks."""
+"""The API as an ASGI application: a list of routes, each called in a worker thread as whoever asks.
+
+A request in, an answer out. The gate refuses what no program of ours sends; the route is found; whoever asks shows
+a credential and is counted; the body is read up to its limit; then one hop to a worker thread does the rest: types,
+the verb, JSON. What goes wrong becomes a problem document; what was not foreseen, one without any text.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route as StarletteRoute
 
-from clew.errors import ClewError, InvalidInput
+from clew.errors import ClewError, Denied
 from clew.model.scope import Identity
-from clew.surfaces.http.problems import problem_of
-from clew.surfaces.http.route import Answer, Call, Route
+from clew.surfaces.http import bodies, sending
+from clew.surfaces.http.acting import acting
+from clew.surfaces.http.auth import needs_the_store
+from clew.surfaces.http.gate import Gate, check_content
+from clew.surfaces.http.idempotency import HEADER, once, request_hash
+from clew.surfaces.http.limits import Rates
+from clew.surfaces.http.problems import Refusal, problem_of, status_of, unexpected
+from clew.surfaces.http.request import PROCESS, Request
+from clew.surfaces.http.response import AsgiReceive, AsgiSend, Response
+from clew.surfaces.http.route import JSON, Answer, Call, Credential, Envelope, Route, Stream, Written
+from clew.surfaces.http.router import Router
+from clew.surfaces.http.standing import Standing
+from clew.surfaces.http.streams import Streams
+from clew.surfaces.http.understand import body_of, query_of, version_expected
+from clew.surfaces.http.workers import Workers
+from clew.verbs.serving import Serving
 
 if TYPE_CHECKING:
     from clew import Clew
 
-Authenticate = Callable[[Request], Identity]
+Authenticate = Callable[[Request], Identity | Credential]
+access = logging.getLogger("clew.access")
+
+T = TypeVar("T")
+Sent = Response | tuple[Response, Stream | Written]
+UNKNOWN = "unknown"
+URGENT = 2  # threads for what is answered also while the others are stuck
 
 
-def make_app(clew: Clew, routes: Sequence[Route], authenticate: Authenticate, pool: Executor) -> Starlette:
-    endpoint = partial(_endpoint, clew=clew, authenticate=authenticate, pool=pool)
-    return Starlette(routes=[StarletteRoute(one.path, endpoint(one), methods=[one.method]) for one in routes])
+def make_app(
+    clew: Clew,
+    routes: Sequence[Route],
+    authenticate: Authenticate,
+    pool: Executor,
+    *,
+    gate: Gate | None = None,
+    standing: Standing | None = None,
+) -> App:
+    return App(clew, Router(routes), authenticate, pool, gate=gate or Gate(), standing=standing or Standing(clew))
 
 
-def _endpoint(route: Route, *, clew: Clew, authenticate: Authenticate, pool: Executor) -> Any:
-    async def endpoint(request: Request) -> Response:
+class App:
+    """Whoever stops the server calls `streams.close()` before it waits for connections."""
+
+    def __init__(
+        self,
+        clew: Clew,
+        router: Router,
+        authenticate: Authenticate,
+        pool: Executor,
+        *,
+        gate: Gate,
+        standing: Standing,
+    ) -> None:
+        self._clew = clew
+        self._router = router
+        self._authenticate = authenticate
+        self._pool = pool
+        self._urgent = Workers(URGENT, name="clew-urgent")
+        self._gate = gate
+        self._serving = Serving(clew)
+        serve = clew.settings.serve
+        self._rates = Rates(serve.rate_per_s, serve.burst)
+        self._max_bytes = serve.max_body_kb << 10
+        self.standing = standing
+        self.tally = standing.tally
+        self.streams = Streams()
+        standing.open_streams = lambda: self.streams.count
+
+    async def __call__(self, scope: Mapping[str, Any], receive: AsgiReceive, send: AsgiSend) -> None:
+        if scope["type"] != "http":
+            await _no_other_protocol(scope, receive, send)
+            return
+        began, state = perf_counter(), _State()
+        response = await self._respond(scope, receive, state)
+        status = await self._send(response, receive, send, state)
+        took_s = perf_counter() - began
+        self.tally.request(state.name, status, took_s)
+        if access.isEnabledFor(logging.INFO):
+            access.info("%s %d %.1f ms", state.name, status, 1e3 * took_s)
+
+    async def _respond(self, scope: Mapping[str, Any], receive: AsgiReceive, state: _State) -> Sent:
         try:
-            identity, body = authenticate(request), await request.body()
-            work = partial(_answer, route, clew, identity, request, body)
-            return await asyncio.get_running_loop().run_in_executor(pool, work)
-        except ClewError as error:
-            return problem_of(error)
+            request = Request(scope)
+            state.envelope = self._router.envelope_at(request)
+            self._gate.check(request)
+            state.route, values = self._router.find(request)
+            return await self._call(state, request, values, receive)
+        except Exception as error:  # the request boundary: whatever happened becomes an answer
+            return self._failed(error, state)
 
-    return endpoint
+    async def _call(self, state: _State, request: Request, values: Mapping[str, str], receive: AsgiReceive) -> Sent:
+        route = state.the_route
+        credential = await self._credential(route, request)
+        _check_rights(route, credential)
+        max_bytes = self._max_bytes if route.max_body_kb is None else route.max_body_kb << 10
+        check_content(route, request, max_bytes)
+        if route.to_file:
+            with bodies.received_file(self._clew.home, request) as file:
+                await bodies.read_to(file, receive, max_bytes)
+                return await self._run(route, lambda: self._answer(state, credential, request, values, b"", file))
+        body = await bodies.read(receive, max_bytes) if route.has_body else b""
+        if route.on_loop is not None:
+            answered: Response = await route.on_loop(self._clew, credential.identity, request, body)
+            return answered
+        return await self._run(route, lambda: self._answer(state, credential, request, values, body, None))
+
+    async def _credential(self, route: Route, request: Request) -> Credential:
+        if route.is_open:
+            return Credential(Identity(org="local", roles=()))
+        if needs_the_store(request):
+            found = await self._run(route, lambda: self._authenticate(request))
+        else:
+            found = self._authenticate(request)
+        if isinstance(found, Identity):
+            found = Credential(found, is_local=request.via == PROCESS)
+        self._rates.take(found.key)
+        return acting(found, request)
+
+    async def _run(self, route: Route, work: Callable[[], T]) -> T:
+        pool = self._urgent if route.is_urgent else self._pool
+        return await asyncio.get_running_loop().run_in_executor(pool, work)
+
+    # -- in a worker thread ------------------------------------------------------------------------------
+
+    def _answer(
+        self,
+        state: _State,
+        credential: Credential,
+        request: Request,
+        values: Mapping[str, str],
+        body: bytes,
+        file: Path | None,
+    ) -> Sent:
+        route = state.the_route
+        state.if_match = version_expected(route, request)
+        call = Call(
+            self._clew,
+            credential.identity,
+            values,
+            query_of(route, request),
+            body_of(route, body),
+            state.if_match,
+            request.headers.get("last-event-id"),
+            self.streams,
+            request.headers,
+            credential.is_local,
+            file,
+            self.standing,
+        )
+        if first := self.standing.before.get(route.name):
+            first()
+        key = request.headers.get(HEADER)
+        if key is None or not route.is_idempotent:
+            answer = route.run(call)
+            state.unsent = answer.unsent if isinstance(answer, Answer) else None
+            return self._rendered(route, answer)
+        asked = request_hash(request.method, request.path, request.query_string, body)
+        return once(self._serving, call.identity, key, asked, lambda: self._whole(route, call))
+
+    def _whole(self, route: Route, call: Call) -> Response:
+        response = self._rendered(route, route.run(call))
+        if not isinstance(response, Response):
+            raise TypeError(f"{route.name} cannot be kept")
+        return response
+
+    def _rendered(self, route: Route, answer: Any) -> Sent:
+        if not isinstance(answer, Answer):
+            answer = Answer(answer)
+        value = answer.value
+        response = Response(answer.status or route.status, b"", route.produces, answer.headers)
+        if isinstance(value, Stream | Written):
+            return response, value
+        if route.produces == JSON:
+            if route.envelope:
+                value = route.envelope.success(value, at=self._clew.now())
+            response.body = msgspec.json.encode(value, enc_hook=_plain)
+        else:
+            response.body = value.encode() if isinstance(value, str) else value
+        return response
+
+    # -- the end -----------------------------------------------------------------------------------------
+
+    def _failed(self, error: BaseException, state: _State) -> Response:
+        if not isinstance(error, ClewError):
+            return unexpected(error, state.name)
+        if isinstance(error, Denied) or (isinstance(error, Refusal) and error.status in (401, 403)):
+            self.tally.refused(error.code)
+        envelope = state.route.envelope if state.route else state.envelope
+        if envelope is None:
+            return problem_of(error, expects_version=state.if_match is not None)
+        status = status_of(error)
+        document = envelope.error(error, status, at=self._clew.now())
+        return Response(status, msgspec.json.encode(document), JSON, problem_of(error).headers)
+
+    async def _send(self, response: Sent, receive: AsgiReceive, send: AsgiSend, state: _State) -> int:
+        if isinstance(response, Response):
+            if state.unsent is not None and await sending.has_left(receive):
+                await self._run(state.the_route, state.unsent)
+            await response.send(send)
+            return response.status
+        begin, rest = response
+        if isinstance(rest, Stream):
+            return await sending.send_stream(begin, rest, receive, send)
+        return await sending.send_written(begin, rest, send, failed=partial(self._failed, state=state))
 
 
-def _answer(route: Route, clew: Clew, identity: Identity, request: Request, body: bytes) -> Response:
+class _State:
+    """What is known so far, for whoever has to say what went wrong."""
+
+    __slots__ = ("envelope", "if_match", "route", "unsent")
+
+    def __init__(self) -> None:
+        self.route: Route | None = None
+        self.envelope: Envelope | None = None  # of the path, whatever is wrong with the request
+        self.if_match: int | None = None
+        self.unsent: Callable[[], object] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.route.name if self.route else UNKNOWN
+
+    @property
+    def the_route(self) -> Route:
+        assert self.route is not None
+        return self.route
+
+
+def _check_rights(route: Route, credential: Credential) -> None:
     if route.for_operators:
-        identity.check_operator()
-    call = Call(clew, identity, request.path_params, _query(route, request.query_params), _body(route, body))
-    answer = route.run(call)
-    if not isinstance(answer, Answer):
-        answer = Answer(answer)
-    content = msgspec.json.encode(answer.value, enc_hook=_plain)
-    headers = dict(answer.headers)
-    return Response(content, answer.status or route.status, headers, media_type="application/json")
+        credential.identity.check_operator()
+    if route.only_local and not credential.is_local:
+        raise Denied(
+            "this looks at files of the machine that serves, and is for its owner alone",
+            code="LOCAL_ONLY",
+            next="ask over the socket of that machine",
+        )
 
 
 def _plain(value: Any) -> Any:
     return value.as_json()
 
 
-def _query(route: Route, given: Mapping[str, str]) -> Any:
-    try:
-        return msgspec.convert(dict(given), route.query, strict=False)
-    except msgspec.ValidationError as error:
-        raise _invalid(f"a query parameter is wrong: {error}") from None
-
-
-def _body(route: Route, body: bytes) -> Any:
-    if route.body is None:
-        return None
-    try:
-        return msgspec.json.decode(body, type=route.body)
-    except msgspec.DecodeError as error:
-        raise _invalid(f"the body is wrong: {error}") from None
-
-
-def _invalid(message: str) -> InvalidInput:
-    return InvalidInput(message, code="REQUEST_INVALID", next="see /openapi.json for what the route takes")
+async def _no_other_protocol(scope: Mapping[str, Any], receive: AsgiReceive, send: AsgiSend) -> None:
+    if scope["type"] == "lifespan":
+        while (message := await receive())["type"] != "lifespan.shutdown":
+            await send({"type": f"{message['type']}.complete"})
+        await send({"type": "lifespan.shutdown.complete"})
+        return
+    await send({"type": "websocket.close", "code": 1008})

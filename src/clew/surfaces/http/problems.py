@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from http import HTTPStatus
+from secrets import token_hex
 from typing import Any
 
 import msgspec
-from starlette.responses import Response
 
 from clew.errors import (
     ClewError,
@@ -18,7 +20,12 @@ from clew.errors import (
     StoreRefused,
     Unavailable,
 )
+from clew.surfaces.http.response import Response
 
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_S = 1
 STATUS: dict[type[ClewError], int] = {
     InvalidInput: 400,
     Denied: 403,
@@ -28,22 +35,87 @@ STATUS: dict[type[ClewError], int] = {
     StoreRefused: 503,
     Unavailable: 503,
 }
+CODES = {"DISK_FULL": 507, "IDEMPOTENCY_KEY_REUSED": 422}  # where the code says more than the class
 
 
-def status_of(error: ClewError) -> int:
-    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+class Refusal(ClewError):
+    """What the server itself refuses, before any verb is asked."""
+
+    def __init__(
+        self, status: int, message: str, *, code: str, next: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message, code=code, next=next)
+        self.status = status
+        self.headers = dict(headers or {})
 
 
-def problem_of(error: ClewError) -> Response:
-    status = status_of(error)
-    document: dict[str, Any] = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": error.message,
-        "code": error.code,
-        "next": error.next,
-    }
-    if error.details:
-        document["details"] = error.details
-    return Response(msgspec.json.encode(document), status, media_type="application/problem+json")
+class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What went wrong, and what to do about it (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    next: str
+    trace_id: str  # the server's log has it too, where there is anything to log
+    details: dict[str, Any] | None = None
+
+
+def status_of(error: ClewError, *, expects_version: bool = False) -> int:
+    """`expects_version`: the request said which version it changes, so a change in between is its precondition."""
+    if isinstance(error, Refusal):
+        return error.status
+    if expects_version and error.code == "MEMORY_CHANGED":
+        return 412
+    found = CODES.get(error.code)
+    return found or next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+
+
+def headers_of(error: ClewError, status: int) -> dict[str, str]:
+    headers = error.headers if isinstance(error, Refusal) else {}
+    if status == 401:
+        headers = {"WWW-Authenticate": "Bearer", **headers}
+    if status == 503:
+        headers = {"Retry-After": str(RETRY_AFTER_S), **headers}
+    return headers
+
+
+def problem_of(error: ClewError, *, expects_version: bool = False) -> Response:
+    status = status_of(error, expects_version=expects_version)
+    document = {"type": "about:blank"} | msgspec.to_builtins(
+        Problem(
+            title=HTTPStatus(status).phrase,
+            status=status,
+            detail=error.message,
+            code=error.code,
+            next=error.next,
+            trace_id=token_hex(8),
+            details=dict(error.details) or None,
+        ),
+        enc_hook=str,
+    )
+    return Response(status, msgspec.json.encode(document), MEDIA_TYPE, headers_of(error, status))
+
+
+def unexpected(error: BaseException, where: str) -> Response:
+    """A mistake of ours. The log gets its kind and place, never its text: that may quote what it was given."""
+    trace_id = token_hex(8)
+    logger.error("%s failed: %s at %s [%s]", where, type(error).__name__, _place(error), trace_id)
+    problem = Problem(
+        title="Internal Server Error",
+        status=500,
+        detail="the server failed",
+        code="FAILED",
+        next="try again; if it stays, tell whoever runs this Clew the trace_id",
+        trace_id=trace_id,
+    )
+    document = {"type": "about:blank"} | msgspec.to_builtins(problem)
+    return Response(500, msgspec.json.encode(document), MEDIA_TYPE)
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "?"

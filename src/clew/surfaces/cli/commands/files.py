@@ -8,10 +8,12 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from clew.model.host import Around
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import confirm, opened, project_name, scope_of_id, settings_of
 from clew.surfaces.cli.progress import progress_bar
@@ -22,7 +24,7 @@ SHOWN = 20
 
 def export_memories(args: Namespace) -> None:
     """Everything, unless a scope is asked for: a move that silently left projects behind would be a loss."""
-    with opened(settings_of(args)) as memory, progress_bar("export") as progress:
+    with opened(settings_of(args), directly=True) as memory, progress_bar("export") as progress:
         write = partial(memory.export, scope=scope_of_id(args), all_projects=args.all_projects, progress=progress)
         if args.file == "-":
             report = to_stdout(write)
@@ -66,9 +68,14 @@ def import_memories(args: Namespace) -> int:
     settings = settings_of(args)
     # An export says for each memory where it belongs; notes belong to the project they lie in.
     scope, notes_project = scope_of_id(args), project_name(args, settings)
-    with opened(settings) as memory, progress_bar("import") as progress:
+    with opened(settings, directly=True) as memory, progress_bar("import") as progress:
         report = memory.import_file(
-            Path(args.file), scope=scope, notes_project=notes_project, dry_run=args.dry_run, progress=progress
+            Path(args.file),
+            scope=scope,
+            notes_project=notes_project,
+            around=_around(settings.home),
+            dry_run=args.dry_run,
+            progress=progress,
         )
         waiting = memory.jobs.health().backlog
     document = report.as_json() | {"jobs_waiting": waiting}
@@ -76,9 +83,21 @@ def import_memories(args: Namespace) -> int:
     return 1 if report.skipped or report.truncated or report.checksum == "mismatch" else 0
 
 
+def _around(home: Path) -> Around:
+    """The repository here and what it ignores: of transcripts only the sessions that began in it belong to it. What
+    is imported on purpose is taken also where hooks are off."""
+    from clew.hosts.around import look_around
+
+    here = {"hook_event_name": "SessionStart", "session_id": "import", "cwd": str(Path.cwd())}
+    return replace(look_around("claude-code", here, home=home), is_off=False, capture=True)
+
+
 def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
     done = "would add" if document["dry_run"] else "added"
     yield f"{style('green', done)} {render.memories(document['added'])}, {document['known']:,} were known"
+    if document.get("sessions") or document.get("elsewhere"):
+        left = f", {document['elsewhere']:,} of other projects left out" if document["elsewhere"] else ""
+        yield f"from {document['sessions']:,} past sessions{left}"
     if document["conflicts"]:
         yield style(
             "yellow", f"{document['conflicts']:,} have an id that is taken by another text, and were left out"
@@ -98,7 +117,7 @@ def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
 
 
 def backup(args: Namespace) -> None:
-    with opened(settings_of(args)) as memory, progress_bar("backup") as progress:
+    with opened(settings_of(args), directly=True) as memory, progress_bar("backup") as progress:
         report = memory.backup(Path(args.file), overwrite=args.overwrite, progress=progress)
     text = f"copied {render.memories(report.memories)} to {one_line(str(report.path))}"
     answer(args, report.as_json(), lambda style: [text])

@@ -61,7 +61,7 @@ def _edges(count: int) -> str:
 
 
 def export_edges(args: Namespace) -> None:
-    with opened(settings_of(args)) as memory, progress_bar("export") as progress:
+    with opened(settings_of(args), directly=True) as memory, progress_bar("export") as progress:
         write = partial(memory.graph.export, scope=scope_of_id(args), progress=progress)
         if args.file == "-":
             report = to_stdout(write)
@@ -75,7 +75,7 @@ def export_edges(args: Namespace) -> None:
 
 def import_edges(args: Namespace) -> int:
     """Exit 1 when not every line came in; the report says which."""
-    with opened(settings_of(args)) as memory, progress_bar("import") as progress:
+    with opened(settings_of(args), directly=True) as memory, progress_bar("import") as progress:
         report = memory.graph.import_file(
             Path(args.file), scope=scope_of_id(args), dry_run=args.dry_run, progress=progress
         )

@@ -43,6 +43,13 @@ def event(args: Namespace) -> None:
 def _opened(settings: Settings) -> Iterator[Clew]:
     """Closed within a second: another process may hold the store for longer. What is lost then is a row of the log;
     what was queued is durable before it is answered."""
+    from clew.surfaces.cli import daemon
+
+    elsewhere = daemon.elsewhere(settings)
+    if elsewhere is not None:
+        with elsewhere as memory:
+            yield memory
+        return
     from clew.compose import compose, database_path  # brings numpy and apsw along
 
     memory = compose(settings, database_path(settings), in_background=False)

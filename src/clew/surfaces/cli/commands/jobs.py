@@ -112,7 +112,7 @@ def run(args: Namespace) -> int:
     waits = not args.once and args.limit is None
     seen: list[Ran] = []
     is_interrupted = False
-    with opened(settings_of(args)) as memory, _progress(seen) as told, _terminate_like_interrupt():
+    with opened(settings_of(args), directly=True) as memory, _progress(seen) as told, _terminate_like_interrupt():
         try:
             ran = memory.jobs.run(limit=args.limit, seconds=args.seconds, forever=waits, told=told)
         except KeyboardInterrupt:
@@ -176,7 +176,7 @@ def backfill_status(args: Namespace) -> None:
 
 
 def backfill_run(args: Namespace) -> None:
-    with opened(settings_of(args)) as memory, progress_bar("vectors") as progress:
+    with opened(settings_of(args), directly=True) as memory, progress_bar("vectors") as progress:
         document = memory.jobs.backfill.run(progress).as_json()
     _told(args, document)
 
@@ -188,7 +188,7 @@ def backfill_pause(args: Namespace) -> None:
 
 def backfill_resume(args: Namespace) -> None:
     """Goes on at once: nobody else may live long enough."""
-    with opened(settings_of(args)) as memory, progress_bar("vectors") as progress:
+    with opened(settings_of(args), directly=True) as memory, progress_bar("vectors") as progress:
         memory.jobs.backfill.resume()
         document = memory.jobs.backfill.run(progress).as_json()
     _told(args, document)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import csv
 import io
 from argparse import Namespace
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clew.lazy import LazyModule
 from clew.surfaces.cli.context import moment, opened, scope_of_id, settings_of
 from clew.surfaces.cli.parser import usage
-from clew.surfaces.cli.terminal import answer, print_json, safe, style
+from clew.surfaces.cli.terminal import Style, answer, print_json, safe, style
 
 if TYPE_CHECKING:
     from clew.surfaces.cli import render_learn as render
+    from clew.surfaces.cli import render_report
 else:
     render = LazyModule("clew.surfaces.cli.render_learn")  # --json does without
+    render_report = LazyModule("clew.surfaces.cli.render_report")
 
 
 def feedback(args: Namespace) -> None:
@@ -57,15 +60,16 @@ def session(args: Namespace) -> None:
 
 def report(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
-        ask = memory.learn.pareto if args.kind == "pareto" else memory.learn.impact
-        found: Any = ask(since=moment(args.since), until=moment(args.until), project=args.project)
+        asks = {"work": memory.report, "impact": memory.learn.impact, "pareto": memory.learn.pareto}
+        found: Any = asks[args.kind](since=moment(args.since), until=moment(args.until), project=args.project)
     if args.json or args.format == "json":
         print_json(found.as_json())
     elif args.format == "csv":
         print(safe(_csv(found.header, found.as_rows())), end="")
     else:
-        lines = render.pareto if args.kind == "pareto" else render.impact
-        for line in lines(found, style()):
+        lines: dict[str, Callable[[Any, Style], Iterator[str]]]
+        lines = {"work": render_report.work, "impact": render.impact, "pareto": render.pareto}
+        for line in lines[args.kind](found, style()):
             print(line)
 
 

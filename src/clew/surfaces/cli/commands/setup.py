@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from clew.errors import Conflict, NotFound
+from clew.hosts.repository import project_of
 from clew.model.scope import Scope
 from clew.settings import PROJECT_FILE, USER_FILE, Settings
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.progress import progress_bar
-from clew.surfaces.cli.project import project_of
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
 
 _PASSWORD_IN_URL = re.compile(r"//[^/@\s]*@")
@@ -34,7 +34,7 @@ def init(args: Namespace) -> None:
     settings = settings_of(args)
     store = database_path(settings)
     is_new = not store.exists()
-    with opened(settings):
+    with opened(settings, directly=True):
         pass
     written = _write_project_file(Path.cwd() / PROJECT_FILE, args.project) if args.project is not None else None
     project = args.project or settings.project or project_of(Path.cwd())

@@ -14,6 +14,7 @@ from clew.surfaces.cli.terminal import Style, answer, one_line
 
 if TYPE_CHECKING:
     from clew.model.upkeep import Check
+    from clew.settings import Settings
 
 
 def stats(args: Namespace) -> None:
@@ -25,12 +26,29 @@ def stats(args: Namespace) -> None:
 def doctor(args: Namespace) -> int:
     """Exit 1 when something needs mending."""
     from clew import compose
+    from clew.surfaces.hooks.checkup import check_around
 
-    checks = compose.doctor(settings_of(args))  # also for a store that cannot be opened
+    settings = settings_of(args)
+    checks = [*compose.doctor(settings), *check_around(settings.home, Path.cwd())]  # also where no store opens
+    if args.probe:
+        checks += _probed(args, settings)
     is_well = all(check.ok for check in checks)
     document = {"ok": is_well, "checks": [check.as_json() for check in checks]}
     answer(args, document, lambda style: _check_lines(checks, style))
     return 0 if is_well else 1
+
+
+def _probed(args: Namespace, settings: Settings) -> list[Check]:
+    from clew.surfaces.hooks import probe
+    from clew.surfaces.hooks.checkup import is_daemon_up
+
+    with opened(settings) as memory:
+        if args.transcript:
+            return list(probe.recorded(Path(args.transcript)))
+        if args.session:
+            return [probe.plant(memory, args.session)]
+        client_of = settings.home if is_daemon_up(settings.home) else None
+        return list(probe.probe(memory, args.host, directory=Path.cwd(), client_of=client_of))
 
 
 def _check_lines(checks: Sequence[Check], style: Style) -> Iterator[str]:
@@ -49,7 +67,7 @@ def migrate(args: Namespace) -> None:
     settings = settings_of(args)
     store = database_path(settings)
     before = _schema(store)
-    with opened(settings):
+    with opened(settings, directly=True):
         pass
     after = _schema(store)
     document = {"store": str(store), "from": before, "to": after, "migrated": before != after}
@@ -66,6 +84,6 @@ def _schema(store: Path) -> int:
 
 
 def reindex(args: Namespace) -> None:
-    with opened(settings_of(args)) as memory, progress_bar("reindex") as progress:
+    with opened(settings_of(args), directly=True) as memory, progress_bar("reindex") as progress:
         document = memory.reindex(progress=progress).as_json()
     answer(args, document, lambda style: render.fields(document, style))

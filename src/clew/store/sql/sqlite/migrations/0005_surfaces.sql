@@ -51,12 +51,14 @@ CREATE TABLE host_sessions (
   branch        TEXT NOT NULL DEFAULT '',
   printed       TEXT NOT NULL DEFAULT '', -- the delivery that the last answer carried and no later event confirmed
   printed_event TEXT NOT NULL DEFAULT '', -- the event whose answer that was
-  printed_at    INTEGER, -- when that answer was sent
+  printed_kind  TEXT NOT NULL DEFAULT '',
+  printed_at    INTEGER, -- when that answer was sent; NULL: not known to have been
   created_at    INTEGER NOT NULL,
   updated_at    INTEGER NOT NULL,
   ended_at      INTEGER,
   PRIMARY KEY (org_id, host, host_session, agent_id)
 ) WITHOUT ROWID;
+CREATE INDEX host_sessions_open ON host_sessions (updated_at) WHERE ended_at IS NULL;
 CREATE TABLE host_session_past (
   org_id       TEXT NOT NULL,
   host         TEXT NOT NULL,
@@ -69,7 +71,8 @@ CREATE TABLE host_session_past (
 ) WITHOUT ROWID;
 
 -- One row per hook event, before it is answered: what came twice is done once. facts: what the event says that may be worth
--- keeping, reduced and masked, as JSON; '' when that was nothing.
+-- keeping, reduced and masked, as JSON; '' when that was nothing. What was captured keeps its facts while later events of
+-- the same session may complete them.
 CREATE TABLE host_events (
   org_id       TEXT NOT NULL,
   event_id     TEXT NOT NULL,
@@ -77,13 +80,24 @@ CREATE TABLE host_events (
   host_session TEXT NOT NULL,
   agent_id     TEXT NOT NULL DEFAULT '',
   event        TEXT NOT NULL, -- as the host names it
+  kind         TEXT NOT NULL, -- what it is to us
+  fingerprint  TEXT NOT NULL DEFAULT '', -- of what was told: a hook that is installed twice tells it under two ids
+  session_id   TEXT NOT NULL DEFAULT '', -- ours
+  project_id   TEXT NOT NULL DEFAULT '',
+  user_id      TEXT NOT NULL DEFAULT '',
+  teller       TEXT NOT NULL DEFAULT '', -- the agent of the credential that told it; '' when that is a user's
+  roles        TEXT NOT NULL DEFAULT '', -- of that credential
   facts        TEXT NOT NULL DEFAULT '',
+  ends         TEXT NOT NULL DEFAULT '', -- sessions of ours that it ended
   state        TEXT NOT NULL DEFAULT 'new' CHECK (state IN ('new', 'done')),
+  unprinted    INTEGER NOT NULL DEFAULT 0, -- its answer was never printed
   at           INTEGER NOT NULL,
   PRIMARY KEY (org_id, event_id)
 ) WITHOUT ROWID;
 CREATE INDEX host_events_session ON host_events (org_id, host, host_session, at);
-CREATE INDEX host_events_new ON host_events (org_id, at) WHERE state = 'new';
+CREATE INDEX host_events_new ON host_events (at) WHERE state = 'new';
+CREATE INDEX host_events_done ON host_events (at) WHERE state = 'done';
+CREATE INDEX host_events_facts ON host_events (at) WHERE state = 'done' AND facts <> '';
 
 -- When each hook last fired, for the doctor.
 CREATE TABLE host_hooks (

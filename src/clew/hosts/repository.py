@@ -1,4 +1,4 @@
-"""Which project am I in? Told by an option, by the settings, or by the git repository around the directory.
+"""Which project a directory belongs to, and which branch is checked out: told by the git repository around it.
 
 Reads git's files and never runs git: a command line that agents call often cannot afford a process.
 """
@@ -13,29 +13,43 @@ _SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _WITH_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/@]*@)?(\[[^\]]+\]|[^/:]+)(?::\d*)?/(.+)")
 _LIKE_SCP = re.compile(r"(?:[^/@]*@)?([^/:@]{2,}):(?!//)(.+)")  # one letter is a drive of Windows
 MAX_CONFIG_BYTES = 1 << 20
+MAX_BRANCH = 240
 
 
 class Repository(NamedTuple):
-    """Where git keeps the shared part (config, objects), and the directory people know it by."""
+    """Where git keeps the shared part (config, objects), and the directory people know it by. A worktree has a git
+    directory and a working tree of its own."""
 
     common: Path
     directory: Path
+    git_dir: Path
+    tree: Path
 
 
 def project_of(directory: Path) -> str | None:
     """host/owner/repo of the origin; without one the name of the main repository's directory."""
     repository = find_repository(directory)
-    if repository is None:
-        return None
+    return project_in(repository) if repository else None
+
+
+def project_in(repository: Repository) -> str | None:
     url = origin_url(_read(repository.common / "config"))
     return (normalised(url) if url else None) or repository.directory.name or None
+
+
+def branch_of(repository: Repository) -> str | None:
+    """The branch that is checked out in this working tree; None between branches."""
+    word, _, ref = _read(repository.git_dir / "HEAD").strip().partition(":")
+    name = ref.strip().removeprefix("refs/heads/")
+    is_branch = word == "ref" and ref.strip().startswith("refs/heads/") and name.isprintable()
+    return name if is_branch and 0 < len(name) <= MAX_BRANCH else None
 
 
 def find_repository(directory: Path) -> Repository | None:
     for folder in (directory, *directory.parents):
         marker = folder / ".git"
         if marker.is_dir():
-            return Repository(marker, folder)
+            return Repository(marker, folder, marker, folder)
         if marker.is_file():
             return _linked(folder, marker)
     return None
@@ -49,9 +63,10 @@ def _linked(folder: Path, marker: Path) -> Repository | None:
     git_dir = (folder / target.strip()).resolve()
     shared = _read(git_dir / "commondir").strip()
     if not shared:
-        return Repository(git_dir, folder)
+        return Repository(git_dir, folder, git_dir, folder)
     common = (git_dir / shared).resolve()
-    return Repository(common, common.parent if common.name == ".git" else common.with_suffix(""))
+    known_by = common.parent if common.name == ".git" else common.with_suffix("")
+    return Repository(common, known_by, git_dir, folder)
 
 
 def origin_url(config: str) -> str | None:

@@ -1,0 +1,131 @@
+"""What the machine of a host knows besides the event: project, branch, what is switched off there, what the
+transcript holds. Looks at local files only, never runs anything, and never raises: what cannot be read is not
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from clew.hosts.events import MAX_PATH, event_of
+from clew.hosts.held import Held, held_by
+from clew.hosts.ignore import FILE, patterns_of
+from clew.hosts.off import is_off
+from clew.hosts.repository import Repository, branch_of, find_repository, project_in
+from clew.hosts.table import HOSTS
+from clew.model.host import Around, HookEvent
+
+MAX_IGNORE_BYTES = 256 << 10
+HOLDS = ("resume", "fork")  # starts of a session whose transcript has a past
+_NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """What the settings say about hooks in a directory: its project file may name the project and switch off."""
+
+    project: str | None = None
+    inject: bool = True
+    capture: bool = True
+
+
+def look_around(
+    host: str,
+    raw: bytes | Mapping[str, Any],
+    *,
+    home: Path,
+    environ: Mapping[str, str] = _NO_ENVIRONMENT,
+    settings: Callable[[Path], Directory] | None = None,
+    user_home: Path | None = None,
+) -> Around:
+    """`settings` tells of a directory; one that fails leaves nothing on there, since nobody knows what it would
+    have switched off. `environ` is where hosts may have been told another place for their transcripts."""
+    event = event_of(host, raw, event_id="")
+    if event is None:
+        return Around()
+    directory = _directory(event)
+    if directory is None:  # where it happened is not known, so neither is what may be kept of it
+        return Around(capture=False)
+    try:
+        told = settings(directory) if settings else Directory()
+    except Exception:  # a project file that cannot be read
+        told = Directory(inject=False, capture=False)
+    repository = find_repository(directory)
+    held = _held(event, environ, user_home or _user_home())
+    return Around(
+        project=_name(told.project or (project_in(repository) if repository else None)),
+        branch=branch_of(repository) if repository else None,
+        root=str(repository.tree) if repository else str(directory),
+        is_off=is_off(home, directory),
+        inject=told.inject,
+        capture=told.capture,
+        ignored=_ignored(repository, directory),
+        held=held.ids,
+        held_lines=held.lines,
+        saw_transcript=held.was_read,
+    )
+
+
+def around_of(told: object) -> Around:
+    """What another machine told of itself. Wrong types count as absent, save that what may be off is off."""
+    given = told if isinstance(told, Mapping) else {}
+    root = given.get("root")
+    return Around(
+        project=_name(given.get("project")),
+        branch=_name(given.get("branch")),
+        ignored=_texts(given.get("ignored")),
+        held=_texts(given.get("held")),
+        held_lines=_texts(given.get("held_lines")),
+        root=root[:MAX_PATH] if isinstance(root, str) and root.isprintable() else None,
+        is_off=bool(given.get("is_off", False)),
+        inject=given.get("inject", True) is True,
+        capture=given.get("capture", True) is True,
+        saw_transcript=given.get("saw_transcript") is True,
+    )
+
+
+def _directory(event: HookEvent) -> Path | None:
+    if not event.cwd:
+        return None
+    path = Path(event.cwd)
+    try:
+        return path.resolve() if path.is_absolute() else None
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _held(event: HookEvent, environ: Mapping[str, str], user_home: Path | None) -> Held:
+    if event.source not in HOLDS or user_home is None:
+        return Held()
+    return held_by(HOSTS[event.host], event.transcript, environ, user_home=user_home)
+
+
+def _user_home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def _ignored(repository: Repository | None, directory: Path) -> tuple[str, ...]:
+    try:
+        with ((repository.tree if repository else directory) / FILE).open("rb") as file:
+            return patterns_of(file.read(MAX_IGNORE_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return ()
+
+
+def _name(value: object) -> str | None:
+    """One line that can be stored, or nothing."""
+    text = value.strip()[:240] if isinstance(value, str) else ""
+    return text if text and text.isprintable() else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        return ()
+    return tuple(one[:1_500] for one in value[:2_000] if isinstance(one, str) and one)

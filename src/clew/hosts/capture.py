@@ -1,0 +1,283 @@
+"""What is kept of what hooks tell, without a model. Pure: `capture_run.py` writes it.
+
+    facts_of(event, around)    one event -> a small JSON object, masked and bounded, or None: what is stored of it
+    drafts_of(facts, new=...)  the facts of one host session in order -> memories, each with the event that ended it
+    report_of(facts)           the same facts -> what `clew.sessions.end(...)` is told
+
+Facts are reduced when the event comes, so that nothing lies in the store that could not become a memory: no
+output of tools but the line that says what went wrong, no prompt but its sentences of substance, no path that
+is ignored.
+
+INVARIANT: what an event completes depends on it and on what came before, never on what comes later. So capturing
+event by event gives what capturing a whole session gives, and doing it again gives the same texts, which are known
+by their hash. What the agent says after it read something from elsewhere (the web, foreign MCP servers) may be the
+words of a page: it is kept as untrusted, and never injected. So it is where its beginning is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from clew.guard.trust import OBSERVED
+from clew.hosts import reduce
+from clew.hosts.reduce import EDIT, PROMPT, RUN
+from clew.hosts.shell import WORTH_KNOWING
+from clew.model.host import Around, HookEvent
+from clew.model.memory import Draft
+from clew.model.session import SessionReport
+from clew.model.tool_call import ToolCall
+from clew.remember.observe import draft_of_call
+
+MENDING = frozenset({"package", "migrate", "build", "deploy", "change"})  # kinds of commands that may be a fix
+RUN_FIELDS = frozenset({"tool", "command", "key", "kind"})
+PATIENCE = 3  # turns after which a failure that nobody fixed is told as it is
+MAX_LISTED = 8  # files named in a text
+MAX_PATHS = 32
+MAX_FAILURES = 20  # that wait for their fix
+TASK_CHARS = 160  # of a task quoted beside the files it changed
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A stored event that says something. `told` is what `facts_of` gave."""
+
+    event_id: str
+    at: datetime
+    told: Mapping[str, Any]
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """One memory to be, the event that completed it, and whose it is. `kind`: task, rule, decision, edit, command,
+    failure, fix, statement."""
+
+    kind: str
+    draft: Draft
+    event_id: str
+    agent_id: str | None = None
+
+
+def facts_of(event: HookEvent, around: Around) -> Mapping[str, Any] | None:
+    """What an event says that may be worth keeping; None for nothing, or where nothing may be kept."""
+    is_wanted = around.capture and not around.is_off
+    return reduce.reduced(event, around) if is_wanted else None
+
+
+def drafts_of(facts: Sequence[Fact], *, new: Collection[str] | None = None) -> list[Captured]:
+    """The memories that these facts of one host session make, in order; with `new`, only those that an event among
+    these ids completed."""
+    story = _Story()
+    for fact in facts:
+        story.take(fact)
+    return [one for one in story.captured if new is None or one.event_id in new]
+
+
+def report_of(facts: Sequence[Fact]) -> SessionReport:
+    """What a session did, for its summary. The agent's words are left out once it read from elsewhere."""
+    story = _Story()
+    for fact in facts:
+        story.take(fact)
+    return SessionReport(
+        summary=" ".join([*(f"Asked: {task}" for task in story.tasks[:1]), *story.statements[-3:]]) or None,
+        tool_calls=tuple(_call_entry(fact.told) for fact in facts if fact.told.get("k") in (RUN, EDIT)),
+        files_modified=tuple(dict.fromkeys(path for fact in facts for path in _paths(fact) if _is_edit(fact))),
+        errors=tuple(_error_entry(fact.told, story) for fact in facts if fact.told.get("failed")),
+    )
+
+
+@dataclass(slots=True)
+class _Failure:
+    fact: Fact
+    turn: int
+    edited: dict[str, None] = field(default_factory=dict)
+    ran: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Story:
+    """A session told event by event: what is open, and what became of it."""
+
+    captured: list[Captured] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
+    statements: list[str] = field(default_factory=list)
+    turn: int = 0
+    task: str = ""
+    edited: dict[str, None] = field(default_factory=dict)
+    told: set[tuple[str, str]] = field(default_factory=set)  # task and file, told already
+    failures: dict[str, _Failure] = field(default_factory=dict)
+    succeeded: set[str] = field(default_factory=set)
+    is_tainted: bool = True  # until it is known from its beginning
+
+    def take(self, fact: Fact) -> None:
+        match fact.told.get("k"):
+            case "start":
+                self._end_turn(fact, is_last=True)
+                self.task, self.is_tainted = "", False
+            case "prompt":
+                self._end_turn(fact)
+                self._prompt(fact)
+            case "edit":
+                self._edit(fact)
+            case "run" if fact.told.keys() >= RUN_FIELDS:
+                self._run(fact)
+            case "elsewhere":
+                self.is_tainted = True
+            case "say":
+                self._say(fact)
+            case "end":
+                self._end_turn(fact, is_last=True)
+
+    # -- one event ---------------------------------------------------------------------------------
+
+    def _prompt(self, fact: Fact) -> None:
+        told = fact.told
+        if told.get("aside"):
+            self.task = ""
+        if told.get("decisions"):
+            self.task = told["decisions"][0]
+        for name, kind in (("rules", "rule"), ("decisions", "decision")):
+            for text in told.get(name, ()):
+                self._keep(kind, Draft(content=text, type=kind, origin="user_prompt", paths=_paths(fact)), fact)
+        if task := told.get("task", ""):
+            self.task = task
+            self.tasks.append(task)
+            # As what happened: a bare "delete the old tables" would be an order to whoever reads it later.
+            content = f"The user asked: {task}"
+            self._keep("task", Draft(content=content, origin="user_prompt", paths=_paths(fact)), fact)
+
+    def _edit(self, fact: Fact) -> None:
+        changed = dict.fromkeys(_paths(fact))
+        self.edited |= changed
+        for failure in self.failures.values():
+            failure.edited |= changed
+
+    def _run(self, fact: Fact) -> None:
+        told = fact.told
+        self.is_tainted |= bool(told.get("elsewhere"))
+        if told.get("failed"):
+            self._failed(fact)
+        elif told.get("ok"):
+            self._worked(fact)
+        for key, failure in self.failures.items():
+            if key != told["key"] and told.get("ok") and told["kind"] in MENDING:
+                failure.ran.append(told["command"])
+
+    def _failed(self, fact: Fact) -> None:
+        key = fact.told["key"]
+        known = self.failures.get(key)
+        if known:  # again, perhaps for another reason: the last one counts, what was tried stays
+            known.fact = fact
+        elif len(self.failures) < MAX_FAILURES:
+            self.failures[key] = _Failure(fact, self.turn)
+
+    def _worked(self, fact: Fact) -> None:
+        told = fact.told
+        failure = self.failures.pop(told["key"], None)
+        fix = _fix(failure) if failure else ""
+        if failure and fix:
+            self._observe("fix", failure.fact, at=fact, fixed_by=fix, files=failure.edited)
+        elif told["kind"] in WORTH_KNOWING and told.get("general") and told["key"] not in self.succeeded:
+            self._observe("command", fact, at=fact)
+        self.succeeded.add(told["key"])  # told by its fix as well
+
+    def _say(self, fact: Fact) -> None:
+        for kind, text in fact.told.get("said", ()):
+            if self.is_tainted and kind == "cause":
+                continue  # what is so, and why, may be the claim of a page
+            if not self.is_tainted:
+                self.statements.append(text)
+            draft = Draft(
+                content=text,
+                type="decision" if kind == "decision" else "fact",
+                origin="agent_inference",
+                trust="untrusted" if self.is_tainted else None,
+                paths=_paths(fact),
+            )
+            self._keep("statement", draft, fact)
+        if not fact.agent_id:
+            self._end_turn(fact)
+
+    # -- the end of a turn -------------------------------------------------------------------------
+
+    def _end_turn(self, fact: Fact, *, is_last: bool = False) -> None:
+        self._tell_edits(fact)
+        self.turn += fact.told.get("k") != PROMPT
+        for key, failure in list(self.failures.items()):
+            if is_last or self.turn - failure.turn >= PATIENCE:
+                del self.failures[key]
+                if failure.fact.told["kind"] in WORTH_KNOWING and failure.fact.told.get("error"):
+                    self._observe("failure", failure.fact, at=fact)
+
+    def _tell_edits(self, fact: Fact) -> None:
+        """One memory for what a turn changed; files without a task say nothing."""
+        files, self.edited = [path for path in self.edited if (self.task, path) not in self.told], {}
+        if not files or not self.task:
+            return
+        self.told |= {(self.task, path) for path in files}
+        content = f'Files changed for "{_quoted(self.task)}": {_listed(files)}.'
+        self._keep("edit", Draft(content=content, origin=OBSERVED, paths=tuple(files[:MAX_PATHS])), fact)
+
+    # -- keeping -----------------------------------------------------------------------------------
+
+    def _observe(
+        self, kind: str, fact: Fact, *, at: Fact, fixed_by: str | None = None, files: Iterable[str] = ()
+    ) -> None:
+        told = fact.told
+        call = ToolCall(
+            tool=told["tool"],
+            command=told["command"],
+            exit_status=told.get("status") if told.get("failed") else 0,
+            error_line=told.get("error") or (told.get("failed") and "failed") or None,
+            fixed_by=fixed_by,
+            id=told.get("id"),
+            at=fact.at,
+        )
+        draft = draft_of_call(call)
+        self._keep(kind, replace(draft, paths=tuple(dict.fromkeys([*_paths(fact), *files]))[:MAX_PATHS]), at)
+
+    def _keep(self, kind: str, draft: Draft, fact: Fact) -> None:
+        metadata = {**draft.metadata, "captured": kind}
+        whole = replace(draft, at=draft.at or fact.at, metadata=metadata)
+        self.captured.append(Captured(kind, whole, fact.event_id, fact.agent_id))
+
+
+def _fix(failure: _Failure) -> str:
+    """What was done between a failure and the first time it worked; '' when nothing was."""
+    commands = list(dict.fromkeys(failure.ran))[-2:]
+    files = list(failure.edited)[-MAX_LISTED:]
+    parts = [*commands, *([f"edit of {_listed(files)}"] if files else [])]
+    return ", ".join(parts)
+
+
+def _listed(files: Sequence[str]) -> str:
+    more = len(files) - MAX_LISTED
+    return ", ".join(files[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _quoted(text: str) -> str:
+    """One line that cannot end the quotes around it, cut between words."""
+    line = text.replace('"', "'")
+    return line if len(line) <= TASK_CHARS else line[:TASK_CHARS].rpartition(" ")[0] + " ..."
+
+
+def _paths(fact: Fact) -> tuple[str, ...]:
+    return tuple(path for path in fact.told.get("paths", ()) if isinstance(path, str))[:MAX_PATHS]
+
+
+def _is_edit(fact: Fact) -> bool:
+    return fact.told.get("k") == EDIT
+
+
+def _call_entry(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    paths = told.get("paths") or ()
+    entry: dict[str, Any] = {"tool": told.get("tool", ""), "success": not told.get("failed")}
+    return entry | ({"file": paths[0]} if paths else {})
+
+
+def _error_entry(told: Mapping[str, Any], story: _Story) -> Mapping[str, Any]:
+    message, tool = told.get("error") or "failed", told.get("tool", "")
+    return {"message": message, "tool": tool, "recoverable": told.get("key") in story.succeeded}

@@ -1,0 +1,32 @@
+"""Tables of patterns beside the code: sections of a text file, one pattern a line. Read when first needed."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+COMMANDS, PHRASES = "commands.txt", "phrases.txt"
+
+
+@cache
+def sections(name: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+    here: list[str] = []
+    for line in lines:
+        if line.startswith("[") and line.endswith("]"):
+            here = found.setdefault(line[1:-1], [])
+        elif line and not line.startswith("#"):
+            here.append(line)
+    return {title: tuple(patterns) for title, patterns in found.items()}
+
+
+def any_of(name: str, section: str) -> str:
+    """One group that fits what any pattern of the section fits."""
+    return f"(?:{'|'.join(sections(name)[section])})"
+
+
+@cache
+def phrase(section: str, before: str = "", after: str = "") -> re.Pattern[str]:
+    return re.compile(f"{before}{any_of(PHRASES, section)}{after}", re.IGNORECASE)

@@ -1,0 +1,246 @@
+"""One event of a host, reduced to what may be worth keeping. Pure.
+
+In: an event as it came. Out: a small JSON object or None. Every text is masked as a whole before it is cut,
+every path is told from the root of the repository, and what is ignored leaves no trace, nor does the sentence
+or command that names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from clew.hosts.events import exit_code
+from clew.hosts.ignore import is_ignored, without_ignored
+from clew.hosts.patterns import phrase
+from clew.hosts.said import decisions_in, understood_prompt
+from clew.hosts.shell import shell_text, understood
+from clew.hosts.strip import own_words
+from clew.inject.hooks import error_line, paths_of_input
+from clew.model.host import Around, HookEvent
+from clew.model.tool_call import ToolCall
+from clew.remember.observe import is_from_elsewhere
+from clew.remember.redact import redact
+
+# Kinds of facts.
+START, PROMPT, EDIT, RUN, ELSEWHERE, SAY, END = "start", "prompt", "edit", "run", "elsewhere", "say", "end"
+
+MAX_TEXT = 100_000  # characters of one text that are masked and looked at
+MAX_PATHS = 16
+SHORT = 40  # characters of an error line that is a mere headline
+MAX_BELOW = 140
+MAX_ERROR = 300
+SHELLS = frozenset(
+    ("bash", "shell", "local_shell", "local_shell_call", "exec_command", "container.exec", "powershell",
+     "unified_exec", "run_shell_command", "run_terminal_cmd", "execute")
+)  # fmt: skip
+EDITORS = frozenset(
+    (
+        "edit",
+        "write",
+        "multiedit",
+        "notebookedit",
+        "apply_patch",
+        "write_file",
+        "replace",
+        "edit_file",
+        "create_file",
+    )
+)
+_PATCH = "*** Begin Patch"  # an edit, also where a shell applies it
+_STRAY_END = re.compile(r"</\s*private\s*>", re.IGNORECASE)
+_COMPLAINT = re.compile(
+    r"(?:^e: |[\w./]+[:(]\d+[:,)].{0,20}\b)error\b|\berror (?:TS|CS|C|LNK)\d+:|^error\[E\d+\]:|^e: ", re.IGNORECASE
+)
+_FILE = re.compile(
+    r"(?:\.{0,2}/)?(?:[\w.@+-]+/)+[\w.@+-]+\.\w{1,8}|[\w@+-][\w.@+-]*\.(?:py|pyi|[cm]?[jt]sx?|go|rs|rb|java|kts?|cs?|cpp|h|hpp"
+    r"|swift|php|sql|sh|toml|ya?ml|json|md|txt|ini|cfg|lock|html|s?css|vue|svelte|tf|proto|gradle|xml|ex|exs)"
+)
+_OUR_TOOLS = re.compile(r"mcp__(?:plugin_)?clew\w*__", re.IGNORECASE)
+_EXIT = re.compile(r"exit(?:ed)?(?: with)? (?:code|status)[:= ]{1,2}(-?\d{1,4})", re.IGNORECASE)
+_VARYING = re.compile(r" in \d+(?:\.\d+)?m?s\b.*$|0x[0-9a-fA-F]{6,}|/tmp/\S+")
+
+
+def reduced(event: HookEvent, around: Around) -> dict[str, Any] | None:
+    match event.kind:
+        case "session_start":
+            # Only here is nothing before: what a session that goes on has read, nobody knows.
+            return {"k": START} if event.source in ("startup", "clear") else None
+        case "prompt" if event.agent_id is None:  # what a subagent is told are not the user's words
+            return _prompt(event, around)
+        case "tool_end" | "tool_failure":
+            return _tool(event, around)
+        case "stop" | "agent_stop":
+            return _said(event, around)
+        case "session_end":
+            return {"k": END}
+    return None
+
+
+def told_paths(paths: Iterable[str], around: Around, cwd: str | None = None) -> tuple[str, ...]:
+    """Paths from the root of the repository, without those outside of it and those that are ignored."""
+    inside = (_from_root(path, around.root or cwd, cwd) for path in paths)
+    return without_ignored(dict.fromkeys(path for path in inside if path), around.ignored)[:MAX_PATHS]
+
+
+def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
+    prompt = understood_prompt(_masked(event.prompt))
+    told: dict[str, Any] = {"k": PROMPT}  # also without any substance: a turn begins
+    rules, decisions = (_unignored(texts, event, around) for texts in (prompt.rules, prompt.decisions))
+    [task] = _unignored([prompt.task], event, around) or [""]
+    told |= {name: value for name, value in (("task", task), ("rules", rules), ("decisions", decisions)) if value}
+    told |= {"aside": True} if prompt.is_aside or (prompt.task and not task) else {}
+    return _with_paths(told, [task, *rules, *decisions], event, around)
+
+
+def _said(event: HookEvent, around: Around) -> dict[str, Any] | None:
+    found = decisions_in(_masked(event.message))
+    kept = set(_unignored([text for _kind, text in found], event, around))
+    said = [[kind, text] for kind, text in found if text in kept]
+    told: dict[str, Any] = {"k": SAY}
+    if not said:
+        return None if event.kind == "agent_stop" else told
+    return _with_paths(told | {"said": said}, [text for _kind, text in said], event, around)
+
+
+def _tool(event: HookEvent, around: Around) -> dict[str, Any] | None:
+    tool = (event.tool or "").strip()
+    name = tool.lower()
+    if name in SHELLS and _PATCH not in shell_text(event.tool_input.get("command"))[:MAX_TEXT]:
+        return _run(event, around)
+    if is_from_elsewhere(ToolCall(tool)):
+        is_ours = _OUR_TOOLS.match(tool) and "untrusted" not in _flat(event.tool_output)
+        return None if is_ours else {"k": ELSEWHERE}
+    if (name in EDITORS or name in SHELLS) and event.kind == "tool_end":
+        paths = told_paths(paths_of_input(event.tool_input), around, event.cwd)
+        return {"k": EDIT, "tool": tool, "paths": list(paths)} | _id(event) if paths else None
+    return None
+
+
+def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
+    command = _masked(shell_text(event.tool_input.get("command") or event.tool_input.get("cmd")))
+    is_elsewhere = is_from_elsewhere(ToolCall(event.tool or "", command))
+    ran = understood(command)
+    nothing = {"k": ELSEWHERE} if is_elsewhere else None
+    if ran is None or _names_ignored(command, event, around) or phrase("refused").search((event.error or "")[:500]):
+        return nothing
+    status = status_of(event)
+    failed = event.kind == "tool_failure" or bool(status)
+    if not (ran.tells_failure if failed else ran.tells_status):
+        return nothing
+    told: dict[str, Any] = {"k": RUN, "tool": event.tool, "command": ran.command, "kind": ran.kind, "key": ran.key}
+    told |= {"failed": True, "status": status} if failed else {"ok": True}
+    if failed and not is_elsewhere and (line := what_went_wrong(event)):
+        told["error"] = line
+    told |= {"general": True} if ran.is_general else {}
+    told |= {"elsewhere": True} if is_elsewhere else {}
+    return _with_paths(told | _id(event), [ran.command], event, around)
+
+
+def status_of(event: HookEvent) -> int | None:
+    """The exit status, where the host tells it: as a number, or in words."""
+    status = exit_code(event.tool_output)
+    found = _EXIT.search((event.error or "")[:2_000]) if status is None else None
+    return int(found[1]) if found else status
+
+
+def what_went_wrong(event: HookEvent) -> str | None:
+    """The line that says it, the same each time it goes wrong the same way."""
+    text = _masked(event.error) or _masked(_flat(event.tool_output))
+    lines = [line for line in own_words(text).splitlines() if not _is_count(line)]
+    # A compiler's first complaint is the one to mend; everything else says it last.
+    line = next(
+        (one.strip()[:MAX_ERROR] for one in lines if _COMPLAINT.search(one[:MAX_ERROR])), None
+    ) or error_line("\n".join(lines))
+    if line and len(line) < SHORT and (rest := _after(line, lines)):
+        line = f"{line} {rest}"  # a headline: what it is about stands below
+    return " ".join(_VARYING.sub("", line).strip(" =-").split()) or None if line else None
+
+
+def _after(line: str, lines: Sequence[str]) -> str:
+    below = [one.strip() for one in lines]
+    at = len(below) - 1 - below[::-1].index(line) if line in below else len(below)
+    return next((one for one in below[at + 1 :] if one), "")[:MAX_BELOW]
+
+
+def _is_count(line: str) -> bool:
+    """A line that counts or announces; what went wrong stands in another."""
+    return bool(phrase("counts", r"^\W*").match(line.strip()))
+
+
+# -- texts and paths -------------------------------------------------------------------------------
+
+
+def _masked(text: str | None) -> str:
+    """A passage whose beginning was cut away is still private up to its end."""
+    masked = redact((text or "")[:MAX_TEXT]).text
+    ends = [tag.end() for tag in _STRAY_END.finditer(masked)] if "</" in masked else []
+    return masked[ends[-1] :] if ends else masked
+
+
+def _flat(value: object) -> str:
+    if isinstance(value, str):
+        return value[:MAX_TEXT]
+    if isinstance(value, Mapping):
+        return "\n".join(_flat(part) for part in list(value.values())[:50])[:MAX_TEXT]
+    if isinstance(value, list | tuple):
+        return "\n".join(_flat(part) for part in value[:50])[:MAX_TEXT]
+    return ""
+
+
+def _id(event: HookEvent) -> dict[str, Any]:
+    return {"id": event.tool_use_id[:120]} if event.tool_use_id else {}
+
+
+def _with_paths(told: dict[str, Any], texts: Iterable[str], event: HookEvent, around: Around) -> dict[str, Any]:
+    paths = told_paths((path for text in texts for path in _named_files(text)), around, event.cwd)
+    return told | ({"paths": list(paths)} if paths else {})
+
+
+def _named_files(text: str) -> list[str]:
+    """Files that a sentence or a command names: with a folder, or with an ending that code has."""
+    words = (word.partition("::")[0].rstrip(".,") for word in _words(text))
+    return [word for word in words if _FILE.fullmatch(word)]
+
+
+def _unignored(texts: Sequence[str], event: HookEvent, around: Around) -> list[str]:
+    return [text for text in texts if text and not _names_ignored(text, event, around)]
+
+
+def _names_ignored(text: str, event: HookEvent, around: Around) -> bool:
+    named = (_from_root(word, around.root or event.cwd, event.cwd, anywhere=True) for word in _words(text))
+    return any(is_ignored(path, around.ignored) for path in named if path)
+
+
+def _words(text: str) -> list[str]:
+    """Everything that may be a path: `cat .env` has no folder and no ending."""
+    return [
+        word
+        for word in re.split(r"[\s\"'`,;:()<>|&=]+", text)
+        if word and ("." in word or "/" in word or "_" in word)
+    ]
+
+
+def _from_root(path: str, root: str | None, cwd: str | None, *, anywhere: bool = False) -> str:
+    """'' for what lies outside of the root, unless that is asked for."""
+    whole = path if path.startswith(("/", "~")) or not cwd else f"{cwd.rstrip('/')}/{path}"
+    normal = _normal(whole.replace("\\", "/"))
+    base = _normal((root or "").replace("\\", "/")).rstrip("/")
+    if base and normal.startswith(base + "/"):
+        return normal[len(base) + 1 :]
+    if not whole.startswith(("/", "~")) and not normal.startswith(".."):
+        return normal
+    return normal if anywhere else ""
+
+
+def _normal(path: str) -> str:
+    """Without `.` and `..`, and without looking at any file."""
+    parts: list[str] = []
+    for part in PurePosixPath(path).parts:
+        if part == ".." and parts and parts[-1] not in ("..", "/"):
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts).replace("//", "/", 1)

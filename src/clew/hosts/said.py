@@ -1,0 +1,182 @@
+"""What people and agents say that is worth keeping: tasks, rules and decisions of a user, decisions of an agent.
+Pure.
+
+Rules of thumb over sentences, no model. They would rather miss something than keep small talk: how often they
+are wrong is measured by `tools/capture_junk.py` on labelled sessions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from clew.hosts.patterns import PHRASES, phrase, sections
+from clew.hosts.strip import own_words, prose
+
+MAX_READ = 20_000  # characters of a prompt or message that are looked at
+MAX_SPOKEN = 1_500  # characters somebody types; more is a document, and its rules are not those of who pasted it
+MAX_TASK = 600
+MAX_SENTENCE = 300
+MAX_RULES = 4
+MAX_DECISIONS = 3
+ENOUGH = 5  # what a task has to say of its own, names counted twice and more
+ALONE = 8  # where it does not ask for anything
+
+_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)[\"')\]]*\s+(?=\S)|\n+")
+_BULLET = re.compile(r"^(?:[-*+•]|\d{1,2}[.)])\s+")
+_MARKS = re.compile(r"\*\*|__|^#{1,6}\s+")
+_WORD = re.compile(r"[A-Za-z][\w'-]*")
+_COMMAND = re.compile(r"^[/!][\w:-]+(?:\s|$)")
+
+_SPECIFIC = re.compile(
+    r"`[^`]+`|\"[^\"]{3,}\"|\w+[/._]\w+|[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w*|\b[A-Z]{2,}[-_]?\d*\b|#\d+"
+    r"|\b\d+(?:ms|s|kb|mb|px|%)\b"
+)
+_ASKS = re.compile(
+    r"^(?:please\s+)?(?:can|could|would|will) (?:you|we)\b"
+    r"|^(?:please|let'?s|how about|i (?:want|need|would like)|i'd like)\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(
+    r"^(?:(?:so|and|but|hm+|ok|wait),?\s+)*(?:what'?s?|why|how'?s?|where|which|who|when|is|are|was|were|does|do|did|has|have"
+    r"|had|should|shall|am|any idea|anything)\b",
+    re.IGNORECASE,
+)
+# What may stand before a rule or a decision.
+_LEAD = (
+    r"^(?:(?:ok(?:ay)?|please|also|and|but|so|remember|note|important|reminder|fyi|btw|one more thing|rule|actually"
+    r"|no|oh|hey)[,:;.!\s-]+(?:that |to )?)*"
+)
+_CLAUSE = re.compile(r"[,;:.]\s+|\s(?:and|so|but|then|-+)\s+|\b(?=please\b)", re.IGNORECASE)
+_BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a user said: the task, in their words, and sentences that hold beyond it."""
+
+    task: str = ""
+    rules: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    is_aside: bool = False  # about something of its own, and yet no task: what follows is not for the task before
+
+
+def understood_prompt(text: str) -> Prompt:
+    """Empty for small talk, commands of the host, questions and what was pasted."""
+    if _COMMAND.match(text.lstrip()):
+        return Prompt()
+    written = _written(text[:MAX_READ])
+    if not written or _is_small_talk(" ".join(written)):
+        return Prompt()
+    is_spoken = sum(map(len, written)) <= MAX_SPOKEN
+    rules = tuple(one for one in written if is_spoken and _is_rule(one))
+    decisions = tuple(one for one in written if is_spoken and one not in rules and _is_decision(one))
+    rest = [one for one in written if one not in rules and one not in decisions]
+    if is_spoken and not any(_is_task(one) for one in rest):
+        weak = tuple(
+            one
+            for one in rest
+            if phrase("rule alone", _LEAD).match(one) and not _is_for_once(one) and "?" not in one
+        )
+        rules, rest = rules + weak, [one for one in rest if one not in weak]
+    task = _task(rest)
+    return Prompt(task, rules[:MAX_RULES], decisions[:MAX_RULES], not task and _weight(rest) > 1)
+
+
+def decisions_in(message: str) -> tuple[tuple[str, str], ...]:
+    """(kind, sentence) of what an agent decided or found out: `decision` or `cause`. At most a few."""
+    found: list[tuple[str, str]] = []
+    for sentence in sentences(prose(message[:MAX_READ])):
+        if not 25 <= len(sentence) <= MAX_SENTENCE or _is_no_statement(sentence) or sentence.endswith(":"):
+            continue
+        if phrase("cause").search(sentence):
+            found.append(("cause", sentence))
+        elif phrase("chose").search(sentence):
+            found.append(("decision", sentence))
+    return tuple(dict.fromkeys(found))[:MAX_DECISIONS]
+
+
+def sentences(text: str) -> list[str]:
+    """Plain sentences, without bullets and emphasis."""
+    parts = (_MARKS.sub("", _BULLET.sub("", part.strip())) for part in _END.split(text))
+    return [one for part in parts if (one := " ".join(part.split()))]
+
+
+def _written(text: str) -> list[str]:
+    """The sentences that somebody wrote, without what was pasted between them."""
+    lines = own_words(text)
+    kept = [
+        line for line in prose(lines).splitlines() if not (phrase("pasted", r"^\s*").match(line) or _is_blob(line))
+    ]
+    return [one for one in sentences("\n".join(kept)) if any(map(str.isalpha, one))]
+
+
+def _is_blob(line: str) -> bool:
+    return any(len(word) > 120 for word in line.split()) or len(line) > 2_000
+
+
+def _is_rule(sentence: str) -> bool:
+    if "?" in sentence or not 12 <= len(sentence) <= MAX_SENTENCE or _is_for_once(sentence):
+        return False
+    return bool(phrase("rule", _LEAD).match(sentence)) and len(sentence.split()) > 3
+
+
+def _is_decision(sentence: str) -> bool:
+    if "?" in sentence or not 15 <= len(sentence) <= MAX_SENTENCE or _is_for_once(sentence):
+        return False
+    return bool(phrase("decision", _LEAD).match(sentence)) and _weight([sentence]) >= 2
+
+
+def _is_task(sentence: str) -> bool:
+    return bool(phrase("task", _BEFORE_TASK, r"\b").match(sentence) or _ASKS.match(sentence))
+
+
+def _task(rest: Sequence[str]) -> str:
+    """The sentences that are left, if together they say enough to be understood later."""
+    told = [one for one in rest if not _is_small_talk(one)]
+    if not told or all(_is_question(one) for one in told):
+        return ""
+    if _weight(told) < (ENOUGH if any(map(_asks, told)) else ALONE):  # a mere remark is out of date by the next day
+        return ""
+    text = ""
+    for sentence in told:
+        if text and len(text) + len(sentence) >= MAX_TASK:
+            break
+        text = f"{text} {sentence}".strip()
+    return text[:MAX_TASK]
+
+
+def _asks(sentence: str) -> bool:
+    """Whether it asks for something, also in its middle: `it crashes, get it running`."""
+    return any(_is_task(clause) for clause in _CLAUSE.split(sentence))
+
+
+def _is_question(sentence: str) -> bool:
+    return (sentence.endswith("?") or bool(_QUESTION.match(sentence))) and not _asks(sentence)
+
+
+def _weight(told: Sequence[str]) -> int:
+    """How much is said that only this prompt says: names count more than words."""
+    text = " ".join(told)
+    words = {word.lower() for word in _WORD.findall(text)} - _follow_up_words()
+    return len(words) + 2 * min(3, len(_SPECIFIC.findall(text)))
+
+
+@cache
+def _follow_up_words() -> frozenset[str]:
+    """On their own they say nothing that somebody else could use later."""
+    return frozenset(" ".join(sections(PHRASES)["follow-up words"]).split())
+
+
+def _is_small_talk(text: str) -> bool:
+    return bool(phrase("small talk", "^(?:", r"\b[\s,.!?;:)-]*+)+$").match(text[:300]))
+
+
+def _is_for_once(sentence: str) -> bool:
+    return bool(phrase("for once", r"\b", r"\b").search(sentence))
+
+
+def _is_no_statement(sentence: str) -> bool:
+    return "?" in sentence or bool(phrase("no statement", r"\b", r"\b").search(sentence))

@@ -1,0 +1,160 @@
+"""What a command line comes down to: which program, whether it is worth knowing, and what its exit status says.
+Pure.
+
+`cd api && PYTHONPATH=. timeout 60 pytest -q 2>&1` comes down to `pytest -q`. Looking around (ls, cat, git
+status) is nothing; tests, builds, migrations, deployments and packages are worth knowing; everything else
+counts only where it fails and works later. The exit status of a pipe is that of its last part, so that it says
+nothing about the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from clew.hosts.patterns import COMMANDS, any_of, sections
+
+MAX_COMMAND = 300
+MAX_READ = 4_000
+WORTH_KNOWING = ("test", "build", "check", "migrate", "deploy", "package")
+
+_SPACE = re.compile(r"\s+")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
+_REDIRECT = re.compile(r"\s*\d?(?:>>?|<)(?:&\d|\s*[^\s&|;<>]+)")
+_WRAPPERS = re.compile(
+    r"(?:sudo(?: -\w+)*|time|nice(?: -n ?\d+)?|nohup|command|exec|env|stdbuf(?: -\w+)+|xvfb-run(?: -\w+)*"
+    r"|timeout(?: -\S+)* \d+[smh]?)$"
+)
+_PRINTED = re.compile(r"(?:set|export|source|\.|cd|pushd|popd|echo|printf|true|:|sleep|wait|ulimit|umask|trap)")
+
+_RUNNERS = (
+    r"(?:uv run(?: --\S+)* |poetry run |pipenv run |hatch run |pdm run |rye run |bundle exec |npx (?:-y )?"
+    r"|pnpm exec |bunx |yarn exec |docker(?:-compose| compose) (?:exec|run)(?: -\S+)* \S+ "
+    r"|(?:[\w./~-]*/)?python[\d.]* -m )?"
+)
+_AT = r"(?:[\w.~-]*/)*"  # where a program lies
+
+
+@cache
+def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The first that fits decides. `change`: may be what made something else work, and is nothing by itself."""
+    return tuple(
+        (kind, re.compile(rf"{_RUNNERS}{_AT}{any_of(COMMANDS, kind)}(?=\s|$)")) for kind in sections(COMMANDS)
+    )
+
+
+# A file, a test, or a choice among tests.
+_SPECIFIC = re.compile(
+    r"(?:^|\s)(?:--\s+\S+|\S*::\S+|\S+\.\w{1,5}(?::\d+)?|-[kgt]|-run|--watch\S*"
+    r"|--(?:grep|filter|testNamePattern|run|lf|last-failed|only))(?=\s|=|$)"
+)
+_OPTION = re.compile(r"-\S+")
+_NEVER = re.compile(r"--(?:help|version|dry-run|collect-only|co|list)\b|(?:^|\s)-(?:h|V)(?:\s|$)")
+
+
+# From what tells most to what tells least.
+_KINDS = ("test", "build", "migrate", "deploy", "package", "check", "other", "change")
+
+
+class _Known(NamedTuple):
+    at: int
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """`kind`: one of WORTH_KNOWING, `change`, or `other`. `key` is the same for the same command with other
+    options. `is_general`: about the project, not about one file or test of it."""
+
+    command: str
+    kind: str
+    key: str
+    tells_status: bool
+    tells_failure: bool  # it is this one that failed, and not another of the same line
+    is_general: bool
+
+
+def understood(command: str) -> Ran | None:
+    """None for what only looks around, or says nothing that could be told again."""
+    parts = list(_parts(command[:MAX_READ]))
+    reduced = ((at, _reduced(text)) for at, (text, _sign) in enumerate(parts))
+    known = [_Known(at, text, kind) for at, text in reduced if text and (kind := _kind(text))]
+    if not known or any(_NEVER.search(one.text) for one in known):
+        return None
+    kind = min((one.kind for one in known), key=_KINDS.index)
+    told = [one for one in known if one.kind == kind] if kind in WORTH_KNOWING else known[-1:]
+    shown = " && ".join(dict.fromkeys(one.text for one in told))
+    is_script = kind == "other" and len(known) > 2
+    if is_script or len(shown) > MAX_COMMAND or "\n" in shown:
+        return None
+    tells = _tells_status(parts, told[-1].at)
+    is_general = kind in ("package", "migrate", "deploy") or _SPECIFIC.search(shown) is None
+    return Ran(shown, kind, _key(shown), tells, tells and len(told) == len(known), is_general)
+
+
+def shell_text(command: object) -> str:
+    """The command line of a tool's input: a text, or the words of `bash -lc TEXT`."""
+    if isinstance(command, str):
+        return command
+    if isinstance(command, list | tuple) and all(isinstance(word, str) for word in command):
+        words: Sequence[str] = command
+        if len(words) >= 3 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh") and words[1].startswith("-"):
+            return words[2]
+        return " ".join(words)
+    return ""
+
+
+def _kind(text: str) -> str:
+    """'' for what looks around."""
+    kind = next((kind for kind, pattern in _kinds() if pattern.match(text)), "other")
+    return "" if kind == "look" else kind
+
+
+def _reduced(text: str) -> str:
+    """One command without variables, wrappers and redirections."""
+    words = _SPACE.sub(" ", _REDIRECT.sub(" ", _SPACE.sub(" ", text))).strip().strip("(){} ").split(" ")
+    while words and _ASSIGNMENT.fullmatch(words[0]):
+        words = words[1:]
+    for end in range(min(len(words) - 1, 5), 0, -1):
+        if _WRAPPERS.match(" ".join(words[:end])):
+            return _reduced(" ".join(words[end:]))
+    first = words[0] if words else ""
+    return "" if first.startswith(("#", "$", '"', "'", "-")) or _PRINTED.fullmatch(first) else " ".join(words)
+
+
+def _key(shown: str) -> str:
+    words = shown.split(" ")
+    return " ".join([words[0], *(word for word in words[1:] if not _OPTION.fullmatch(word))])
+
+
+def _tells_status(parts: Sequence[tuple[str, str]], last: int) -> bool:
+    """Whether the status of the whole is that of the part at `last`: only `&&` may follow it, or nothing."""
+    return all(sign == "&&" for _text, sign in parts[last:-1]) and parts[-1][1] not in ("&", "|", "||")
+
+
+def _parts(command: str) -> Iterator[tuple[str, str]]:
+    """The commands of a line and the sign after each; quotes hold together; a here-document ends the reading."""
+    text, quote, at = "", "", 0
+    while at < len(command):
+        char = command[at]
+        if quote:
+            quote = "" if char == quote and command[at - 1] != "\\" else quote
+        elif char in "'\"":
+            quote = char
+        elif command.startswith("<<", at):
+            break
+        elif char in ";\n|&" and not (
+            char == "&" and (command[at - 1 : at] == ">" or command[at + 1 : at + 2] == ">")
+        ):
+            sign = ";" if char in ";\n" else char * (1 + (command[at + 1 : at + 2] == char))
+            if text.strip():
+                yield text, sign
+            text, at = "", at + len(sign)
+            continue
+        text, at = text + char, at + 1
+    if text.strip():
+        yield text, ""

@@ -1,0 +1,100 @@
+"""Serve: start the daemon of this home, unless one runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+import time
+from argparse import Namespace
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING
+
+from clew.errors import Unavailable
+from clew.surfaces.cli.context import settings_of
+from clew.surfaces.cli.terminal import answer
+from clew.surfaces.http import listen
+from clew.surfaces.http.names import SOCKET_NAME, TCP
+from clew.surfaces.http.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    from clew.surfaces.http.server import Started
+
+PATIENCE_S = 5.0  # for another one that has just been started
+
+
+def serve(args: Namespace) -> None:
+    settings, where = settings_of(args), listen.checked(args.tcp, args.listen, args.tls_cert, args.tls_key)
+    directory = RunDirectory(settings.home)
+    directory.make()
+    if not directory.lock():
+        _is_running(args, directory)
+        return
+    from clew.surfaces.http import server  # brings the server's libraries along
+
+    _log(args)
+    server.quiet_libraries()
+    try:
+        server.run(settings, where, directory, lambda started: _told(args, started))
+    finally:
+        directory.unlock()
+
+
+def _told(args: Namespace, started: Started) -> None:
+    if args.quiet:
+        return
+    places = {name: place for name in ("socket", "tcp", "network") if (place := getattr(started, name))}
+    document = {"pid": started.pid, **places}
+    answer(
+        args,
+        document,
+        lambda style: [f"{style('green', 'serving')} {', '.join(places.values())} (pid {started.pid})"],
+    )
+    sys.stdout.flush()
+
+
+def _is_running(args: Namespace, directory: RunDirectory) -> None:
+    """Nothing to do, if the other one answers; it may be starting just now."""
+    until = time.monotonic() + PATIENCE_S
+    while not _answers(directory):
+        if time.monotonic() > until:
+            raise Unavailable(
+                f"another clew serve has {directory.path} and does not answer",
+                code="DAEMON_STUCK",
+                next=f"stop it: kill {directory.told().get('pid', 'its process')}",
+            )
+        time.sleep(0.05)
+    pid = directory.told().get("pid")
+    if not args.quiet:
+        answer(args, {"pid": pid, "running": True}, lambda _style: [f"clew is already running (pid {pid})"])
+
+
+def _answers(directory: RunDirectory) -> bool:
+    connection = HTTPConnection("localhost", timeout=1)
+    try:
+        connection.sock = _connected(directory)
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def _connected(directory: RunDirectory) -> socket.socket:
+    if not listen.HAS_UNIX_SOCKETS:
+        place = listen.place_of((directory.path / TCP).read_text().strip())
+        return socket.create_connection((place.host, place.port), timeout=1)
+    os.chdir(directory.path)
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    found.settimeout(1)
+    found.connect(SOCKET_NAME)
+    return found
+
+
+def _log(args: Namespace) -> None:
+    """To stderr: ids, routes, statuses and times, never content."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if args.access_log:
+        logging.getLogger("clew.access").setLevel(logging.INFO)

@@ -1,0 +1,57 @@
+"""An event that a hook of this machine told, with what this machine knows around it: for the hook route and the
+spool."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clew.hosts.around import Directory, look_around
+from clew.hosts.events import raw_of
+from clew.model.host import Around, HookAnswer
+from clew.model.scope import Identity
+from clew.settings import find_project_file, load_settings
+
+if TYPE_CHECKING:
+    from clew import Clew
+
+
+def tell(
+    clew: Clew,
+    host: str,
+    raw: bytes | Mapping[str, Any],
+    *,
+    event_id: str,
+    received_at: datetime | None = None,
+    replayed: bool = False,
+    identity: Identity | None = None,
+) -> HookAnswer:
+    """Look around where it happened, then tell Clew. `replayed`: from the spool."""
+    told = raw_of(raw)
+    if told is None:
+        return HookAnswer()
+    return clew.hosts.event(
+        host,
+        told,
+        event_id=event_id,
+        around=around(host, told, home=clew.home),
+        received_at=received_at,
+        replayed=replayed,
+        identity=identity,
+    )
+
+
+def around(host: str, raw: Mapping[str, Any], *, home: Path) -> Around:
+    return look_around(host, raw, home=home, environ=os.environ, settings=partial(directory_settings, home=home))
+
+
+def directory_settings(directory: Path, *, home: Path) -> Directory:
+    """What the project file says, if there is one. The environment is that of the daemon, and nobody's here."""
+    if find_project_file(directory) is None:
+        return Directory()
+    settings = load_settings(home=home, environ={}, directory=directory)
+    return Directory(settings.project, settings.hooks.inject, settings.hooks.capture)

@@ -1,0 +1,42 @@
+"""An answer as it is sent: status, headers and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+Message = MutableMapping[str, Any]
+AsgiSend = Callable[[Message], Awaitable[None]]
+AsgiReceive = Callable[[], Awaitable[Message]]
+
+# Nothing here is a page: no browser may guess at types, and no cache may keep what somebody remembers.
+ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+
+
+class Response:
+    """`body` is sent at once. Of what is sent in pieces, only the beginning is told here."""
+
+    __slots__ = ("body", "headers", "media_type", "status")
+
+    def __init__(
+        self, status: int, body: bytes = b"", media_type: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.status = status
+        self.body = body
+        self.media_type = media_type
+        self.headers: dict[str, str] = dict(headers or {})
+
+    def start(self, *, length: int | None) -> Message:
+        headers = list(ALWAYS)
+        if self.media_type:
+            headers.append((b"content-type", self.media_type.encode("latin-1")))
+        if length is not None:
+            headers.append((b"content-length", b"%d" % length))
+        headers += [
+            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in self.headers.items()
+        ]
+        return {"type": "http.response.start", "status": self.status, "headers": headers}
+
+    async def send(self, send: AsgiSend) -> None:
+        await send(self.start(length=len(self.body)))
+        await send({"type": "http.response.body", "body": self.body})

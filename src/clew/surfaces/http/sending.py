@@ -1,0 +1,130 @@
+"""Answers that are sent while they are made: events from the event loop, exports from a thread of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from clew.surfaces.http.response import AsgiReceive, AsgiSend, Response
+from clew.surfaces.http.route import ClientGone, Stream, Written
+
+AHEAD = 8  # pieces made before the client has taken them
+PIECE = 64 << 10  # bytes: what is written in small bits is sent in pieces of this size
+PATIENCE_S = 60.0  # how long a client may leave a piece lying
+
+
+async def send_stream(begin: Response, stream: Stream, receive: AsgiReceive, send: AsgiSend) -> int:
+    """Until the stream ends, the client leaves, or the server stops."""
+    gone = asyncio.ensure_future(_left(receive))
+    try:
+        await send(begin.start(length=None))
+        while not gone.done():
+            frame = asyncio.ensure_future(anext(stream.frames, None))
+            await asyncio.wait((frame, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not frame.done():
+                frame.cancel()
+                with suppress(asyncio.CancelledError, StopAsyncIteration):
+                    await frame
+                break
+            piece = frame.result()
+            if piece is None:
+                await send({"type": "http.response.body", "body": b""})
+                break
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    finally:
+        gone.cancel()
+        close = getattr(stream.frames, "aclose", None)
+        if close is not None:
+            await close()
+    return begin.status
+
+
+async def has_left(receive: AsgiReceive) -> bool:
+    """Whether whoever asked is known to have closed the connection. Does not wait for it."""
+    told = asyncio.ensure_future(receive())
+    await asyncio.sleep(0)
+    if told.done():
+        return bool(told.result()["type"] == "http.disconnect")
+    told.cancel()
+    return False
+
+
+async def _left(receive: AsgiReceive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def send_written(
+    begin: Response, written: Written, send: AsgiSend, *, failed: Callable[[BaseException], Response]
+) -> int:
+    """An error before the first piece is an answer of its own. Later, the connection breaks off: what was sent can
+    no longer be called back, and nobody must take it for the whole."""
+    writer = _Writer(asyncio.get_running_loop(), written)
+    piece = await writer.next()
+    if isinstance(piece, Exception):
+        response = failed(piece)
+        await response.send(send)
+        return response.status
+    try:
+        await send(begin.start(length=None))
+        while isinstance(piece, bytes):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await writer.next()
+        if isinstance(piece, Exception):
+            failed(piece)  # for the log
+            raise ConnectionAbortedError("the answer broke off") from None
+        await send({"type": "http.response.body", "body": b""})
+        return begin.status
+    finally:
+        writer.gone.set()
+        writer.room.release()
+
+
+class _Writer:
+    """Runs what writes on a thread of its own, a few pieces ahead of the client."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, written: Written) -> None:
+        self._loop = loop
+        self._written = written
+        self._pieces: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self.room = threading.Semaphore(AHEAD)
+        self.gone = threading.Event()
+        threading.Thread(target=self._run, name="clew-export", daemon=True).start()
+
+    async def next(self) -> bytes | Exception | None:
+        """None: that was all."""
+        piece = await self._pieces.get()
+        self.room.release()
+        return piece
+
+    def _run(self) -> None:
+        try:
+            self._written.write(self._take)
+            self._flush()
+            self._hand(None)
+        except ClientGone:
+            return
+        except Exception as error:  # goes to whoever sends
+            with suppress(ClientGone):
+                self._hand(error)
+
+    def _take(self, piece: bytes) -> None:
+        self._waiting.append(piece)
+        self._size += len(piece)
+        if self._size >= PIECE:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._hand(b"".join(self._waiting))
+            self._waiting, self._size = [], 0
+
+    def _hand(self, piece: bytes | Exception | None) -> None:
+        if not self.room.acquire(timeout=PATIENCE_S) or self.gone.is_set():
+            raise ClientGone
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)

@@ -1,0 +1,137 @@
+"""Values to JSON and back: our frozen dataclasses field by field, plain JSON and nothing else.
+
+Decoding builds only the types that a verb names; what does not fit is refused. Errors travel in the shape that the
+command line prints, with the class they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Set
+from functools import cache
+from os import PathLike, fspath
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from clew import errors
+from clew.errors import ClewError, InvalidInput
+from clew.model.scope import Identity, Scope
+from clew.wire.names import type_of
+from clew.wire.verbs import Verb
+
+OR = " or "
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A scope as it is sent: what is left out, the credential tells."""
+
+    org: str | None = None
+    project: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    namespace: str | None = None
+
+    @classmethod
+    def of(cls, scope: Scope) -> Place:
+        given = {name: getattr(scope, name) for name in Scope.__slots__}
+        return cls(**given | {"org": None if scope.org == Scope().org else scope.org})
+
+    def scope(self, identity: Identity) -> Scope:
+        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        return Scope(**given | {"org": self.org or identity.org, "user": self.user or identity.user})
+
+
+def encode(value: Any) -> bytes:
+    return msgspec.json.encode(value, enc_hook=_plain)
+
+
+def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
+    given = {name: Place.of(one) if isinstance(one, Scope) else one for name, one in arguments.items()}
+    try:
+        return encode(given)
+    except (TypeError, ValueError) as error:  # half a character, or what is no value
+        raise InvalidInput(
+            f"the arguments cannot be sent: {type(error).__name__}",
+            code="ARGUMENT_INVALID",
+            next="give plain values, and text that is valid UTF-8",
+        ) from None
+
+
+def encode_answer(verb: Verb, value: Any) -> bytes:
+    kinds = verb.answer.split(OR)
+    if len(kinds) > 1:
+        value = [kinds.index(type(value).__name__), value]
+    return encode(value)
+
+
+def decode_answer(verb: Verb, data: bytes) -> Any:
+    kinds = verb.answer.split(OR)
+    if len(kinds) == 1:
+        return decoder(verb.answer)(data)
+    number, value = msgspec.json.decode(data, type=tuple[int, msgspec.Raw])
+    return decoder(kinds[number])(bytes(value))
+
+
+@cache
+def decoder(expression: str) -> Callable[[bytes], Any]:
+    return msgspec.json.Decoder(type_of(expression), dec_hook=_unusual).decode
+
+
+def decode_argument(name: str, data: bytes, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidInput(
+            f"argument '{name[:40]}' is wrong: {error}",
+            code="ARGUMENT_INVALID",
+            next="see the signature of the verb",
+        ) from None
+
+
+def error_document(error: ClewError) -> dict[str, Any]:
+    """As the command line tells it, with the class it belongs to."""
+    told: dict[str, Any] = error.as_json()["error"]  # type: ignore[assignment]
+    return {"error": {"kind": _kind_of(error), **told}}
+
+
+def error_of(document: Mapping[str, Any], otherwise: type[ClewError] = ClewError) -> ClewError | None:
+    """The error that a document tells of, None when it tells of none. `otherwise`: its class, if none is told."""
+    told = document.get("error")
+    if not isinstance(told, Mapping) or not isinstance(told.get("message"), str):
+        return None
+    kind = getattr(errors, str(told.get("kind", "")), ClewError)
+    if not (isinstance(kind, type) and issubclass(kind, ClewError)) or kind is ClewError:
+        kind = otherwise
+    details = told.get("details")
+    return kind(
+        told["message"],
+        code=str(told.get("code") or kind.default_code),
+        next=str(told.get("next", "")),
+        details=details if isinstance(details, Mapping) else None,
+    )
+
+
+def _kind_of(error: ClewError) -> str:
+    """The nearest class that errors.py itself has."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+
+
+def _unusual(kind: type[Any], value: Any) -> Any:
+    if issubclass(kind, PurePath):
+        return kind(value)
+    raise ValueError(f"{kind.__name__} cannot be read")
+
+
+def _plain(value: Any) -> Any:
+    """What is no JSON yet but can be without a loss; numbers of numpy among it."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if hasattr(value, "item"):
+        return value.item()
+    if isinstance(value, (Iterable, Set)):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} cannot be sent")

@@ -1,0 +1,116 @@
+"""As much HTTP/1.1 as a client of ours needs: one request, one answer, on a socket that is kept.
+
+The standard library's client brings the parser of mail along, which costs a command more than its whole question.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import NamedTuple
+
+MAX_LINE = 65_536
+MAX_HEADERS = 200
+MAX_ANSWER = 1 << 28
+_NO_BODY = (204, 304)
+
+
+class NotHttp(Exception):
+    """What came is no answer, or ended too soon."""
+
+
+class Reply(NamedTuple):
+    """`kind` is the media type. `is_kept`: another request may follow on the same connection."""
+
+    status: int
+    kind: str
+    body: bytes
+    is_kept: bool = False
+
+
+class Connection:
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._file = sock.makefile("rb")
+
+    def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes, *, within_s: float) -> Reply:
+        """Raises OSError or NotHttp when there is no whole answer."""
+        self._sock.settimeout(within_s)
+        lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+        head = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""])
+        self._sock.sendall(head.encode("latin-1") + body)
+        status, version = self._status()
+        found = self._headers()
+        while 100 <= status < 200:
+            status, version = self._status()
+            found = self._headers()
+        return self._reply(status, version, found)
+
+    def close(self) -> None:
+        self._file.close()
+        self._sock.close()
+
+    def _reply(self, status: int, version: str, headers: Mapping[str, str]) -> Reply:
+        is_kept = version == "HTTP/1.1" and "close" not in headers.get("connection", "").lower()
+        if status in _NO_BODY:
+            body = b""
+        elif "chunked" in headers.get("transfer-encoding", "").lower():
+            body = self._chunks()
+        elif "content-length" in headers:
+            body = self._exactly(_length(headers["content-length"], base=10))
+        else:
+            body, is_kept = self._exactly(None), False
+        return Reply(status, headers.get("content-type", "").partition(";")[0].strip().lower(), body, is_kept)
+
+    def _status(self) -> tuple[int, str]:
+        version, _, rest = self._line().partition(" ")
+        if version not in ("HTTP/1.1", "HTTP/1.0") or not rest[:3].isdigit():
+            raise NotHttp
+        return int(rest[:3]), version
+
+    def _headers(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for _ in range(MAX_HEADERS):
+            line = self._line()
+            if not line:
+                return found
+            name, separator, value = line.partition(":")
+            if not separator:
+                raise NotHttp
+            found[name.lower()] = value.strip()
+        raise NotHttp
+
+    def _chunks(self) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        while length := _length(self._line().partition(";")[0].strip(), base=16):
+            size += length
+            if size > MAX_ANSWER:
+                raise NotHttp
+            pieces.append(self._exactly(length))
+            if self._line():
+                raise NotHttp
+        self._headers()  # what follows the last piece
+        return b"".join(pieces)
+
+    def _exactly(self, length: int | None) -> bytes:
+        data = self._file.read(MAX_ANSWER + 1 if length is None else length)
+        if len(data) > MAX_ANSWER or (length is not None and len(data) < length):
+            raise NotHttp
+        return data
+
+    def _line(self) -> str:
+        line = self._file.readline(MAX_LINE)
+        if not line.endswith(b"\n"):
+            raise NotHttp
+        return line.rstrip(b"\r\n").decode("latin-1")
+
+
+def _length(text: str, *, base: int) -> int:
+    try:
+        length = int(text, base) if text.isalnum() and text.isascii() else -1
+    except ValueError:
+        length = -1
+    if not 0 <= length <= MAX_ANSWER:
+        raise NotHttp
+    return length

@@ -1,0 +1,166 @@
+"""What a host runs for each of its events: tells the daemon, prints its answer, and is gone.
+
+    <absolute python> -I -S <absolute path>/clew_hook.py HOST HOME
+
+A host starts this for every tool call, so every import and every line counts: nothing but `_socket` is loaded that
+the interpreter has not loaded already, and the file is compiled at each start. It never looks into the event.
+Without a daemon, or without its answer in time, the event goes to the spool, from where the daemon takes it, and a
+daemon is started that nobody waits for. That part stands in the package (surfaces/hooks/offline.py) and is compiled
+only then. Whatever happens, we exit with 0 and complain to nobody.
+"""
+
+import _socket
+import sys
+
+if sys.platform == "win32":
+    import nt as posix
+else:
+    import posix
+
+_time = sys.modules["time"]  # loaded by the interpreter, as `_signal` and `_thread` are
+ANSWER_S = 0.65  # a daemon that needs longer is left alone, and the event goes to the spool
+LIMIT_S = 0.75  # then we are gone; with the interpreter's own start that is still below 0.8
+CONNECT_S = 0.2
+MAX_EVENT = 4 << 20
+MAX_ANSWER = 1 << 20
+REQUEST = (
+    b"POST /v1/hooks/%s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n"
+    b"Clew-Event-Id: %s\r\nConnection: close\r\n\r\n%s"
+)
+
+
+def main(*words: str) -> None:
+    """The whole life of the process. The limit holds for everything, also for what hangs in the kernel."""
+    try:
+        sys.modules["_signal"].signal(2, 1)  # Ctrl-C is for the host
+        sys.modules["_thread"].start_new_thread(_end_after, (LIMIT_S,))
+        run(words[0], words[1])
+    except BaseException:  # noqa: S110  no trouble of ours is the host's
+        pass
+    posix._exit(0)  # nothing is left to tidy up, and the interpreter would take its time
+
+
+def _end_after(seconds: float) -> None:
+    _time.sleep(seconds)
+    posix._exit(0)
+
+
+def run(host: str, home: str) -> None:
+    """Tell the event on stdin. Raises when something is wrong with it or with us."""
+    deadline = _time.monotonic() + ANSWER_S
+    event = read_event()
+    if not event or not is_name(host):
+        return
+    event_id = posix.urandom(16).hex()
+    is_there, status, body = tell(home, host, event_id, event, deadline)
+    if status == 200 and not put_out(body):
+        status = 0  # not seen by the host: the daemon hears it again, and what it delivered comes again
+    if status == 0 or status == 429 or status >= 500:
+        offline()["keep"](home, event_id, host, event, start=not is_there)  # type: ignore[operator]
+
+
+def read_event() -> bytes:
+    """All of stdin, or nothing when that is too much. It is read to its end even so: a host may not expect to be
+    cut off."""
+    parts = []
+    size = 0
+    while part := posix.read(0, 65536):
+        size += len(part)
+        parts.append(part)
+        if size > MAX_EVENT:
+            parts.clear()
+    return b"".join(parts) if size <= MAX_EVENT else b""
+
+
+def is_name(host: str) -> bool:
+    """Letters, digits and dashes: it becomes a part of a request and of a record."""
+    return host.isascii() and host.replace("-", "a").isalnum()
+
+
+def put_out(body: bytes) -> bool:
+    """False: nobody has it."""
+    try:
+        while body:
+            body = body[posix.write(1, body) :]
+    except OSError:
+        return False
+    return True
+
+
+# -- the daemon --------------------------------------------------------------------------------------
+
+
+def tell(home: str, host: str, event_id: str, event: bytes, deadline: float) -> tuple[bool, int, bytes]:
+    """Whether anybody was there, and the answer's status (0: none) and body."""
+    is_there = False
+    try:
+        link, head = connect(home)
+        is_there = True
+        try:
+            link.settimeout(max(deadline - _time.monotonic(), 0.001))
+            link.sendall(REQUEST % (host.encode(), head, len(event), event_id.encode(), event))
+            return True, *receive(link, deadline)
+        finally:
+            link.close()
+    except (OSError, ValueError):
+        return is_there, 0, b""
+
+
+def connect(home: str) -> tuple[_socket.socket, bytes]:
+    """A connection, and the lines of a request that it needs. A bare name stays below the 108 bytes that the path
+    of a socket may have. TCP only where there is no socket: one that is merely deaf is left over from a crash, and
+    so may be the address, with anybody behind it."""
+    if hasattr(_socket, "AF_UNIX"):
+        link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            posix.chdir(home + "/run")
+            link.settimeout(CONNECT_S)
+            link.connect("clew.sock")
+            return link, b"Host: localhost\r\n"
+        except OSError as error:
+            link.close()
+            if not isinstance(error, FileNotFoundError):
+                raise
+    posix.stat(home + "/run/tcp")  # mostly there is none
+    return offline()["connect"](home, CONNECT_S)  # type: ignore[operator,no-any-return]
+
+
+def receive(link: _socket.socket, deadline: float) -> tuple[int, bytes]:
+    """Status and body of a whole answer. Half an answer is none."""
+    data = b""
+    while True:
+        head, mark, body = data.partition(b"\r\n\r\n")
+        if mark and len(body) >= (length := _length(head)):
+            return int(head[9:12]), body[:length]
+        link.settimeout(max(deadline - _time.monotonic(), 0.001))
+        part = link.recv(65536)
+        data += part
+        if not part or len(data) > MAX_ANSWER:
+            raise ValueError
+
+
+def _length(head: bytes) -> int:
+    if head.startswith(b"HTTP/1."):
+        for line in head.split(b"\r\n"):
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length" and value.strip().isdigit():
+                return int(value)
+    raise ValueError
+
+
+# -- without it --------------------------------------------------------------------------------------
+
+
+def offline() -> dict[str, object]:
+    """What is needed without a daemon. Not by import: that would load the package around it."""
+    path = __file__[: -len("clew_hook.py")] + "clew/surfaces/hooks/offline.py"
+    file = posix.open(path, posix.O_RDONLY)
+    source = posix.read(file, 1 << 20)
+    posix.close(file)
+    names: dict[str, object] = {"__name__": "offline"}
+    exec(compile(source, path, "exec"), names)  # noqa: S102  a file of ours beside this one
+    return names
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,157 @@
+"""Sessions and events of hosts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from memories import NOW
+from sessions import a_session
+
+from clew.model.host import HookEvent, HostSession
+from clew.model.scope import Identity
+from clew.ports import Store
+
+WHO = Identity()
+OTHERS = Identity("acme", "ann", roles=("member",))
+SECOND = timedelta(seconds=1)
+ROW = HostSession("codex", "s1", "ses_1", 3, NOW, NOW, source="startup", project="p", branch="main")
+
+
+def an_event(id: str = "e1", *, agent: str | None = None, session: str = "s1") -> HookEvent:
+    return HookEvent("codex", "tool_end", "PostToolUse", session, id, agent_id=agent)
+
+
+def kept(
+    store: Store, id: str, *, facts: str = "", who: Identity = WHO, late: int = 0, ends: tuple[str, ...] = ()
+) -> bool:
+    session = replace(a_session(user=who.user), org=who.org)
+
+    def keep(tx):  # type: ignore[no-untyped-def]
+        is_new = tx.hosts.add(who, an_event(id), fingerprint=f"f-{id}", at=NOW + late * SECOND)
+        tx.hosts.place(who.org, id, session, facts=facts, ends=ends)
+        return is_new
+
+    return bool(store.write(keep))
+
+
+def test_an_event_is_kept_once_per_org(store: Store) -> None:
+    assert kept(store, "e1")
+    assert not kept(store, "e1")
+    assert kept(store, "e1", who=OTHERS)
+
+
+def test_only_what_says_something_waits_oldest_first(store: Store) -> None:
+    kept(store, "e3", facts='{"k":3}', late=3)
+    kept(store, "e1", facts='{"k":1}', late=1, who=OTHERS)
+    kept(store, "e2", late=2)
+    kept(store, "e4", late=4, ends=("ses_a", "ses_b"))
+    with store.read() as tx:
+        found = tx.hosts.waiting(limit=10)
+    assert [(one.event_id, one.facts, one.ends) for one in found] == [
+        ("e1", '{"k":1}', ()), ("e3", '{"k":3}', ()), ("e4", "", ("ses_a", "ses_b")),
+    ]  # fmt: skip
+    assert (found[0].org, found[0].user, found[0].roles) == ("acme", "ann", ("member",))
+
+
+def test_what_was_captured_no_longer_waits_and_keeps_its_facts(store: Store) -> None:
+    kept(store, "e1", facts='{"k":1}')
+    kept(store, "e2", facts='{"k":2}', late=1)
+    store.write(lambda tx: tx.hosts.captured("local", ["e1"]))
+    with store.read() as tx:
+        assert [one.event_id for one in tx.hosts.waiting(limit=10)] == ["e2"]
+        told = tx.hosts.facts("local", "codex", "s1", until=NOW + SECOND, limit=10)
+        assert [one.event_id for one in told] == ["e1", "e2"]
+        assert [one.event_id for one in tx.hosts.facts("local", "codex", "s1", until=NOW, limit=10)] == ["e1"]
+        assert tx.hosts.facts("acme", "codex", "s1", until=NOW + SECOND, limit=10) == []
+
+
+def test_the_last_facts_are_those_that_are_told(store: Store) -> None:
+    for number in range(5):
+        kept(store, f"e{number}", facts="{}", late=number)
+    with store.read() as tx:
+        told = tx.hosts.facts("local", "codex", "s1", until=NOW + 9 * SECOND, limit=2)
+    assert [one.event_id for one in told] == ["e3", "e4"]
+
+
+def test_facts_of_a_session_are_forgotten_also_while_they_wait(store: Store) -> None:
+    kept(store, "e1", facts='{"k":1}')
+    with store.read() as tx:
+        [row] = tx.hosts.waiting(limit=1)
+    store.write(lambda tx: tx.hosts.forget_facts("acme", row.session or ""))
+    store.write(lambda tx: tx.hosts.forget_facts("local", row.session or ""))
+    with store.read() as tx:
+        assert tx.hosts.waiting(limit=10) == []
+        assert tx.hosts.facts("local", "codex", "s1", until=NOW, limit=10) == []
+
+
+def test_old_facts_go_and_then_old_events(store: Store) -> None:
+    kept(store, "old", facts="{}")
+    kept(store, "waits", facts="{}")
+    store.write(lambda tx: tx.hosts.captured("local", ["old"]))
+    later = NOW + SECOND
+    assert store.write(lambda tx: tx.hosts.tidy(facts_before=later, events_before=NOW)) == 1
+    assert not kept(store, "old")
+    assert store.write(lambda tx: tx.hosts.tidy(facts_before=later, events_before=later)) == 1
+    assert kept(store, "old")
+    with store.read() as tx:
+        assert [one.event_id for one in tx.hosts.waiting(limit=10)] == ["waits"]
+
+
+def test_a_repetition_is_seen_in_its_own_session_and_time_only(store: Store) -> None:
+    kept(store, "e1")
+    with store.read() as tx:
+
+        def repeated(event: HookEvent, *, org: str = "local", since: timedelta = -SECOND) -> bool:
+            return tx.hosts.is_repeated(org, event, fingerprint="f-e1", since=NOW + since)
+
+        assert repeated(an_event("e2"))
+        assert not repeated(an_event("e1"))  # it is no repetition of itself
+        assert not repeated(an_event("e2", agent="a"))
+        assert not repeated(an_event("e2", session="s2"))
+        assert not repeated(an_event("e2"), org="acme")
+        assert not repeated(an_event("e2"), since=SECOND)
+
+
+def test_a_session_of_a_host_is_kept_whole(store: Store) -> None:
+    row = replace(ROW, printed="inj_1", printed_event="e1", printed_kind="prompt", printed_at=NOW, ended_at=NOW)
+    store.write(lambda tx: tx.hosts.put("local", ROW))
+    store.write(lambda tx: tx.hosts.put("local", row))
+    store.write(lambda tx: tx.hosts.put("local", replace(ROW, agent_id="a1", session_id="ses_2")))
+    with store.read() as tx:
+        assert tx.hosts.session("local", "codex", "s1") == row
+        assert tx.hosts.session("acme", "codex", "s1") is None
+        assert [one.session_id for one in tx.hosts.agents("local", "codex", "s1")] == ["ses_2"]
+
+
+def test_only_the_event_that_printed_is_marked_and_taken_back(store: Store) -> None:
+    row = replace(ROW, printed="inj_1", printed_event="e1", printed_kind="tool_end")
+    store.write(lambda tx: tx.hosts.put("local", row))
+    store.write(lambda tx: tx.hosts.printed("local", row, "e2", at=NOW))
+    store.write(lambda tx: tx.hosts.unprint("local", an_event("e2")))
+    with store.read() as tx:
+        assert tx.hosts.session("local", "codex", "s1") == row
+    store.write(lambda tx: tx.hosts.printed("local", row, "e1", at=NOW))
+    kept(store, "e1")
+    store.write(lambda tx: tx.hosts.unprint("local", an_event("e1")))
+    with store.read() as tx:
+        assert tx.hosts.session("local", "codex", "s1") == ROW
+        assert tx.hosts.is_unprinted("local", "e1")
+
+
+def test_hooks_are_counted_per_org(store: Store) -> None:
+    for late in (0, 5):
+        store.write(lambda tx, late=late: tx.hosts.note_fired("local", "codex", "Stop", at=NOW + late * SECOND))  # type: ignore[misc]
+    with store.read() as tx:
+        [fired] = tx.hosts.fired("local")
+        assert (fired.count, fired.first_at, fired.last_at) == (2, NOW, NOW + 5 * SECOND)
+        assert tx.hosts.has_fired("local", "codex", "Stop")
+        assert not tx.hosts.has_fired("acme", "codex", "Stop")
+
+
+def test_past_sessions_are_told_in_their_order(store: Store) -> None:
+    for number, source in enumerate(("startup", "compact", None)):
+        row = replace(ROW, session_id=f"ses_{number}", source=source, created_at=NOW + number * SECOND)
+        store.write(lambda tx, row=row: tx.hosts.note_past("local", row))  # type: ignore[misc]
+    with store.read() as tx:
+        assert tx.hosts.past("local", ROW) == [("ses_0", "startup"), ("ses_1", "compact"), ("ses_2", "")]

@@ -1,0 +1,1 @@
+"""Being here makes `hook_driver` importable."""

@@ -1,0 +1,157 @@
+"""The doctor tells which hooks fire, what arrives, and what stands in the way."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.clew import Clew
+from clew.hosts.checkup import check_hooks, receipts_check
+from clew.hosts.off import switch_off
+from clew.model.host import Around
+from clew.model.report import WorkReport
+from clew.model.scope import Scope
+from clew.model.upkeep import Check
+from clew.surfaces.hooks.checkup import check_around
+from clew.surfaces.hooks.probe import plant, probe, recorded
+
+START = datetime(2026, 3, 2, tzinfo=UTC)
+_ids = (f"{number:032x}" for number in count(1))
+
+
+def tell(clew: Clew, event: str, **fields: Any) -> str:
+    raw = {"hook_event_name": event, "session_id": "s-1", "cwd": "/home/dev/shop", **fields}
+    return clew.hosts.event("claude-code", raw, event_id=next(_ids), around=Around(project="shop")).text
+
+
+def found(clew: Clew) -> list[Check]:
+    return list(check_hooks(clew.store, org="local", now=clew.now()))
+
+
+def test_the_doctor_tells_when_each_hook_last_fired(memory: Clew) -> None:
+    tell(memory, "SessionStart", source="startup")
+    for _turn in range(2):
+        tell(memory, "UserPromptSubmit", prompt="continue")
+    told = [check.detail for check in found(memory) if check.name == "hooks claude-code"]
+    assert [line.split(" (")[0] for line in told] == [
+        "SessionStart: once, last 0 s ago",
+        "UserPromptSubmit: 2 times, last 0 s ago",
+    ]
+    assert any(check.name == "hooks claude-code" for check in memory.doctor())
+
+
+def test_a_store_without_hooks_says_how_to_get_them(memory: Clew) -> None:
+    [only] = found(memory)
+    assert only.ok
+    assert "clew install" in only.detail
+
+
+def test_receipts_that_arrived_are_counted(memory: Clew) -> None:
+    memory.remember("The checkout talks to Stripe through the payments queue", scope=Scope(project="shop"))
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Make the checkout retry when Stripe times out in the payments queue")
+    tell(memory, "Stop")
+    [check] = [one for one in found(memory) if one.name == "receipts"]
+    assert (check.ok, check.detail) == (True, "1 blocks delivered in the last 7 days: 1 consumed")
+
+
+def test_many_deliveries_and_no_receipt_is_a_finding() -> None:
+    report = WorkReport(since=START, until=START, delivered=5, receipts={"none": 5})
+    assert not receipts_check(report).ok
+    assert receipts_check(replace(report, delivered=4)).ok
+    assert receipts_check(replace(report, receipts={"none": 4, "consumed": 1})).ok
+
+
+def test_each_channel_of_a_host_carries_the_canary(memory: Clew, tmp_path: Path) -> None:
+    told = list(probe(memory, "claude-code", directory=tmp_path))
+    assert [check.detail for check in told] == [
+        f"{event}: carried, receipt: consumed" for event in ("SessionStart", "UserPromptSubmit", "PostToolBatch")
+    ]
+    assert all(check.ok for check in told)
+
+
+def test_the_probe_of_codex_uses_its_own_channels(memory: Clew, tmp_path: Path) -> None:
+    told = list(probe(memory, "codex", directory=tmp_path))
+    assert [check.detail.partition(":")[0] for check in told] == ["SessionStart", "UserPromptSubmit", "PostToolUse"]
+    assert all(check.ok for check in told)
+
+
+def test_a_probe_leaves_no_memory(memory: Clew, tmp_path: Path) -> None:
+    list(probe(memory, "claude-code", directory=tmp_path))
+    while memory.hosts.capture_waiting():
+        pass
+    assert memory.list() == []
+
+
+def test_a_probe_where_hooks_are_off_says_so(memory: Clew, tmp_path: Path) -> None:
+    switch_off(memory.home, tmp_path)
+    [check] = probe(memory, "claude-code", directory=tmp_path)
+    assert not check.ok
+    assert "clew on" in check.next
+
+
+def test_a_canary_planted_in_a_real_session_is_found_in_its_transcript(memory: Clew, tmp_path: Path) -> None:
+    tell(memory, "SessionStart", source="startup")
+    assert plant(memory, "s-1").ok
+    answer = tell(memory, "UserPromptSubmit", prompt="continue")
+    transcript = tmp_path / "s-1.jsonl"
+    transcript.write_text(json.dumps({"type": "attachment", "content": answer}))
+    [check] = recorded(transcript)
+    assert check.ok
+    assert check.detail.split()[0] in answer
+
+
+def test_a_transcript_without_a_canary_says_so(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text("{}")
+    assert [check.ok for check in recorded(tmp_path / "t.jsonl")] == [False]
+
+
+def test_a_canary_for_nobody_is_refused(memory: Clew) -> None:
+    assert not plant(memory, "nobody").ok
+
+
+# -- around the store --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user without any configuration."""
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    return tmp_path
+
+
+def around(home: Path, directory: Path) -> dict[str, Check]:
+    return {check.name: check for check in check_around(home, directory)}
+
+
+def test_nothing_is_said_of_what_was_never_used(nobody: Path) -> None:
+    assert around(nobody / "home", nobody) == {}
+
+
+def test_a_spool_that_waits_and_one_that_is_damaged_are_told(nobody: Path) -> None:
+    spool = nobody / "home" / "spool"
+    spool.mkdir(parents=True)
+    (spool / "events.spool").write_bytes(b"x" * 10)
+    assert around(nobody / "home", nobody)["spool"].detail == "10 bytes; it waits for the daemon"
+    (spool / "damaged").mkdir()
+    (spool / "damaged" / "1").write_bytes(b"x")
+    assert not around(nobody / "home", nobody)["spool"].ok
+
+
+def test_hooks_that_are_installed_twice_are_told(nobody: Path) -> None:
+    entry = {"type": "command", "command": "python", "args": ["-I", "-S", "/x/clew_hook.py", "claude-code", "/h"]}
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [entry]}]}})
+    for folder in (nobody / "CLAUDE_CONFIG_DIR", nobody / "project" / ".claude"):
+        folder.mkdir(parents=True)
+        (folder / "settings.json").write_text(text)
+    check = around(nobody / "home", nobody / "project")["install claude-code"]
+    assert not check.ok
+    assert "clew uninstall claude-code --scope project" in check.next
+    assert around(nobody / "home", nobody)["install claude-code"].ok

@@ -1,0 +1,281 @@
+"""What pages of a browser and programs that mean no good can send to loopback, byte for byte, to a real process.
+
+Limits there are: 32 KiB of head that has 20 s to come, 30 s between two pieces of a body, its length as the route
+says, 1,000 connections, and 75 s for one that says nothing between two requests.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+
+import pytest
+import uvicorn
+from api_driver import TOKEN, Asked, until
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_daemon import WAIT_S, Daemon
+
+from clew.clew import Clew
+from clew.surfaces.http import bodies, protocol
+from toys import open_toy
+
+pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no unix sockets")
+SECRET = "the harbour master keeps the key"
+
+
+class Loopback(Daemon):
+    """A daemon on TCP that remembers one thing."""
+
+    @property
+    def token(self) -> str:
+        return (self.home / "run" / "token").read_text().strip()
+
+    def send(self, data: bytes) -> bytes:
+        """What comes back until the server hangs up, which it does within the time of a test."""
+        host, port = self.started["tcp"].rsplit(":", 1)
+        answer = b""
+        with socket.create_connection((host, int(port)), timeout=WAIT_S) as link, suppress(ConnectionError):
+            link.sendall(data)
+            while piece := link.recv(65_536):
+                answer += piece
+        return answer
+
+    def memories(self) -> int:
+        return int(self.ask("GET", "/v1/stats")[1]["memories"])
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
+    found = Loopback(tmp_path_factory.mktemp("raw") / "home")
+    before = os.umask(0)
+    try:
+        with open_toy(found.home / "clew.db") as memory:
+            memory.remember(SECRET)
+        found.started = found.start("--tcp", "127.0.0.1:0")
+    finally:
+        os.umask(before)
+    yield found
+    assert found.process is not None and found.process.poll() is None, "it died"
+    found.process.terminate()
+    _out, told = found.process.communicate(timeout=WAIT_S)
+    assert found.process.returncode == 0 and "Traceback" not in told, told
+
+
+def status_of(answer: bytes) -> int:
+    found = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
+    return int(found[1]) if found else 0
+
+
+def request(method: str, path: str, *headers: str, host: str = "127.0.0.1", body: bytes = b"") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", *([f"Host: {host}"] if host else []), "Connection: close", *headers]
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+# -- a page in a browser -----------------------------------------------------------------------------
+
+WRITE = b'{"content": "written by a page"}'
+ASK = b'{"query": "harbour master"}'
+EVIL = "https://evil.example"
+CROSS = "Sec-Fetch-Site: cross-site"
+BEARER = "Authorization: Bearer {token}"
+PAGES = {
+    "a form": ("POST", "/v1/memories", ["Content-Type: application/x-www-form-urlencoded"], b"content=x"),
+    "a form with its origin": ("POST", "/v1/memories", [f"Origin: {EVIL}", "Content-Type: text/plain"], WRITE),
+    "a form of an opaque page": ("POST", "/v1/memories", ["Origin: null", "Content-Type: text/plain"], WRITE),
+    "no-cors": ("POST", "/v1/memories", [f"Origin: {EVIL}", CROSS, "Sec-Fetch-Mode: no-cors"], WRITE),
+    "no-cors as json": ("POST", "/v1/memories", [f"Origin: {EVIL}", "Content-Type: application/json"], WRITE),
+    "a beacon": ("POST", "/v1/recall", [f"Origin: {EVIL}", "Content-Type: text/plain;charset=UTF-8"], ASK),
+    "with cookies": ("GET", "/v1/memories", ["Cookie: session=1", f"Origin: {EVIL}"], b""),
+    "an image": ("GET", "/v1/memories", [CROSS, "Sec-Fetch-Dest: image"], b""),
+    "a script": ("GET", "/v1/export", [CROSS, "Sec-Fetch-Dest: script"], b""),
+    "a frame": ("GET", "/v1/memories", [CROSS, "Sec-Fetch-Dest: iframe", "Sec-Fetch-Mode: navigate"], b""),
+    "a neighbour": ("GET", "/v1/memories", ["Sec-Fetch-Site: same-site", "Origin: http://localhost:3000"], b""),
+    "its own address": ("GET", "/v1/memories", ["Origin: http://127.0.0.1:7433"], b""),
+    "events": ("GET", "/v1/graph/events", [f"Origin: {EVIL}", "Accept: text/event-stream"], b""),
+    "a token in the address": ("GET", "/v1/memories?token={token}", [], b""),
+    "a key in the address": ("GET", "/v1/memories?api_key=1", [BEARER], b""),
+    "a preflight": ("OPTIONS", "/v1/recall", [f"Origin: {EVIL}", "Access-Control-Request-Method: POST"], b""),
+    "a private network preflight": ("OPTIONS", "/v1/recall", ["Access-Control-Request-Private-Network: true"], b""),
+    "a web socket": (
+        "GET", "/v1/graph/events",
+        ["Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="], b"",
+    ),
+    "an old web socket with a token": ("GET", "/mcp", ["Upgrade: websocket", BEARER, f"Origin: {EVIL}"], b""),
+    "mcp": ("POST", "/mcp", [f"Origin: {EVIL}", "Content-Type: application/json"], b'{"jsonrpc": "2.0"}'),
+    "a hook": ("POST", "/v1/hooks/claude-code", [CROSS, "Content-Type: application/json"], b"{}"),
+    "a page that knows the token": ("GET", "/v1/memories", [BEARER, f"Origin: {EVIL}"], b""),
+    "nothing at all": ("GET", "/v1/memories", [], b""),
+    "basic": ("GET", "/v1/memories", ["Authorization: Basic bG9jYWw6"], b""),
+    "somebody behind a proxy": ("GET", "/v1/memories", ["X-Forwarded-For: 127.0.0.1", "X-Real-IP: 127.0.0.1"], b""),
+    "a method that is another": ("POST", "/v1/memories", ["X-HTTP-Method-Override: GET", CROSS], b"x=1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_reads_nothing_and_changes_nothing(daemon: Loopback, name: str) -> None:
+    method, path, headers, body = PAGES[name]
+    told = [header.format(token=daemon.token) for header in headers]
+    answer = daemon.send(request(method, path.format(token=daemon.token), *told, body=body))
+    assert status_of(answer) in (400, 401, 403, 404, 405, 415), answer
+    assert SECRET.encode() not in answer and b"access-control" not in answer.lower()
+    assert b"set-cookie" not in answer.lower() and daemon.memories() == 1
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "127.0.0.1@evil.example", "0.0.0.0",
+     "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "localhost.", "\xff", "a b", "127.0.0.1, evil.example", ""],
+)  # fmt: skip
+def test_a_name_that_was_bound_to_loopback_is_not_answered(daemon: Loopback, host: str) -> None:
+    """DNS rebinding: also with the token, should a page have learnt it."""
+    answer = daemon.send(request("GET", "/v1/memories", BEARER.format(token=daemon.token), host=host))
+    assert status_of(answer) in (400, 421) and SECRET.encode() not in answer
+
+
+def test_an_address_that_names_another_host_is_judged_by_the_host(daemon: Loopback) -> None:
+    answer = daemon.send(request("GET", "http://127.0.0.1/v1/memories", host="evil.example"))
+    assert status_of(answer) in (400, 421)
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        ["Content-Length: 4", "Content-Length: 40"],
+        ["Content-Length: 4", "Transfer-Encoding: chunked"],
+        ["Transfer-Encoding: chunked, identity"],
+        ["Transfer-Encoding: xchunked"],
+        ["Content-Length: -1"],
+        ["Content-Length: 4 4"],
+        ["Content-Length: 99999999999999999999999"],
+        ["Content-Length : 4"],
+        ["Host: 127.0.0.1"],
+    ],
+)
+def test_a_request_that_two_servers_could_read_differently_is_refused(daemon: Loopback, framing: list[str]) -> None:
+    """Whatever is hidden behind it is not run as a second request."""
+    hidden = request("GET", "/healthz")
+    told = [BEARER.format(token=daemon.token), "Content-Type: application/json", *framing]
+    answer = daemon.send(request("POST", "/v1/recall", *told) + b"0\r\n\r\n" + hidden)
+    assert status_of(answer) in (400, 413) and answer.count(b"HTTP/1.1 ") == 1, answer
+
+
+# -- anything ----------------------------------------------------------------------------------------
+
+NAMES = (
+    "Host", "Origin", "Authorization", "Content-Type", "Sec-Fetch-Site", "If-Match", "Idempotency-Key", "Accept",
+    "Clew-Agent", "Clew-Event-Id", "Last-Event-ID", "Cookie", "Expect", "Upgrade", "Connection", "X",
+)  # fmt: skip
+PATHS = (
+    "/",
+    "/healthz",
+    "/v1/memories",
+    "/v1/recall",
+    "/v1/memories/%00",
+    "/v1/%ff",
+    "/mcp",
+    "/v1/export?project=a",
+)
+field = st.binary(max_size=40).map(lambda value: value.replace(b"\n", b"").replace(b"\r", b""))
+header = st.tuples(st.sampled_from(NAMES).map(str.encode), field)
+target = st.sampled_from(PATHS).map(str.encode) | st.binary(min_size=1, max_size=30).map(
+    lambda value: b"/" + re.sub(rb"[\s\x00]", b"", value)
+)
+method = st.sampled_from((b"GET", b"POST", b"DELETE", b"PATCH", b"OPTIONS", b"HEAD", b"TRACE", b"PURGE", b"get"))
+one = st.tuples(method, target, st.lists(header, max_size=6), st.booleans())
+Fuzzed = tuple[bytes, bytes, list[tuple[bytes, bytes]], bool]
+
+
+def check_answered(daemon: Loopback, given: Fuzzed) -> None:
+    """An answer that is none of our mistakes, or the end of the connection; within the time a socket waits."""
+    verb, path, headers, with_token = given
+    lines = [verb + b" " + path + b" HTTP/1.1", b"Connection: close"]
+    lines += [b"Host: 127.0.0.1", BEARER.format(token=daemon.token).encode()] if with_token else []
+    answer = daemon.send(b"\r\n".join([*lines, *(b": ".join(one) for one in headers)]) + b"\r\n\r\n")
+    assert not answer or status_of(answer) in {200, 202, 400, 401, 403, 404, 405, 406, 415, 421, 429}, answer
+    assert b"Traceback" not in answer and (with_token or SECRET.encode() not in answer)
+
+
+ANYTHING = settings(
+    database=None, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+def test_whatever_comes_is_answered_or_ended(daemon: Loopback) -> None:
+    settings(ANYTHING, max_examples=80, derandomize=True)(given(one)(lambda some: check_answered(daemon, some)))()
+
+
+@pytest.mark.torture
+def test_whatever_comes_is_answered_or_ended_at_length(daemon: Loopback) -> None:
+    settings(ANYTHING, max_examples=5_000)(given(one)(lambda some: check_answered(daemon, some)))()
+
+
+@pytest.mark.torture
+def test_bytes_that_are_no_request_are_refused_or_ended(daemon: Loopback) -> None:
+    def check(data: bytes) -> None:
+        answer = daemon.send(data + b"\r\n\r\n\r\n\r\n")
+        assert not answer or status_of(answer) in (400, 421, 431), answer
+
+    data = st.binary(max_size=300).filter(lambda data: b"HTTP" not in data)
+    settings(ANYTHING, max_examples=3_000)(given(data)(check))()
+
+
+# -- those who take their time -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow(memory: Clew, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The same protocol and application with shorter limits, in a thread; its port."""
+    monkeypatch.setattr(protocol, "HEAD_S", 0.3)
+    monkeypatch.setattr(bodies, "PATIENCE_S", 0.3)
+    asked = Asked(memory)
+    config = uvicorn.Config(asked.app, port=0, http=protocol.Protocol, ws="none", lifespan="off", log_config=None)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    assert until(lambda: server.started)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    thread.join(WAIT_S)
+    asked.close()
+
+
+def until_the_end(port: int, data: bytes) -> bytes:
+    with closing(socket.create_connection(("127.0.0.1", port), timeout=WAIT_S)) as link:
+        link.sendall(data)
+        answer = b""
+        with suppress(ConnectionError):
+            while piece := link.recv(65_536):
+                answer += piece
+        return answer
+
+
+@pytest.mark.parametrize("head", [b"", b"GET / HTTP/1.1\r\nX: ", b"\r\n", b"POST /v1/rec"])
+def test_a_head_that_does_not_come_is_not_waited_for(slow: int, head: bytes) -> None:
+    assert until_the_end(slow, head) == b""
+
+
+def test_a_second_head_is_not_waited_for_either(slow: int) -> None:
+    whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert until_the_end(slow, whole + b"GET /hea").count(b"HTTP/1.1 ") == 1
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(slow: int) -> None:
+    told = [BEARER.format(token=TOKEN), "Content-Type: application/json", "Content-Length: 100"]
+    answer = until_the_end(slow, request("POST", "/v1/recall", *told) + b'{"query":')
+    assert status_of(answer) == 408 and b"BODY_TIMEOUT" in answer
+
+
+# -- files -------------------------------------------------------------------------------------------
+
+
+def test_nothing_of_it_is_for_others_though_the_umask_would_allow_it(daemon: Loopback) -> None:
+    found = {path.name: path.lstat().st_mode & 0o077 for path in (daemon.home / "run").iterdir()}
+    assert {"clew.sock", "token", "tcp", "daemon.json", "daemon.lock"} <= set(found)
+    assert not any(found.values()) and (daemon.home / "run").stat().st_mode & 0o077 == 0

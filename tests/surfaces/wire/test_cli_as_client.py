@@ -1,0 +1,232 @@
+"""The command line through the daemon of its home: the same output to the byte, the same exit codes, no waiting."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from cli_driver import Cli, Outcome
+from raw_server import HEALTHY, answering, dies, says
+from wire_server import daemon
+
+from clew import Clew
+from clew.compose import compose, database_path
+from clew.settings import load_settings
+from clew.wire.fingerprint import fingerprint_of
+
+_VARYING = [
+    (re.compile(r"(mem|ses|inj|job|run|key)_[0-9a-z]{26}"), r"\1_ID"),
+    (re.compile(r"clew_ID_[\w-]{43}|clew_[0-9a-z]{26}_[\w-]{43}"), "TOKEN"),
+    (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "TIME"),
+    (re.compile(r'"(ms|\w+_ms|age_s|oldest_s)": [\d.]+'), r'"\1": 0'),
+    (re.compile(r"[\d.]+ ms"), "0 ms"),
+    (re.compile(r"\"fencing_token\": \d+"), "fencing_token"),
+    (re.compile(r"[0-9a-f]{32,64}"), "HASH"),
+]
+
+
+def masked(outcome: Outcome) -> Outcome:
+    out, err = outcome.out, outcome.err
+    for pattern, name in _VARYING:
+        out, err = pattern.sub(name, out), pattern.sub(name, err)
+    return Outcome(outcome.code, out, err)
+
+
+@contextmanager
+def served(cli: Cli, home: Path | None = None) -> Iterator[list[str]]:
+    """The daemon of a home, which a busy machine may make slow; yields the verbs that it was asked for."""
+    asked: list[str] = []
+    settings = load_settings(home=home or cli.home)
+    cli.patch.setattr("clew.surfaces.cli.daemon.PROBE_S", 10.0)
+    with compose(settings, database_path(settings), in_background=False) as memory, daemon(memory, asked=asked):
+        yield asked
+
+
+def rewritten(cli: Cli) -> list[Outcome]:
+    """A day of work, by its commands; what each one prints."""
+    done: list[Outcome] = []
+
+    def run(*words: str, stdin: bytes = b"") -> Outcome:
+        done.append(cli(*words, stdin=stdin))
+        return done[-1]
+
+    first = run(
+        "remember", "We chose PostgreSQL for src/db.py.", "--type", "decision", "--tag", "db", "--json"
+    ).json
+    run("remember", "Backups run nightly.", "--at", "2026-01-02", "--project", "shop")
+    run("remember", "-", "--metadata", '{"n": 1}', stdin="Grüße an 世界 aus PostgreSQL.".encode())
+    run("remember", " ")
+    for words in (
+        ("recall", "PostgreSQL", "--json"),
+        ("recall", "PostgreSQL", "--explain"),
+        ("list",),
+        ("show", first["id"]),
+        ("show", "mem_unknown", "--json"),
+        ("edit", first["id"], "--title", "The database", "--json"),
+        ("edit", first["id"], "--title", "x", "--version", "1"),
+        ("history", first["id"]),
+        ("graph", "neighbors", "src/db.py"),
+        ("jobs", "list", "--state", "dead"),
+        ("jobs", "list", "--state", "odd"),
+        ("key", "create", "ci", "--user", "ann", "--json"),
+        ("key", "list"),
+        ("forget", "--type", "decision", "--dry-run"),
+        ("forget", first["id"], "--hard", "--yes", "--json"),
+    ):
+        run(*words)
+    session = run("session", "start", "--project", "shop", "--title", "Cart", "--json").json["id"]
+    token = str(run("session", "claim", session, "--worker", "w1", "--json").json["fencing_token"])
+    run("queue", "enqueue", session, "Mind the locks.")
+    taken = run("queue", "claim", session, "--worker", "w1", "--token", token, "--json").json
+    run("queue", "ack", session, taken["delivery_id"], "--worker", "w1", "--token", token)
+    run("session", "end", session, "--outcome", "accepted", "--worker", "w1", "--token", token, "--json")
+    return done
+
+
+def test_a_day_of_commands_prints_the_same_with_and_without_a_daemon(cli: Cli, tmp_path: Path) -> None:
+    alone = [masked(one) for one in rewritten(cli)]
+    cli.patch.setenv("CLEW_HOME", str(tmp_path / "served"))
+    with served(cli, tmp_path / "served") as asked:
+        through = [masked(one) for one in rewritten(cli)]
+    assert len(asked) > 20 and {"remember", "recall", "graph.neighbors", "queue.ack", "forget"} <= set(asked)
+    for one, other in zip(alone, through, strict=True):
+        assert other == one
+    assert {one.code for one in alone} == {0, 1, 2, 3}
+
+
+def test_what_a_daemon_answers_is_what_the_store_holds_to_the_byte(cli: Cli) -> None:
+    id = cli.remember("We chose PostgreSQL because of RLS.")
+    reads = [("show", id), ("list", "--json"), ("history", id, "--json"), ("matrix", "show"), ("stats",)]
+    before = [sized(cli(*words)) for words in reads]
+    with served(cli) as asked:
+        assert [sized(cli(*words)) for words in reads] == before and len(asked) >= len(reads)
+
+
+def sized(outcome: Outcome) -> Outcome:
+    """Without the size of the files, which changes while somebody has them open."""
+    return Outcome(outcome.code, re.sub(r"(?m)^(file|log) bytes .*$|^bytes per .*$", "", outcome.out), outcome.err)
+
+
+def test_a_recall_through_the_daemon_brings_no_numpy_and_no_database_along(cli: Cli) -> None:
+    cli.remember("We chose PostgreSQL because of RLS.")
+    program = (
+        "import sys; from clew.surfaces.cli import daemon, main; daemon.PROBE_S = 10\n"
+        "main.main(['recall', 'PostgreSQL', '--json'])\n"
+        "print(sorted({'numpy', 'apsw', 'uvicorn', 'starlette'} & set(sys.modules)), file=sys.stderr)"
+    )
+    with served(cli) as asked:
+        done = subprocess.run([sys.executable, "-c", program], cwd=cli.directory, capture_output=True, check=True)
+    assert asked == ["recall"] and done.stderr == b"[]\n" and json.loads(done.stdout)["results"]
+
+
+def test_a_project_with_settings_of_its_own_opens_the_store_itself(cli: Cli) -> None:
+    with served(cli) as asked:
+        (cli.directory / ".clew.toml").write_text("[recall]\nlimit = 1\n", encoding="utf-8")
+        cli.remember("One.")
+        cli.remember("One more.")
+        assert len(cli("recall", "one", "--json").json["results"]) == 1 and asked == []
+
+
+def test_settings_of_another_section_are_no_reason_not_to_ask(cli: Cli) -> None:
+    with served(cli) as asked:
+        cli.patch.setenv("CLEW_SERVE__BURST", "7")
+        assert cli("list").code == 0 and asked == ["list"]
+
+
+def test_commands_about_the_file_itself_open_it(cli: Cli, tmp_path: Path) -> None:
+    with served(cli) as asked:
+        cli.remember("Kept.")
+        asked.clear()
+        for words in (
+            ("export", str(tmp_path / "e.jsonl")),
+            ("backup", str(tmp_path / "b.db")),
+            ("reindex",),
+            ("init",),
+        ):
+            assert cli(*words).code == 0, words
+    assert asked == []
+
+
+# -- daemons that are ill -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(cli: Cli) -> Path:
+    """The directory of a daemon whose settings are right."""
+    directory = cli.home / "run"
+    directory.mkdir(parents=True)
+    told = {"fingerprint": fingerprint_of(load_settings(home=cli.home, directory=cli.directory))}
+    (directory / "daemon.json").write_text(json.dumps(told), encoding="utf-8")
+    return directory
+
+
+def test_a_socket_that_nobody_answers_is_passed_by(cli: Cli, run: Path) -> None:
+    with answering(run / "clew.sock", [dies]):
+        pass  # the file of the socket is still there
+    assert cli("remember", "Alone.").code == 0 and cli("list").out.count("Alone.") == 1
+
+
+def test_a_daemon_that_hangs_is_not_waited_for(cli: Cli, run: Path) -> None:
+    with answering(run / "clew.sock", [lambda connection: connection.recv(1 << 20) and connection.recv(1)]) as came:
+        outcome = cli("remember", "Alone.")
+    assert outcome.code == 0 and len(came) == 1
+
+
+def test_a_daemon_that_dies_in_the_middle_is_one_line_and_exit_5(cli: Cli, run: Path) -> None:
+    def half(connection: object) -> None:
+        says(HEALTHY)(connection)  # type: ignore[arg-type]
+        dies(connection)  # type: ignore[arg-type]
+
+    with answering(run / "clew.sock", [half]):
+        outcome = cli("remember", "Maybe.")
+    assert outcome.code == 5 and outcome.out == "" and outcome.err.count("\n") == 1
+    assert "[CONNECTION_LOST]" in outcome.err and "Next: look whether it was done" in outcome.err
+
+
+@pytest.mark.parametrize("told", ["", "[]", "{}", "nonsense", '{"fingerprint": 7}'])
+def test_a_daemon_that_tells_nothing_of_use_is_passed_by(cli: Cli, run: Path, told: str) -> None:
+    (run / "daemon.json").write_text(told, encoding="utf-8")
+    with answering(run / "clew.sock", [says(HEALTHY)]) as came:
+        assert cli("list").code == 0 and came == []
+
+
+# -- a Clew elsewhere ---------------------------------------------------------------------------------------
+
+
+def test_clew_url_makes_commands_clients_of_a_clew_elsewhere(
+    cli: Cli, clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    far = clew_at(tmp_path / "far")
+    far.orgs.create("Acme", id="acme", owner="otto")
+    with ExitStack() as stack:
+        socket = stack.enter_context(daemon(far))
+        cli.patch.setenv("CLEW_URL", f"unix://{socket}")
+        cli.patch.setenv("CLEW_TOKEN", far.keys.create("ci", org="acme", user="ann").token)
+        id = cli.remember("Acme deploys on Mondays.")
+        assert "Mondays" in cli("recall", "deploys").out
+        assert cli("show", id).code == 0 and cli("doctor").code in (2, 4)
+        refused = cli("export", "-")
+        assert refused.code == 2 and "[STORE_IS_REMOTE]" in refused.err
+        cli.patch.setenv("CLEW_TOKEN", "clew_" + "0" * 26 + "_" + "x" * 43)
+        assert cli("list").code == 4
+    assert not (cli.home / "clew.db").exists()
+
+
+def test_a_clew_elsewhere_that_is_down_is_one_line_and_exit_5(cli: Cli, tmp_path: Path) -> None:
+    cli.patch.setenv("CLEW_URL", f"unix://{tmp_path}/nobody.sock")
+    outcome = cli("recall", "x")
+    assert outcome.code == 5 and outcome.err.count("\n") == 1 and "[SERVER_UNREACHABLE]" in outcome.err
+
+
+def test_a_tool_call_is_looked_at_by_the_daemon(cli: Cli) -> None:
+    with served(cli) as asked:
+        session = cli("session", "start", "--json").json["id"]
+        event = json.dumps({"session": session, "tool": "Edit", "paths": ["src/db.py"]}).encode()
+        outcome = cli("inject", "event", session, "--json", stdin=event)
+    assert outcome.code == 0 and "outcome" in outcome.json and asked[-2:] == ["inject.warm", "inject.event"]

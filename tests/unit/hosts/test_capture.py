@@ -1,0 +1,204 @@
+"""Facts of a session become memories: once, each with where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.hosts.capture import Captured, Fact, drafts_of, report_of
+
+AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
+START = {"k": "start"}
+TASK = {"k": "prompt", "task": "Make the login test stable"}
+STOP = {"k": "say"}
+END = {"k": "end"}
+FETCHED = {"k": "elsewhere"}
+DECIDED = {"k": "say", "said": [["decision", "I chose A instead of B."], ["cause", "The leak was caused by C."]]}
+
+
+def edit(*paths: str) -> dict[str, Any]:
+    return {"k": "edit", "tool": "Edit", "paths": list(paths)}
+
+
+def run(command: str, *, error: str | None = None, kind: str = "test", **more: Any) -> dict[str, Any]:
+    ending: dict[str, Any] = {"failed": True, "status": 1, "error": error} if error else {"ok": True}
+    return (
+        {"k": "run", "tool": "Bash", "command": command, "key": command, "kind": kind, "general": True}
+        | ending
+        | more
+    )
+
+
+def facts(*told: dict[str, Any]) -> list[Fact]:
+    return [Fact(f"e{at}", AT + timedelta(minutes=at), one) for at, one in enumerate([START, *told])]
+
+
+def kept(*told: dict[str, Any]) -> list[Captured]:
+    return drafts_of(facts(*told))
+
+
+def texts(found: Sequence[Captured], kind: str) -> list[str]:
+    return [one.draft.content for one in found if one.kind == kind]
+
+
+def test_what_the_user_said_is_the_users_and_what_the_agent_said_the_agents() -> None:
+    found = kept(TASK | {"rules": ["Always use tabs."], "decisions": ["We decided on tabs."]}, DECIDED)
+    assert [(one.kind, one.draft.type, one.draft.origin) for one in found] == [
+        ("rule", "rule", "user_prompt"),
+        ("decision", "decision", "user_prompt"),
+        ("task", "note", "user_prompt"),
+        ("statement", "decision", "agent_inference"),
+        ("statement", "fact", "agent_inference"),
+    ]
+
+
+def test_a_task_is_told_as_what_happened_and_not_as_an_order() -> None:
+    assert texts(kept(TASK), "task") == ["The user asked: Make the login test stable"]
+
+
+def test_the_edits_of_a_turn_are_one_memory() -> None:
+    found = kept(TASK, edit("a.py"), edit("b.py"), edit("a.py"), STOP)
+    assert texts(found, "edit") == ['Files changed for "Make the login test stable": a.py, b.py.']
+    [changed] = [one for one in found if one.kind == "edit"]
+    assert (changed.draft.origin, changed.draft.paths) == ("observed", ("a.py", "b.py"))
+
+
+def test_going_on_with_a_task_tells_only_of_new_files() -> None:
+    found = kept(TASK, edit("a.py"), STOP, {"k": "prompt"}, edit("a.py"), STOP, {"k": "prompt"}, edit("c.py"), STOP)
+    assert [one.split(": ")[-1] for one in texts(found, "edit")] == ["a.py.", "c.py."]
+
+
+def test_files_that_no_task_explains_are_not_told() -> None:
+    assert kept({"k": "prompt", "aside": True}, edit("a.py", "b.py"), STOP) == []
+
+
+def test_an_error_and_what_was_done_until_it_worked_are_one_memory() -> None:
+    found = kept(
+        TASK,
+        run("pytest", error="ValueError: x"),
+        edit("a.py"),
+        run("pip install y", kind="package"),
+        run("pytest"),
+    )
+    [fix] = [one for one in found if one.kind == "fix"]
+    assert fix.draft.content == (
+        'Command `pytest` (Bash) failed with exit status 1: "ValueError: x"; '
+        "later fixed by `pip install y, edit of a.py`."
+    )
+    assert (fix.draft.origin, fix.draft.paths, fix.event_id) == ("observed", ("a.py",), "e5")
+
+
+def test_a_command_that_works_the_second_time_without_any_change_fixed_nothing() -> None:
+    assert texts(kept(run("pytest", error="x"), run("pytest")), "fix") == []
+
+
+def test_the_same_command_that_fails_twice_is_one_memory() -> None:
+    found = kept(run("make", error="no x"), edit("a.py"), run("make", error="no y"), edit("a.py"), run("make"), END)
+    assert len(found) == 1
+    assert "no y" in found[0].draft.content
+
+
+def test_a_failure_that_nobody_fixed_is_told_when_the_session_ends() -> None:
+    found = kept(run("make deploy", error="window closed", kind="deploy"), STOP, END)
+    assert texts(found, "failure") == ['Command `make deploy` (Bash) failed with exit status 1: "window closed".']
+
+
+def test_it_is_told_after_a_few_turns_when_the_session_does_not_end() -> None:
+    failed = run("make deploy", error="window closed", kind="deploy")
+    assert kept(failed, STOP, STOP) == []
+    assert len(kept(failed, STOP, STOP, STOP)) == 1
+
+
+def test_a_script_that_failed_and_was_left_is_nothing() -> None:
+    assert kept(run("python x.py", error="boom", kind="other"), STOP, END) == []
+
+
+def test_a_command_worth_knowing_is_told_once_a_session() -> None:
+    assert texts(kept(run("make test"), run("make test"), run("make test")), "command") == [
+        "Command `make test` (Bash) succeeded."
+    ]
+    assert (
+        kept(run("pytest a.py::b", general=False), run("python x.py", kind="other"), run("mkdir x", kind="change"))
+        == []
+    )
+
+
+def test_what_the_agent_says_after_it_read_a_page_is_untrusted() -> None:
+    [before] = [one.draft.trust for one in kept(DECIDED) if one.draft.type == "decision"]
+    after = [one.draft for one in kept(FETCHED, DECIDED)]
+    assert before is None
+    assert [(draft.type, draft.trust) for draft in after] == [("decision", "untrusted")]  # and causes are not told
+
+
+def test_a_subagent_that_read_a_page_taints_what_the_main_thread_says() -> None:
+    told = facts(FETCHED, DECIDED)
+    by_subagent = [told[0], Fact("e1", AT, FETCHED, agent_id="a1"), told[2]]
+    assert {one.draft.trust for one in drafts_of(by_subagent)} == {"untrusted"}
+
+
+def test_where_the_beginning_of_a_session_is_unknown_nobody_knows_what_it_read() -> None:
+    assert {one.draft.trust for one in drafts_of(facts(DECIDED)[1:])} == {"untrusted"}
+    assert {one.draft.trust for one in drafts_of(facts(FETCHED, START, DECIDED))} == {None}
+
+
+def test_provenance_names_the_call_the_moment_and_the_files() -> None:
+    found = kept(run("make test", id="toolu_7", paths=["Makefile"]))
+    draft = found[0].draft
+    assert (draft.tool_call, draft.at, draft.paths) == ("toolu_7", AT + timedelta(minutes=1), ("Makefile",))
+    assert draft.metadata == {"tool": "Bash", "exit_status": 0, "captured": "command"}
+
+
+ANY = st.sampled_from(
+    [
+        START,
+        TASK,
+        {"k": "prompt"},
+        {"k": "prompt", "aside": True},
+        STOP,
+        END,
+        FETCHED,
+        DECIDED,
+        edit("a.py"),
+        edit("b.py"),
+        run("pytest"),
+        run("pytest", error="x"),
+        run("pytest", error="y"),
+        run("make", error="z"),
+        run("make"),
+        run("pip install y", kind="package"),
+        {"k": "prompt", "task": "Another one", "rules": ["Always X."]},
+    ]
+)
+
+
+@given(st.lists(ANY, max_size=25), st.integers(0, 25))
+def test_capturing_event_by_event_gives_what_capturing_at_once_gives(told: list[dict[str, Any]], cut: int) -> None:
+    whole = facts(*told)
+    first, rest = whole[:cut], whole[cut:]
+    parts = drafts_of(first) + drafts_of(whole, new={fact.event_id for fact in rest})
+    assert parts == drafts_of(whole)
+
+
+def test_the_report_of_a_session_tells_files_calls_and_errors() -> None:
+    report = report_of(
+        facts(TASK, edit("a.py"), run("pytest", error="ValueError: x"), edit("b.py"), run("pytest"), DECIDED, END)
+    )
+    assert report.summary == "Asked: Make the login test stable I chose A instead of B. The leak was caused by C."
+    assert report.files_modified == ("a.py", "b.py")
+    assert report.errors == ({"message": "ValueError: x", "tool": "Bash", "recoverable": True},)
+    assert [call["success"] for call in report.tool_calls] == [True, False, True, True]
+
+
+def test_a_report_does_not_launder_what_a_page_said() -> None:
+    assert report_of(facts(TASK, FETCHED, DECIDED)).summary == "Asked: Make the login test stable"
+
+
+@pytest.mark.parametrize("told", [{}, {"k": "run"}, {"k": "edit"}, {"k": "hologram"}, {"k": "run", "failed": True}])
+def test_facts_of_another_version_are_passed_over(told: dict[str, Any]) -> None:
+    assert kept(told) == []
+    report_of(facts(told))
