@@ -24,6 +24,7 @@ from typing import Any
 import apsw
 
 import clew
+from clew.bench import surfaces
 from clew.bench.metrics import percentile
 from clew.bench.texts import questions, texts
 from clew.model.progress import Progress, no_progress
@@ -41,10 +42,11 @@ class Rounds:
     ingest: int
     writes: int
     asks: int
+    processes: int
 
 
 def _rounds(quick: bool) -> Rounds:
-    return Rounds(1_000, 30, 50) if quick else Rounds(10_000, 300, 500)
+    return Rounds(1_000, 30, 50, 5) if quick else Rounds(10_000, 300, 500, 100)
 
 
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
@@ -53,7 +55,7 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
 
 def run(sizes: list[int], *, quick: bool = False, progress: Progress = no_progress) -> dict[str, Any]:
     """Progress is told in steps; the last ones take as long as the stores are large."""
-    report: dict[str, Any] = {"machine": machine(), "ingest": {}, "single_writes": {}, "recall": {}}
+    report: dict[str, Any] = {"machine": machine(), "ingest": {}, "single_writes": {}, "surfaces": {}, "recall": {}}
     steps = _steps(sizes, _rounds(quick))
     for done, (part, step) in enumerate(steps):
         progress(done, len(steps))
@@ -72,6 +74,7 @@ def _steps(sizes: list[int], rounds: Rounds) -> list[tuple[str, Callable[[], dic
         ("ingest", lambda: {"2000": ingest(rounds.ingest // 5, 2_000, graph=False)}),
         ("ingest", lambda: {"2000 with graph": ingest(rounds.ingest // 5, 2_000, graph=True)}),
         ("single_writes", lambda: single_writes(rounds.writes)),
+        *((("surfaces", lambda: plugged_in(rounds.processes)),) if surfaces.CAN_SERVE else ()),
         *(("recall", partial(_recall_row, size, rounds.asks)) for size in sizes),
     ]
 
@@ -183,6 +186,7 @@ def recall_at(size: int, *, asks: int) -> dict[str, Any]:
             wall = [_timed(partial(memory.recall, text, scope=PROJECT)) for text in asked]
             after_write = _recall_after_writes(memory, asked[: asks // 10])
         cold = cold_recall(folder)
+        daemon = surfaces.over_socket(folder, asks=asks, seconds=asks / 100) if surfaces.CAN_SERVE else None
     seconds = [entry["wall_s"] for entry in wall]
     return {
         "in_project": min(size, PROJECT_SIZE),
@@ -190,7 +194,16 @@ def recall_at(size: int, *, asks: int) -> dict[str, Any]:
         "warm_cpu_ms": {"p50": _ms([entry["cpu_s"] for entry in wall], 0.5)},
         "after_write_ms": {"p50": _ms(after_write, 0.5)},
         "cold": cold,
+        "daemon": daemon,
     }
+
+
+def plugged_in(runs: int) -> dict[str, Any]:
+    """Hooks and MCP, over a small store: what they cost besides recall."""
+    with _folder() as folder:
+        with clew.open(folder / "clew.db", home=folder) as memory:
+            _fill(memory, 1_000)
+        return surfaces.plugged_in(folder, runs=runs)
 
 
 def _recall_after_writes(memory: clew.Clew, asked: list[str]) -> list[float]:
@@ -237,6 +250,7 @@ def table(report: dict[str, Any]) -> str:
         f"concurrent durable writes, {row['threads']} threads: {row['concurrent_per_second']:,}/s, "
         f"{row['concurrent_share_of_bare']} of bare FULL commits"
     )
+    lines += surfaces.lines(report["surfaces"])
     for size, row in report["recall"].items():
         if size == "growth":
             lines.append(f"recall growth {row['from']:,} -> {row['to']:,}: {row['factor']}x")
@@ -246,6 +260,12 @@ def table(report: dict[str, Any]) -> str:
             f"p99 {row['warm_ms']['p99']} ms; after a write p50 {row['after_write_ms']['p50']} ms; "
             f"cold {row['cold']['ms']} ms = {row['cold']['times_import_numpy']}x import numpy"
         )
+        if daemon := row["daemon"]:
+            lines.append(
+                f"recall at {int(size):,} through the daemon: p50 {daemon['ms']['p50']} ms, "
+                f"p99 {daemon['ms']['p99']} ms; "
+                f"{daemon['rate']['per_second']:,}/s over {daemon['rate']['connections']} connections"
+            )
     lines.append(f"peak memory: {report['peak_rss_mb']} MB")
     return "\n".join(lines)
 

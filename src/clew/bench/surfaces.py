@@ -16,7 +16,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from clew.bench.texts import questions
 
 WAIT_S = 30.0
 CONNECTIONS = 4
-MAX_SOCKET_PATH = 100
+CAN_SERVE = hasattr(socket, "AF_UNIX")
 
 
 class _OverSocket(http.client.HTTPConnection):
@@ -35,7 +36,7 @@ class _OverSocket(http.client.HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock = socket.socket(socket.AF_UNIX)  # closed with the connection, also when nobody is there
         self.sock.settimeout(WAIT_S)
         self.sock.connect(str(self._path))
 
@@ -49,13 +50,17 @@ class _OverSocket(http.client.HTTPConnection):
         return data
 
 
-def measure(home: Path, *, asks: int, runs: int, seconds: float) -> dict[str, Any]:
-    """Of a store that is there: what asking through the daemon costs, and what hooks cost with it and without."""
-    with serving(home) as connection:
-        recall = _recall_ms(connection, asks)
-        rate = _rate(home, seconds)
-        hook = hook_process(home, runs=runs)
-    return {"recall_ms": recall, "requests_per_second": rate, "hook": hook | spooling(home, runs=runs)}
+def over_socket(home: Path, *, asks: int, seconds: float) -> dict[str, Any]:
+    """Of a store that is there: what a recall through its daemon takes, one after the other and several at once."""
+    with serving(home, core=0) as connection:
+        return {"ms": _recall_ms(connection, asks), "rate": _rate(home, seconds)}
+
+
+def plugged_in(home: Path, *, runs: int) -> dict[str, Any]:
+    """What an agent's host waits for: a hook with a daemon and without, and a tool called over MCP."""
+    with serving(home):
+        told = _beside_bare(home, "hook_with_daemon", runs)
+    return told | _without_daemon(home, runs) | mcp_call(home, calls=runs)
 
 
 @contextmanager
@@ -68,7 +73,8 @@ def serving(home: Path, *, core: int | None = None) -> Iterator[_OverSocket]:
         preexec_fn=None if core is None or not hasattr(os, "sched_setaffinity") else _on_core(core),
     )
     try:
-        yield _answering(home / "run" / "clew.sock", daemon)
+        with closing(_answering(home / "run" / "clew.sock", daemon)) as connection:
+            yield connection
     finally:
         daemon.send_signal(signal.SIGTERM)
         daemon.wait(timeout=WAIT_S)
@@ -82,10 +88,12 @@ def _answering(path: Path, daemon: subprocess.Popen[bytes]) -> _OverSocket:
     """A connection, once somebody is there to answer."""
     until = time.monotonic() + WAIT_S
     while time.monotonic() < until and daemon.poll() is None:
-        with suppress(OSError):
-            connection = _OverSocket(path)
+        connection = _OverSocket(path)
+        try:
             connection.ask("GET", "/healthz")
             return connection
+        except OSError:
+            connection.close()
         time.sleep(0.02)
     raise RuntimeError("the daemon did not start")
 
@@ -93,7 +101,7 @@ def _answering(path: Path, daemon: subprocess.Popen[bytes]) -> _OverSocket:
 def _recall_ms(connection: _OverSocket, asks: int) -> dict[str, float]:
     asked = [{"query": text, "project": "bench", "limit": 10} for text in questions(asks)]
     connection.ask("POST", "/v1/recall", asked[0])
-    return _times([lambda body=body: connection.ask("POST", "/v1/recall", body) for body in asked])  # type: ignore[misc]
+    return _times([partial(connection.ask, "POST", "/v1/recall", body) for body in asked])
 
 
 def _rate(home: Path, seconds: float) -> dict[str, float]:
@@ -101,11 +109,12 @@ def _rate(home: Path, seconds: float) -> dict[str, float]:
     path, bodies = home / "run" / "clew.sock", questions(200)
 
     def drive(first: int) -> int:
-        connection, done, until = _OverSocket(path), 0, time.monotonic() + seconds
-        while time.monotonic() < until:
-            text = bodies[(first + done) % len(bodies)]
-            connection.ask("POST", "/v1/recall", {"query": text, "project": "bench", "limit": 10})
-            done += 1
+        done, until = 0, time.monotonic() + seconds
+        with closing(_OverSocket(path)) as connection:
+            while time.monotonic() < until:
+                text = bodies[(first + done) % len(bodies)]
+                connection.ask("POST", "/v1/recall", {"query": text, "project": "bench", "limit": 10})
+                done += 1
         return done
 
     with ThreadPoolExecutor(CONNECTIONS) as pool:
@@ -113,17 +122,18 @@ def _rate(home: Path, seconds: float) -> dict[str, float]:
     return {"connections": CONNECTIONS, "per_second": round(total / seconds)}
 
 
-def hook_process(home: Path, *, runs: int) -> dict[str, Any]:
-    """A hook that asks the daemon, beside an interpreter that does nothing."""
-    return _beside_bare(home, "with_daemon", runs)
+def _without_daemon(home: Path, runs: int) -> dict[str, Any]:
+    """The event goes to the spool. A start that is said to be under way keeps hooks from starting a daemon."""
+    marker = home / "spool" / "starting"
+    marker.parent.mkdir(mode=0o700, exist_ok=True)
+    marker.touch()
+    return _beside_bare(home, "hook_without_daemon", runs, before=marker.touch)
 
 
-def spooling(home: Path, *, runs: int) -> dict[str, Any]:
-    """The same with nobody to ask: the event goes to the spool. A marker keeps it from starting a daemon."""
-    return _beside_bare(home, "without_daemon", runs)
-
-
-def _beside_bare(home: Path, name: str, runs: int) -> dict[str, Any]:
+def _beside_bare(
+    home: Path, name: str, runs: int, *, before: Callable[[], object] = lambda: None
+) -> dict[str, Any]:
+    """A hook beside an interpreter that does nothing."""
     spec = find_spec("clew_hook")
     if spec is None or spec.origin is None:
         raise RuntimeError("clew_hook.py is not installed beside the package")
@@ -132,6 +142,7 @@ def _beside_bare(home: Path, name: str, runs: int) -> dict[str, Any]:
     event = json.dumps(_event()).encode()
     times: dict[str, list[float]] = {"hook": [], "bare": []}
     for _ in range(runs):
+        before()
         for which, command in (("bare", bare), ("hook", hook)):
             started = time.perf_counter()
             subprocess.run(command, input=event, check=True, stdout=subprocess.DEVNULL)
@@ -139,6 +150,49 @@ def _beside_bare(home: Path, name: str, runs: int) -> dict[str, Any]:
     ours, theirs = _summary(times["hook"]), _summary(times["bare"])
     ratios = {share: round(ours[share] / theirs[share], 2) for share in ("p50", "p99")}
     return {name: {"ms": ours, "bare_ms": theirs, "times_bare": ratios}}
+
+
+def mcp_call(home: Path, *, calls: int) -> dict[str, Any]:
+    """A recall over stdio, by a client that only reads and writes lines. Nothing where the extra is missing."""
+    if find_spec("mcp") is None:
+        return {}
+    command = [sys.executable, "-m", "clew", "mcp", "--project", "bench"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env={**os.environ, "CLEW_HOME": str(home)}, stdin=pipe, stdout=pipe) as server:
+        ask = _Lines(server).ask
+        ask(
+            "initialize",
+            protocolVersion="2025-06-18",
+            capabilities={},
+            clientInfo={"name": "bench", "version": "1"},
+        )
+        asked = [{"name": "memory_recall", "arguments": {"query": text}} for text in questions(calls + 1)]
+        ask("tools/call", **asked[0])
+        seconds = _times([partial(ask, "tools/call", **params) for params in asked[1:]])
+        server.stdin.close()  # type: ignore[union-attr]
+    return {"mcp_recall": {"ms": seconds}}
+
+
+class _Lines:
+    """Requests and answers of MCP over stdio: one JSON document a line."""
+
+    def __init__(self, server: subprocess.Popen[bytes]) -> None:
+        self._server = server
+        self._last = 0
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        self._last += 1
+        request = {"jsonrpc": "2.0", "id": self._last, "method": method, "params": params}
+        assert self._server.stdin and self._server.stdout
+        self._server.stdin.write(json.dumps(request).encode() + b"\n")
+        self._server.stdin.flush()
+        while line := self._server.stdout.readline():
+            answer: dict[str, Any] = json.loads(line)
+            if answer.get("id") == self._last:
+                if "error" in answer or answer["result"].get("isError"):
+                    raise RuntimeError(f"{method}: {line[:200]!r}")
+                return answer
+        raise RuntimeError(f"{method}: no answer")
 
 
 def _event() -> dict[str, Any]:
@@ -163,3 +217,15 @@ def _times(actions: list[Callable[[], object]]) -> dict[str, float]:
 
 def _summary(seconds: list[float]) -> dict[str, float]:
     return {f"p{share}": round(percentile(seconds, share / 100) * 1000, 3) for share in (50, 99)}
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """Of `plugged_in`, for people."""
+    for name in ("hook_with_daemon", "hook_without_daemon"):
+        if row := report.get(name):
+            yield (
+                f"{name.replace('_', ' ')}: p50 {row['ms']['p50']} ms = {row['times_bare']['p50']}x bare python, "
+                f"p99 {row['ms']['p99']} ms = {row['times_bare']['p99']}x"
+            )
+    if row := report.get("mcp_recall"):
+        yield f"recall over MCP, stdio: p50 {row['ms']['p50']} ms, p99 {row['ms']['p99']} ms"

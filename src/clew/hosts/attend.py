@@ -26,9 +26,10 @@ from typing import Any
 from clew.deliver import queue
 from clew.deliver import sessions as steps
 from clew.deliver.states import DeliverPolicy
+from clew.hosts.looking import Looking
 from clew.hosts.place import ENDS, Place, Placing, Teller, lock_of
 from clew.hosts.render import fits, rendered
-from clew.hosts.rules import TOOL_ENDS, is_confirmed, is_point
+from clew.hosts.rules import TOOL_ENDS, TOOL_EVENTS, is_confirmed, is_point
 from clew.hosts.table import HOSTS
 from clew.hosts.verb import verb_event_of
 from clew.inject.deadline import AllBusy, Late, Ticket, Workers
@@ -92,7 +93,7 @@ class UnderWay:
 @dataclass(frozen=True, slots=True)
 class Attendant:
     """What events are attended with. `start` has the start block of a session made and queued; `look` what a tool
-    call or a prompt makes worth saying, `look_later` the same without waiting."""
+    call or a prompt makes worth saying."""
 
     store: Store
     now: Callable[[], datetime]
@@ -100,27 +101,39 @@ class Attendant:
     workers: Workers
     start: Callable[[AgentSession, Held, Told], object]
     look: Callable[[VerbEvent, Told], object]
-    look_later: Callable[[VerbEvent, Told], object]
     answer_s: float = 0.6
     injects: bool = True
     failures: Counter[str] = field(default_factory=Counter)
     under_way: UnderWay = field(default_factory=UnderWay)  # events that are being answered
     starting: UnderWay = field(default_factory=UnderWay)  # sessions whose block is being made
+    looking: Looking = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "looking", Looking(self.workers))
 
     # -- telling -----------------------------------------------------------------------------------
 
     def attend(self, told: Told) -> HookAnswer:
         """Raises only when the event could not be kept: whoever sent it has to send it again."""
         ticket = Ticket(self.answer_s)
-        attended = self.store.write(partial(self._keep, told))
+        attended = self.store.write(partial(self._keep, told), durable=self._must_be_synced(told))
         if attended is None or attended.place.session is None or not (self.injects and told.around.inject):
             return _NOTHING
-        self._find(told, attended.place, ticket)
-        if told.replayed or attended.place.is_lost or not attended.is_point:
-            return _NOTHING
-        return self._answer(told, attended.place, ticket)
+        is_answered = attended.is_point and not (told.replayed or attended.place.is_lost)
+        self._find(told, attended.place, ticket, waits=is_answered)
+        return self._answer(told, attended.place, ticket) if is_answered else _NOTHING
 
     # -- first: on the disk ------------------------------------------------------------------------
+
+    def _must_be_synced(self, told: Told) -> bool:
+        """Events of tools come by the dozen. What was written of one outlives us at once, and a power cut from the
+        next prompt, answer or end of a turn on; unless it acknowledges something."""
+        if told.event.kind not in TOOL_EVENTS:
+            return True
+        event = told.event
+        with self.store.read() as tx:
+            row = tx.hosts.session(told.who.org, event.host, event.host_session, event.agent_id)
+        return row is None or row.printed is not None
 
     def _keep(self, told: Told, tx: Tx) -> Attended | None:
         """None for an event that is known."""
@@ -180,14 +193,14 @@ class Attendant:
 
     # -- then: what is worth saying ----------------------------------------------------------------
 
-    def _find(self, told: Told, place: Place, ticket: Ticket) -> None:
+    def _find(self, told: Told, place: Place, ticket: Ticket, *, waits: bool) -> None:
         """On the session's queue, if there is anything. An extra: the event is kept, and the queue has more."""
         ticket = Ticket(max(0.0, ticket.remaining_s - SPARE_S))  # the answer itself takes a moment, too
         try:
             if place.starts and place.session:
                 self._start(told, place.session, place.held, ticket)
             elif not told.replayed and place.row:
-                self._look(told, place.row, ticket)
+                self._look(told, place.row, ticket, waits=waits)
         except (Late, AllBusy):
             self.failures["late"] += 1
         except Exception as error:
@@ -211,14 +224,21 @@ class Attendant:
             threading.Thread(target=make, name="clew-host-start", daemon=True).start()
             raise
 
-    def _look(self, told: Told, row: HostSession, ticket: Ticket) -> None:
+    def _look(self, told: Told, row: HostSession, ticket: Ticket, *, waits: bool) -> None:
+        """Where nothing can be said the host does not wait; where something can, what earlier events had looked for
+        is waited for, too."""
         verb = verb_event_of(told.event, row.session_id, told.around)
-        if verb is None:
-            return
-        if told.event.kind == "tool_start":  # the tool does not wait: what is found is said when it is done
-            self.look_later(verb, told)
-        else:
-            self.workers.run(lambda _ticket: self.look(verb, told), ticket=ticket)
+        if verb is not None:
+            look = partial(self._looked, verb, told)
+            self.looking.begin(row.session_id, look, limit_s=self.answer_s)
+        if waits:
+            self.looking.wait(row.session_id, ticket)
+
+    def _looked(self, verb: VerbEvent, told: Told) -> None:
+        try:
+            self.look(verb, told)
+        except Exception as error:
+            self.failed("inject", error)
 
     # -- last: the answer --------------------------------------------------------------------------
 

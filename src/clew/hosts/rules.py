@@ -8,6 +8,7 @@ from clew.hosts.table import HOSTS, POINTS
 from clew.model.host import HookEvent, HostSession
 
 TOOL_ENDS = frozenset({"tool_end", "tool_failure"})
+TOOL_EVENTS = TOOL_ENDS | {"tool_start", "tool_batch"}
 
 
 def is_point(event: HookEvent, *, batch_fires: bool) -> bool:

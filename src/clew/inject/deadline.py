@@ -112,6 +112,12 @@ class Workers:
             raise Late
         return task.answer()
 
+    def start(self, work: Callable[[Ticket], object], *, ticket: Ticket) -> threading.Event:
+        """The same without waiting: tells when it is done, not how it went. AllBusy at once."""
+        task = _Task(work, ticket, threading.Event())
+        self._hand_over(task)
+        return task.done
+
     def _hand_over(self, task: _Task[Any]) -> None:
         with self._lock:
             if self._closed or not self._free:

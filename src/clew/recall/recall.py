@@ -296,6 +296,10 @@ def check(options: RecallOptions) -> None:
             code="RECALL_LIMIT_INVALID",
             next=f"ask for 1 to {MAX_LIMIT}",
         )
+    if not 0 <= options.floor <= 1:
+        raise InvalidInput(
+            "the floor is out of range", code="RECALL_OPTION_INVALID", next="give the least relevance, 0 to 1"
+        )
     if options.as_of is not None and options.as_of.tzinfo is None:
         raise InvalidInput(
             "as_of is not a time with a zone",

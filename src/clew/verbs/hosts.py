@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from clew.hosts import capture_run as capturing
     from clew.hosts import place as placing
     from clew.inject import deadline as deadlines
-    from clew.model.inject import VerbEvent
     from clew.model.session import AgentSession
     from clew.model.start import Held
 else:
@@ -175,7 +174,6 @@ class Hosts:
             workers=deadlines.Workers(THREADS),
             start=self._start,
             look=lambda verb, told: self._clew.inject.event(verb, identity=told.who.identity),
-            look_later=self._look_later,
             answer_s=hooks.answer_ms / 1_000,
             injects=hooks.inject,
             failures=self.failures,
@@ -191,11 +189,6 @@ class Hosts:
             rules_only=not (session.title or session.issue),
             identity=who,
         )
-
-    def _look_later(self, verb: VerbEvent, told: attending.Told) -> None:
-        """The bus tells it as the owner of this machine; of others it is looked at when the tool is done."""
-        if told.who.identity == Identity():
-            self._clew.inject.bus.post(verb)
 
     def close(self) -> None:
         if "_attendant" in self.__dict__:

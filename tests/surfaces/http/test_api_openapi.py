@@ -70,3 +70,4 @@ def test_a_conditional_change_and_a_creation_name_their_headers() -> None:
         for route, operation in operations()
     }
     assert headers["edit"] == {"If-Match"} and headers["remember"] == {"Idempotency-Key"}
+    assert headers["hooks.event"] == {"Clew-Event-Id"}

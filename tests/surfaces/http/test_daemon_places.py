@@ -98,6 +98,35 @@ def test_the_token_is_made_once_and_mended_when_it_is_broken(tmp_path: Path) -> 
     assert directory.token() not in (token, "clew_local_half")
 
 
+def test_a_token_that_others_could_have_read_is_replaced(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    directory.make()
+    token = directory.token()
+    (tmp_path / "run" / "token").chmod(0o644)
+    assert directory.token() != token
+    assert (tmp_path / "run" / "token").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_token_that_lies_elsewhere_is_not_believed(tmp_path: Path) -> None:
+    """Whoever could write here before the directory was closed knows what is in their own file."""
+    directory = RunDirectory(tmp_path)
+    directory.make()
+    (tmp_path / "theirs").write_text("clew_local_" + "x" * 43)
+    (tmp_path / "theirs").chmod(0o600)
+    (tmp_path / "run" / "token").symlink_to(tmp_path / "theirs")
+    assert directory.token() != "clew_local_" + "x" * 43
+    assert (tmp_path / "theirs").read_text() == "clew_local_" + "x" * 43
+
+
+def test_what_is_told_is_not_written_through_a_link(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    directory.make()
+    (tmp_path / "diary").write_text("mine")
+    (tmp_path / "run" / "daemon.json.new").symlink_to(tmp_path / "diary")
+    directory.tell({"pid": 1})
+    assert (tmp_path / "diary").read_text() == "mine" and directory.told() == {"pid": 1}
+
+
 def test_what_is_in_the_place_of_the_socket_is_not_removed(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path)
     directory.make()

@@ -9,6 +9,7 @@ import pytest
 
 from clew.bench import speed
 
+DAEMON = {"ms": {"p50": 1.0, "p99": 2.0}, "rate": {"connections": 4, "per_second": 500}}
 COLD = {"ms": 1.0, "import_numpy_ms": 1.0, "times_import_numpy": 1.0}
 
 
@@ -17,7 +18,24 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLEW_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(speed, "PROJECT_SIZE", 20)
     monkeypatch.setattr(speed, "cold_recall", lambda home: COLD)
-    monkeypatch.setattr(speed, "_rounds", lambda quick: speed.Rounds(ingest=20, writes=3, asks=10))
+    monkeypatch.setattr(speed, "_rounds", lambda quick: speed.Rounds(ingest=20, writes=3, asks=10, processes=2))
+    monkeypatch.setattr(speed.surfaces, "over_socket", lambda home, asks, seconds: DAEMON)
+    monkeypatch.setattr(speed, "plugged_in", lambda runs: {})
+
+
+@pytest.mark.skipif(not speed.surfaces.CAN_SERVE, reason="no unix sockets here")
+def test_a_daemon_its_hooks_and_mcp_are_measured_as_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path / "home"))
+    with speed.clew.open(home=tmp_path) as memory:
+        memory.remember("government water service", scope=speed.PROJECT)
+    asked = speed.surfaces.over_socket(tmp_path, asks=3, seconds=0.1)
+    assert asked["ms"]["p50"] > 0 and asked["rate"]["per_second"] > 0
+    told = speed.surfaces.plugged_in(tmp_path, runs=2)
+    assert len(list(speed.surfaces.lines(told))) == 3
+    assert not (tmp_path / "run" / "daemon.json").exists(), "a hook without a daemon started one"
 
 
 def test_writes_are_measured_one_by_one_and_by_several_threads_at_once() -> None:
@@ -35,9 +53,9 @@ def test_recall_is_also_measured_right_after_a_write() -> None:
 def test_every_step_is_told_and_every_number_has_its_line() -> None:
     seen: list[tuple[int, int]] = []
     report = speed.run([40, 60], progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 7) for done in range(8)]
+    assert seen == [(done, 8) for done in range(9)]
     text = speed.table(report)
-    assert "8 threads" in text and "after a write" in text and "recall growth 40 -> 60" in text
+    assert "8 threads" in text and "after a write" in text and "recall growth 40 -> 60" in text and "500/s" in text
 
 
 @pytest.mark.parametrize(("sizes", "is_told"), [([20, 40], True), ([10, 40], False), ([40], False)])

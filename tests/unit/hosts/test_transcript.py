@@ -216,8 +216,8 @@ def test_a_transcript_is_known_by_how_it_begins(start: bytes, host: str | None) 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=40),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
-    max_leaves=12,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=5,
 )
 KEYS = (
     "type",
@@ -236,12 +236,12 @@ VALUES = JSON | st.sampled_from(
     ["user", "assistant", "s-1", "tool_use", "response_item", "session_meta", "event_msg", "2026-01-01"]
 )
 RECORDS = st.dictionaries(
-    st.sampled_from(KEYS), VALUES | st.dictionaries(st.sampled_from(KEYS), VALUES), max_size=8
+    st.sampled_from(KEYS), VALUES | st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4), max_size=8
 )
 
 
-@settings(max_examples=30)
-@given(st.lists(RECORDS, max_size=6), st.binary(max_size=60), st.sampled_from(["claude-code", "codex"]))
+@settings(max_examples=60)
+@given(st.lists(RECORDS, max_size=4), st.binary(max_size=60), st.sampled_from(["claude-code", "codex"]))
 def test_the_reader_never_raises(records: list[dict[str, Any]], junk: bytes, host: str) -> None:
     told = read(lines_of(records) + junk, host=host)
     assert isinstance(told.drafts(), list)

@@ -136,6 +136,11 @@ def _headers(route: Route) -> list[Document]:
     if route.takes_if_match:
         schema = {"type": "string", "pattern": '^"[0-9]{1,18}"$'}
         found.append({"name": "If-Match", "in": "header", "required": False, "schema": schema})
+    if route.needs_header is not None:
+        name, pattern = route.needs_header
+        found.append(
+            {"name": name, "in": "header", "required": True, "schema": {"type": "string", "pattern": pattern}}
+        )
     return found
 
 

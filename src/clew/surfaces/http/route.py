@@ -153,6 +153,7 @@ class Route:
     consumes: str = JSON
     also_consumes: tuple[str, ...] = ()
     takes_if_match: bool = False
+    needs_header: tuple[str, str] | None = None  # a header that `run` looks at, and the pattern of its value
     to_file: bool = False
     max_body_kb: int | None = None  # instead of serve.max_body_kb
     is_open: bool = False  # answers without a credential

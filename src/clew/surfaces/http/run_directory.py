@@ -79,17 +79,19 @@ class RunDirectory:
         return token
 
     def _known_token(self, path: Path) -> str:
-        path.chmod(0o600)
-        token = path.read_text().strip()
-        if token.startswith(LOCAL_TOKEN) and len(token) > len(LOCAL_TOKEN) + 40:
-            return token
-        path.unlink()  # half written when the power failed
+        """One that others could read, or that somebody else put here, is no secret: it is made anew."""
+        if _is_private(path):
+            token = path.read_text().strip()
+            if token.startswith(LOCAL_TOKEN) and len(token) > len(LOCAL_TOKEN) + 40:
+                return token
+        path.unlink()  # also when it was half written as the power failed
         return self.token()
 
     def write(self, name: str, text: str) -> None:
         """Whole or not at all."""
         draft = self.path / f"{name}.new"
-        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        draft.unlink(missing_ok=True)
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(file, "w") as target:
             target.write(text)
         draft.replace(self.path / name)
@@ -104,6 +106,14 @@ class RunDirectory:
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
+
+
+def _is_private(path: Path) -> bool:
+    """A file of ours that nobody else may read, and no link to another."""
+    found = path.lstat()
+    if not hasattr(os, "getuid"):  # where the system has no such rights, those of the home decide
+        return stat.S_ISREG(found.st_mode)
+    return stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
 def _is_locked(file: int) -> bool:

@@ -97,6 +97,7 @@ ROUTES = (
         body=bytes,
         produces=TEXT,
         max_body_kb=(MAX_BYTES >> 10) + 1,
+        needs_header=("Clew-Event-Id", "^[0-9a-f]{32}$"),
         only_local=True,
         also=(404,),
     ),

@@ -1,0 +1,33 @@
+"""What is looked for behind answers: a host need not wait where nothing can be said anyway."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from clew.inject.deadline import Ticket, Workers
+
+MAX_WAITED = 8  # looks of one session that somebody may wait for
+
+
+class Looking:
+    """Looks that are under way, by session. Thread-safe."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._lock = threading.Lock()
+        self._begun: dict[str, list[threading.Event]] = {}
+
+    def begin(self, session: str, look: Callable[[], object], *, limit_s: float) -> None:
+        """Hand over and go on. Raises AllBusy when there are too many."""
+        done = self._workers.start(lambda _ticket: look(), ticket=Ticket(limit_s))
+        with self._lock:
+            waiting = [one for one in self._begun.get(session, ()) if not one.is_set()]
+            self._begun[session] = [*waiting, done][-MAX_WAITED:]
+
+    def wait(self, session: str, ticket: Ticket) -> None:
+        """For what was begun before, as long as the ticket allows."""
+        with self._lock:
+            begun = self._begun.pop(session, [])
+        for done in begun:
+            done.wait(ticket.remaining_s)
