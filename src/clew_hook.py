@@ -25,8 +25,9 @@ MAX_EVENT = 4 << 20
 MAX_ANSWER = 1 << 20
 REQUEST = (
     b"POST /v1/hooks/%s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n"
-    b"Clew-Event-Id: %s\r\nConnection: close\r\n\r\n%s"
+    b"Clew-Event-Id: %s\r\n\r\n%s"
 )
+SEEN = b"POST /v1/hooks/%s/seen HTTP/1.1\r\n%sClew-Event-Id: %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 def main(*words: str) -> None:
@@ -49,19 +50,19 @@ def run(host: str, home: str) -> None:
     """Tell the event on stdin. Raises when something is wrong with it or with us."""
     deadline = _time.monotonic() + ANSWER_S
     event = read_event()
+    if event is None:
+        offline()["drop"](home)  # type: ignore[operator]
     if not event or not is_name(host):
         return
     event_id = posix.urandom(16).hex()
-    is_there, status, body = tell(home, host, event_id, event, deadline)
-    if status == 200 and not put_out(body):
-        status = 0  # not seen by the host: the daemon hears it again, and what it delivered comes again
+    is_there, status = tell(home, host, event_id, event, deadline)
     if status == 0 or status == 429 or status >= 500:
         offline()["keep"](home, event_id, host, event, start=not is_there)  # type: ignore[operator]
 
 
-def read_event() -> bytes:
-    """All of stdin, or nothing when that is too much. It is read to its end even so: a host may not expect to be
-    cut off."""
+def read_event() -> bytes | None:
+    """All of stdin, or None when that is too much. It is read to its end even so: a host may not expect to be cut
+    off."""
     parts = []
     size = 0
     while part := posix.read(0, 65536):
@@ -69,7 +70,7 @@ def read_event() -> bytes:
         parts.append(part)
         if size > MAX_EVENT:
             parts.clear()
-    return b"".join(parts) if size <= MAX_EVENT else b""
+    return b"".join(parts) if size <= MAX_EVENT else None
 
 
 def is_name(host: str) -> bool:
@@ -90,8 +91,9 @@ def put_out(body: bytes) -> bool:
 # -- the daemon --------------------------------------------------------------------------------------
 
 
-def tell(home: str, host: str, event_id: str, event: bytes, deadline: float) -> tuple[bool, int, bytes]:
-    """Whether anybody was there, and the answer's status (0: none) and body."""
+def tell(home: str, host: str, event_id: str, event: bytes, deadline: float) -> tuple[bool, int]:
+    """Whether anybody was there, and the status of the answer (0: none, or none that the host has). What is printed
+    whole is said to be, on the same connection and without waiting: unless that arrives, it comes again."""
     is_there = False
     try:
         link, head = connect(home)
@@ -99,11 +101,16 @@ def tell(home: str, host: str, event_id: str, event: bytes, deadline: float) -> 
         try:
             link.settimeout(max(deadline - _time.monotonic(), 0.001))
             link.sendall(REQUEST % (host.encode(), head, len(event), event_id.encode(), event))
-            return True, *receive(link, deadline)
+            status, body = receive(link, deadline)
+            if status == 200 and body:
+                if not put_out(body):
+                    return True, 0  # the daemon hears the event again, and what it delivered comes again
+                link.sendall(SEEN % (host.encode(), head, event_id.encode()))
+            return True, status
         finally:
             link.close()
     except (OSError, ValueError):
-        return is_there, 0, b""
+        return is_there, 0
 
 
 def connect(home: str) -> tuple[_socket.socket, bytes]:

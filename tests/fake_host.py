@@ -52,15 +52,18 @@ class FakeHost:
 
     def printed(self, fixture: str, *, event_id: str | None = None, replayed: bool = False, **changes: Any) -> str:
         around = changes.pop("around", self.around)
+        id = event_id or uuid4().hex
         raw = recorded(self.name, fixture) | {"session_id": self.session} | changes
         answer = self.clew.hosts.event(
             self.name,
             json.dumps(raw).encode(),
-            event_id=event_id or uuid4().hex,
+            event_id=id,
             around=around,
             replayed=replayed,
             identity=self.identity,
         )
+        if answer.text:
+            self.clew.hosts.seen(id, identity=self.identity)
         return answer.text
 
     # -- what Clew makes of it -----------------------------------------------------------------------

@@ -57,11 +57,11 @@ def test_only_what_says_something_waits_oldest_first(store: Store) -> None:
 def test_what_was_captured_no_longer_waits_and_keeps_its_facts(store: Store) -> None:
     kept(store, "e1", facts='{"k":1}')
     kept(store, "e2", facts='{"k":2}', late=1)
-    store.write(lambda tx: tx.hosts.captured("local", ["e1"]))
+    store.write(lambda tx: tx.hosts.captured("local", {"e1": '{"k":1,"was":{}}'}))
     with store.read() as tx:
         assert [one.event_id for one in tx.hosts.waiting(limit=10)] == ["e2"]
         told = tx.hosts.facts("local", "codex", "s1", until=NOW + SECOND, limit=10)
-        assert [one.event_id for one in told] == ["e1", "e2"]
+        assert [(one.event_id, one.facts) for one in told] == [("e1", '{"k":1,"was":{}}'), ("e2", '{"k":2}')]
         assert [one.event_id for one in tx.hosts.facts("local", "codex", "s1", until=NOW, limit=10)] == ["e1"]
         assert tx.hosts.facts("acme", "codex", "s1", until=NOW + SECOND, limit=10) == []
 
@@ -87,15 +87,47 @@ def test_facts_of_a_session_are_forgotten_also_while_they_wait(store: Store) -> 
 
 def test_old_facts_go_and_then_old_events(store: Store) -> None:
     kept(store, "old", facts="{}")
-    kept(store, "waits", facts="{}")
-    store.write(lambda tx: tx.hosts.captured("local", ["old"]))
-    later = NOW + SECOND
+    kept(store, "waits", facts="{}", late=1)
+    store.write(lambda tx: tx.hosts.captured("local", {"old": "{}"}))
+    later = NOW + 2 * SECOND
     assert store.write(lambda tx: tx.hosts.tidy(facts_before=later, events_before=NOW)) == 1
     assert not kept(store, "old")
     assert store.write(lambda tx: tx.hosts.tidy(facts_before=later, events_before=later)) == 1
     assert kept(store, "old")
     with store.read() as tx:
         assert [one.event_id for one in tx.hosts.waiting(limit=10)] == ["waits"]
+
+
+def test_the_last_fact_of_a_session_stays_with_its_event(store: Store) -> None:
+    for number in range(3):
+        kept(store, f"e{number}", facts="{}", late=number)
+    store.write(lambda tx: tx.hosts.captured("local", {f"e{number}": "{}" for number in range(3)}))
+    store.write(lambda tx: tx.hosts.tidy(facts_before=NOW + 9 * SECOND, events_before=NOW))
+    with store.read() as tx:
+        told = tx.hosts.facts("local", "codex", "s1", until=NOW + 9 * SECOND, limit=10)
+    assert [one.event_id for one in told] == ["e2"]
+
+
+def test_what_was_forgotten_meanwhile_does_not_come_back(store: Store) -> None:
+    kept(store, "e1", facts='{"k":1}')
+    with store.read() as tx:
+        [row] = tx.hosts.waiting(limit=1)
+    store.write(lambda tx: tx.hosts.forget_facts("local", row.session or ""))
+    store.write(lambda tx: tx.hosts.captured("local", {"e1": '{"k":1}'}))
+    with store.read() as tx:
+        assert tx.hosts.facts("local", "codex", "s1", until=NOW, limit=10) == []
+
+
+def test_later_sessions_of_the_same_host_session_carry_nothing_of_what_is_forgotten(store: Store) -> None:
+    kept(store, "e1", facts='{"k":1}')
+    kept(store, "e2", facts='{"k":2}', late=1)
+    store.write(lambda tx: tx.hosts.place("local", "e2", None, facts='{"k":2}'))  # of another session of ours
+    store.write(lambda tx: tx.hosts.captured("local", {"e2": '{"k":2,"was":{"task":"x"}}'}))
+    with store.read() as tx:
+        [row] = tx.hosts.waiting(limit=1)
+    store.write(lambda tx: tx.hosts.forget_facts("local", row.session or ""))
+    with store.read() as tx:
+        assert tx.hosts.facts("local", "codex", "s1", until=NOW + SECOND, limit=10) == []
 
 
 def test_a_repetition_is_seen_in_its_own_session_and_time_only(store: Store) -> None:

@@ -176,24 +176,28 @@ def test_only_json_is_read(api: Api, kind: str) -> None:
     assert api("POST", "/v1/import", who=OWNER, content=(kind, pickle.dumps(Boom()))).status == 415
 
 
+MODULES = {"pickle", "marshal", "shelve", "dill", "yaml", "jsonpickle", "cloudpickle"}
+CALLS = {"eval", "exec", "compile", "__import__"}
+
+
 def test_nothing_in_the_program_can_run_what_it_was_sent() -> None:
     """`clew_hook` runs files that lie beside it, and nothing else."""
     for file in SOURCE.rglob("*.py"):
-        found = dangerous(ast.parse(file.read_text(encoding="utf-8")))
-        assert not found - ({"exec", "compile"} if file.name == "clew_hook.py" else set()), file
+        text = file.read_text(encoding="utf-8")
+        if any(word in text for word in (*MODULES, *(f"{call}(" for call in CALLS))):  # to parse all takes long
+            found = dangerous(ast.parse(text))
+            assert not found - ({"exec", "compile"} if file.name == "clew_hook.py" else set()), file
 
 
 def dangerous(tree: ast.AST) -> set[str]:
-    modules = {"pickle", "marshal", "shelve", "dill", "yaml", "jsonpickle", "cloudpickle"}
-    calls = {"eval", "exec", "compile", "__import__"}
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {one.name for one in node.names} & modules
+            found |= {one.name for one in node.names} & MODULES
         elif isinstance(node, ast.ImportFrom):
-            found |= {node.module or ""} & modules
+            found |= {node.module or ""} & MODULES
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found |= {node.func.id} & calls
+            found |= {node.func.id} & CALLS
     return found
 
 

@@ -1,10 +1,11 @@
 """Who may see and steer a session. The only place that decides it; verbs of sessions, queue, injection and learning
 all ask here.
 
-- The owner and the admins of the org: every session, with its texts.
-- An operator, who runs workers: every session, to list, claim, keep, stop and end it. Its texts (title,
-  description, queue, block, what was asked) only where it has no private user or is the operator's own; who may not
-  read them puts none in either. What a worker is handed for its agent is the exception: it holds the lock.
+- The owner of the org: every session, with its texts.
+- An admin, who looks after the org, and an operator, who runs workers: every session, to list, claim, keep, stop and
+  end it. Its texts (title, description, queue, block, what was asked) only where it has no private user or is their
+  own: a block quotes memories of that user, which nobody else may read; who may not read them puts none in either.
+  What a worker is handed for its agent is the exception: it holds the lock.
 - A user: their own sessions, and those without a user.
 - An agent by itself (no user, none of these roles): sessions without a user whose agent it is. It starts them as
   itself, where it may write.
@@ -53,7 +54,7 @@ class SessionRights:
             raise Denied(
                 f"session {id} is private, and so are its texts",
                 code="SESSION_TEXT_DENIED",
-                next="ask its user, or an owner or admin of the org",
+                next="ask its user, or an owner of the org",
             )
         return session
 
@@ -99,7 +100,7 @@ def rights_of(identity: Identity) -> SessionRights:
     own = Reach.across_projects(Scope(org=identity.org, user=identity.user))
     if powers:
         everything = Reach.everything(identity.org)
-        return SessionRights(everything, own if powers == {"operator"} else everything)
+        return SessionRights(everything, everything if "owner" in powers else own)
     if not identity.user and not identity.agent:
         raise Denied(
             "sessions are not for those without a name",

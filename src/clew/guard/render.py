@@ -14,7 +14,7 @@ Invariants, whatever the text says:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NewType, TypeVar
 
@@ -153,6 +153,16 @@ def pack(heading: SafeText, lines: Sequence[tuple[Key, SafeText]], budget_tokens
             left_out.append(key)
     text = "\n".join((heading, *(line for _key, line in taken))) if taken else ""
     return Packed(SafeText(text), tuple(key for key, _line in taken), tuple(left_out))
+
+
+def without_held(packed: Packed[Key], held: Collection[Key]) -> Packed[Key]:
+    """A section without the lines that its reader has already. What did not fit beside them still does not."""
+    if not any(key in held for key in packed.taken):
+        return packed
+    heading, *lines = packed.text.split("\n")
+    kept = [(key, line) for key, line in zip(packed.taken, lines, strict=True) if key not in held]
+    text = "\n".join((heading, *(line for _key, line in kept))) if kept else ""
+    return Packed(SafeText(text), tuple(key for key, _line in kept), packed.left_out)
 
 
 def join_sections(parts: Iterable[SafeText]) -> SafeText:

@@ -15,6 +15,7 @@ from clew.hosts.events import MAX_PATH, event_of
 from clew.hosts.held import Held, held_by
 from clew.hosts.ignore import FILE, patterns_of
 from clew.hosts.off import is_off
+from clew.hosts.reading import read_regular
 from clew.hosts.repository import Repository, branch_of, find_repository, project_in
 from clew.hosts.table import HOSTS
 from clew.model.host import Around, HookEvent
@@ -70,6 +71,14 @@ def look_around(
     )
 
 
+def around_unseen(raw: Mapping[str, Any], *, home: Path) -> Around:
+    """When nobody could look there in time. What would be off, or is ignored, is not known, so nothing is on but
+    the session; that a directory is off is told by its name alone."""
+    cwd = raw.get("cwd")
+    is_silent = isinstance(cwd, str) and "\0" not in cwd and is_off(home, Path(cwd), resolve=False)
+    return Around(is_known=False, is_off=is_silent, inject=False, capture=False)
+
+
 def around_of(told: object) -> Around:
     """What another machine told of itself. Wrong types count as absent, save that what may be off is off."""
     given = told if isinstance(told, Mapping) else {}
@@ -85,6 +94,7 @@ def around_of(told: object) -> Around:
         inject=given.get("inject", True) is True,
         capture=given.get("capture", True) is True,
         saw_transcript=given.get("saw_transcript") is True,
+        is_known=given.get("is_known", True) is True,
     )
 
 
@@ -112,11 +122,8 @@ def _user_home() -> Path | None:
 
 
 def _ignored(repository: Repository | None, directory: Path) -> tuple[str, ...]:
-    try:
-        with ((repository.tree if repository else directory) / FILE).open("rb") as file:
-            return patterns_of(file.read(MAX_IGNORE_BYTES).decode("utf-8", "replace"))
-    except OSError:
-        return ()
+    data = read_regular((repository.tree if repository else directory) / FILE, limit=MAX_IGNORE_BYTES)
+    return patterns_of((data or b"").decode("utf-8", "replace"))
 
 
 def _name(value: object) -> str | None:

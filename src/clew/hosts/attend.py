@@ -4,8 +4,8 @@ In: an event, what surrounds it, who tells it. Out: what is printed, which may b
 event is on the disk, in one transaction with the beat it is: the lock is kept, and what an earlier answer carried
 counts as consumed if this event proves it. Then comes what the event makes worth saying, which goes on the
 session's queue; and at a place where the host listens, the next of the queue goes into the answer. The same event
-twice, under one id or under two, is answered once. Nothing is acknowledged of which it is not known that it was
-sent, and told again (`replayed`) an event says that its answer never arrived. Nobody waits longer than `answer_s`
+twice, under one id or under two, is answered once. Nothing is acknowledged that its hook did not say it has printed
+(`seen`), and told again (`replayed`) an event says that its answer never arrived. Nobody waits longer than `answer_s`
 for what is worth saying: what comes later stays queued. Whatever fails in here but the first transaction, the
 answer is nothing, and the agent goes on.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from clew.deliver import queue
@@ -35,11 +37,13 @@ from clew.hosts.verb import verb_event_of
 from clew.inject.deadline import AllBusy, Late, Ticket, Workers
 from clew.model.host import Around, HookAnswer, HookEvent, HostSession
 from clew.model.inject import VerbEvent
+from clew.model.scope import Identity
 from clew.model.session import AgentSession, Beat, Delivery
 from clew.model.start import Held
 from clew.ports import Store, Tx
 
 TWICE_S = 10.0  # two hooks for one event tell it within this time
+SEEN_S = 1.5  # until a hook has printed an answer: it lives for 0.8
 SPARE_S = 0.05
 MAX_TOO_LONG = 50  # texts that no host takes, given up in one beat
 TOO_LONG = "longer than the host shows"
@@ -71,23 +75,28 @@ class Attended:
 
 
 class UnderWay:
-    """What this process has begun and not finished, by ids. Thread-safe."""
+    """What this process has begun and not finished, by ids, for at most so long. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_s: float = math.inf) -> None:
         self._lock = threading.Lock()
-        self._ids: set[str] = set()
+        self._most_s = most_s
+        self._since: dict[str, float] = {}
 
     def begin(self, id: str) -> None:
         with self._lock:
-            self._ids.add(id)
+            old = [one for one, since in self._since.items() if since + self._most_s <= monotonic()]
+            for one in old:
+                del self._since[one]
+            self._since[id] = monotonic()
 
     def end(self, id: str) -> None:
         with self._lock:
-            self._ids.discard(id)
+            self._since.pop(id, None)
 
     def __contains__(self, id: object) -> bool:
         with self._lock:
-            return id in self._ids
+            since = self._since.get(id) if isinstance(id, str) else None
+            return since is not None and since + self._most_s > monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +113,7 @@ class Attendant:
     answer_s: float = 0.6
     injects: bool = True
     failures: Counter[str] = field(default_factory=Counter)
-    under_way: UnderWay = field(default_factory=UnderWay)  # events that are being answered
+    under_way: UnderWay = field(default_factory=partial(UnderWay, SEEN_S))  # answers that may be printed yet
     starting: UnderWay = field(default_factory=UnderWay)  # sessions whose block is being made
     looking: Looking = field(init=False)
 
@@ -172,6 +181,11 @@ class Attendant:
 
     def _placed(self, placing: Placing, told: Told) -> Place:
         found = placing.found()
+        if not told.around.is_known:
+            if found.row is None:  # opened now, it would be a session without a project for as long as it lasts
+                return found
+            known = replace(told.around, project=found.row.project, branch=found.row.branch)
+            placing = replace(placing, around=known)
         if found.row and not found.is_lost:
             found = replace(found, row=self._beat(placing.tx, found.row, told, is_over=found.session is None))
         place = placing.placed(found)
@@ -243,8 +257,8 @@ class Attendant:
     # -- last: the answer --------------------------------------------------------------------------
 
     def _answer(self, told: Told, place: Place, ticket: Ticket) -> HookAnswer:
-        """The next of the queue, in the words of the host. That it was sent is noted without waiting: if that is
-        lost, it comes again."""
+        """The next of the queue, in the words of the host. It is under way until its hook says that it is printed,
+        or is gone."""
         id = told.event.event_id
         self.under_way.begin(id)
         try:
@@ -262,7 +276,6 @@ class Attendant:
         if delivery is None or place.row is None:
             self.under_way.end(id)
             return _NOTHING
-        self._sent(told, place.row)
         return HookAnswer(rendered(told.event.host, told.event.event, delivery.text), delivery.delivery_id)
 
     def _take(self, told: Told, place: Place, tx: Tx) -> Delivery | None:
@@ -291,17 +304,22 @@ class Attendant:
             queue.dead_letter(tx, lock, beat.inject.delivery_id, reason=TOO_LONG, now=now)
         return None
 
-    def _sent(self, told: Told, row: HostSession) -> None:
-        id = told.event.event_id
+    def seen(self, who: Identity, event_id: str) -> None:
+        """The answer to an event is printed. Does not wait: if it is lost, the text comes again. What is told from
+        now on finds it noted, because it is written later."""
+        at = self.now()
 
         def note(tx: Tx) -> None:
-            tx.hosts.printed(told.who.org, row, id, at=at)
+            tx.hosts.printed(who, event_id, at=at)
 
         def noted(_future: Future[None]) -> None:
-            self.under_way.end(id)
+            self.under_way.end(event_id)
 
-        at = self.now()
         self.store.submit(note, durable=False).add_done_callback(noted)
+
+    def unseen(self, event_id: str) -> None:
+        """Nobody will print it any more."""
+        self.under_way.end(event_id)
 
     def failed(self, what: str, error: BaseException) -> None:
         """Counted and told by its kind: the text of an error may quote what nobody should read."""

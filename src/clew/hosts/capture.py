@@ -12,11 +12,18 @@ INVARIANT: what an event completes depends on it and on what came before, never 
 event by event gives what capturing a whole session gives, and doing it again gives the same texts, which are known
 by their hash. What the agent says after it read something from elsewhere (the web, foreign MCP servers) may be the
 words of a page: it is kept as untrusted, and never injected. So it is where its beginning is unknown.
+
+A session is longer than what is looked back at. So each fact, once it was captured, carries what was so before it
+(`carried_into`): whether anything had been read from elsewhere, and the task. Looking may begin at any of them.
+
+What our rules take for a rule, a decision or a task of the user is a guess about a text that may have been
+pasted: it has an agent's trust, so that the tripwire looks at it, and no rule of it goes before every prompt until
+somebody says so (`clew remember`, `clew edit`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -33,6 +40,10 @@ from clew.remember.observe import draft_of_call
 
 MENDING = frozenset({"package", "migrate", "build", "deploy", "change"})  # kinds of commands that may be a fix
 RUN_FIELDS = frozenset({"tool", "command", "key", "kind"})
+CARRIED = "was"  # what was so before a fact
+GUESSED = "agent"  # trust of what our rules take for the user's words
+DOCS = (".md", ".mdx", ".markdown", ".rst", ".adoc")
+MAX_EDITS = 2  # files named beside a failure that went away
 PATIENCE = 3  # turns after which a failure that nobody fixed is told as it is
 MAX_LISTED = 8  # files named in a text
 MAX_PATHS = 32
@@ -76,6 +87,16 @@ def drafts_of(facts: Sequence[Fact], *, new: Collection[str] | None = None) -> l
     return [one for one in story.captured if new is None or one.event_id in new]
 
 
+def carried_into(facts: Sequence[Fact]) -> list[dict[str, Any]]:
+    """For each of these facts what it has to carry, to be stored with it."""
+    story, carried = _Story(), []
+    for fact in facts:
+        story.restore(fact)
+        carried.append(story.carried())
+        story.take(fact)
+    return carried
+
+
 def report_of(facts: Sequence[Fact]) -> SessionReport:
     """What a session did, for its summary. The agent's words are left out once it read from elsewhere."""
     story = _Story()
@@ -111,8 +132,23 @@ class _Story:
     failures: dict[str, _Failure] = field(default_factory=dict)
     succeeded: set[str] = field(default_factory=set)
     is_tainted: bool = True  # until it is known from its beginning
+    is_begun: bool = False
+
+    def restore(self, fact: Fact) -> None:
+        """At the first fact: what was so before it, if that is known."""
+        before = None if self.is_begun else fact.told.get(CARRIED)
+        self.is_begun = True
+        if isinstance(before, Mapping):
+            self.is_tainted, self.task = not before.get("clean"), str(before.get("task", ""))
+
+    def carried(self) -> dict[str, Any]:
+        # Of the task as much as `_quoted` needs to say the same of it.
+        parts = {"task": self.task[: TASK_CHARS + 1]} if self.task else {}
+        before = parts | ({} if self.is_tainted else {"clean": True})
+        return {CARRIED: before} if before else {}
 
     def take(self, fact: Fact) -> None:
+        self.restore(fact)
         match fact.told.get("k"):
             case "start":
                 self._end_turn(fact, is_last=True)
@@ -141,13 +177,13 @@ class _Story:
             self.task = told["decisions"][0]
         for name, kind in (("rules", "rule"), ("decisions", "decision")):
             for text in told.get(name, ()):
-                self._keep(kind, Draft(content=text, type=kind, origin="user_prompt", paths=_paths(fact)), fact)
+                self._keep(kind, _said_by_user(text, fact, type=kind), fact)
         if task := told.get("task", ""):
             self.task = task
             self.tasks.append(task)
             # As what happened: a bare "delete the old tables" would be an order to whoever reads it later.
             content = f"The user asked: {task}"
-            self._keep("task", Draft(content=content, origin="user_prompt", paths=_paths(fact)), fact)
+            self._keep("task", _said_by_user(content, fact, type="note"), fact)
 
     def _edit(self, fact: Fact) -> None:
         changed = dict.fromkeys(_paths(fact))
@@ -177,9 +213,9 @@ class _Story:
     def _worked(self, fact: Fact) -> None:
         told = fact.told
         failure = self.failures.pop(told["key"], None)
-        fix = _fix(failure) if failure else ""
-        if failure and fix:
-            self._observe("fix", failure.fact, at=fact, fixed_by=fix, files=failure.edited)
+        fix, files = _fix(failure) if failure else ("", ())
+        if failure and (fix or files):
+            self._observe("fix", failure.fact, at=fact, fixed_by=fix, files=files)
         elif told["kind"] in WORTH_KNOWING and told.get("general") and told["key"] not in self.succeeded:
             self._observe("command", fact, at=fact)
         self.succeeded.add(told["key"])  # told by its fix as well
@@ -224,7 +260,7 @@ class _Story:
     # -- keeping -----------------------------------------------------------------------------------
 
     def _observe(
-        self, kind: str, fact: Fact, *, at: Fact, fixed_by: str | None = None, files: Iterable[str] = ()
+        self, kind: str, fact: Fact, *, at: Fact, fixed_by: str | None = None, files: Sequence[str] = ()
     ) -> None:
         told = fact.told
         call = ToolCall(
@@ -236,7 +272,7 @@ class _Story:
             id=told.get("id"),
             at=fact.at,
         )
-        draft = draft_of_call(call)
+        draft = draft_of_call(call, edited=files)
         self._keep(kind, replace(draft, paths=tuple(dict.fromkeys([*_paths(fact), *files]))[:MAX_PATHS]), at)
 
     def _keep(self, kind: str, draft: Draft, fact: Fact) -> None:
@@ -245,12 +281,24 @@ class _Story:
         self.captured.append(Captured(kind, whole, fact.event_id, fact.agent_id))
 
 
-def _fix(failure: _Failure) -> str:
-    """What was done between a failure and the first time it worked; '' when nothing was."""
+def _said_by_user(content: str, fact: Fact, *, type: str) -> Draft:
+    return Draft(
+        content=content, type=type, layer="long_term", origin="user_prompt", trust=GUESSED, paths=_paths(fact)
+    )
+
+
+def _fix(failure: _Failure) -> tuple[str, tuple[str, ...]]:
+    """What was done between a failure and the first time it worked: the commands, or else the files that were
+    edited last. Of many edits nobody knows which it was."""
     commands = list(dict.fromkeys(failure.ran))[-2:]
-    files = list(failure.edited)[-MAX_LISTED:]
-    parts = [*commands, *([f"edit of {_listed(files)}"] if files else [])]
-    return ", ".join(parts)
+    told = failure.fact.told
+    about = f"{told['command']} {told.get('error', '')}"
+    files = [path for path in failure.edited if not _is_doc(path) or path.rpartition("/")[2] in about]
+    return ", ".join(commands), () if commands else tuple(files[-MAX_EDITS:])
+
+
+def _is_doc(path: str) -> bool:
+    return path.endswith(DOCS) or path.startswith(("docs/", "doc/"))
 
 
 def _listed(files: Sequence[str]) -> str:

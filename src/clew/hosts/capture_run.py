@@ -2,7 +2,8 @@
 
 In: events of host_events in state `new`. Out: how many were looked at. What `write` yielded is durable, then the
 events are `done`. Run twice, or interrupted between the two, nothing is added: the same facts give the same texts,
-known by their hash.
+known by their hash. With the events being `done` it is written what was so before each of them, so that a session
+may be longer than what is looked back at.
 
 The verb gives `write` (`Clew._write`: the inner path, which may write what was observed) and `whose` (where what an
 event says belongs, the scope of our session with its project, agent and id; and who told it). None: it is dropped.
@@ -18,7 +19,7 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from clew.errors import Conflict, Denied, InvalidInput, NotFound, StoreRefused, Unavailable
-from clew.hosts.capture import Fact, drafts_of
+from clew.hosts.capture import Fact, carried_into, drafts_of
 from clew.model.host import StoredFact
 from clew.model.memory import Draft, Remembered
 from clew.model.scope import Identity, Scope
@@ -60,7 +61,7 @@ def capture_waiting(
         for row in rows:
             if row.ends:
                 ended(row)
-        store.write(partial(_done, rows=rows), durable=False)
+        store.write(partial(_done, rows=rows, facts=carrying(rows, history)), durable=False)
     return len(waiting)
 
 
@@ -85,7 +86,17 @@ def by_session(waiting: Sequence[StoredFact]) -> list[list[StoredFact]]:
 
 def history_of(tx: Tx, rows: Sequence[StoredFact]) -> Sequence[StoredFact]:
     last = rows[-1]
-    return tx.hosts.facts(last.org, last.host, last.host_session, until=last.at, limit=WINDOW)
+    return tx.hosts.facts(last.org, last.host, last.host_session, until=last.at, limit=WINDOW + len(rows))
+
+
+def carrying(rows: Sequence[StoredFact], history: Sequence[StoredFact]) -> dict[str, str]:
+    """The facts of these events by id, each with what was so before it; '' stays ''."""
+    told = [fact_of(row) for row in history]
+    whole = {
+        fact.event_id: json.dumps({**fact.told, **before}, ensure_ascii=False, separators=(",", ":"))
+        for fact, before in zip(told, carried_into(told), strict=True)
+    }
+    return {row.event_id: whole.get(row.event_id, row.facts) for row in rows}
 
 
 def fact_of(row: StoredFact) -> Fact:
@@ -103,8 +114,8 @@ def _write_all(drafts: Sequence[Draft], place: tuple[Scope, Identity], write: Wr
     return [one for draft in drafts for one in _write_all([draft], place, write)]
 
 
-def _done(tx: Tx, *, rows: Sequence[StoredFact]) -> None:
-    tx.hosts.captured(rows[0].org, [row.event_id for row in rows])
+def _done(tx: Tx, *, rows: Sequence[StoredFact], facts: Mapping[str, str]) -> None:
+    tx.hosts.captured(rows[0].org, facts)
 
 
 def _session_of(row: StoredFact) -> tuple[str, str, str]:

@@ -1,5 +1,5 @@
-"""What a transcript holds of Clew already: ids of memories and lines of facts. So a resumed session is not told
-again.
+"""What a transcript holds of Clew already: ids of memories and of summaries, lines of facts. So a resumed session
+is not told again.
 
 A host names the transcript, and whoever can reach a hook can name a file: only a regular file below the folders
 where that host keeps its transcripts is read, wherever links lead, and of a long one only the end.
@@ -8,22 +8,21 @@ where that host keeps its transcripts is read, wherever links lead, and of a lon
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clew.guard.render import TRIPLETS_HEADING
+from clew.hosts.reading import read_regular
 from clew.hosts.table import Host
 
 MAX_BYTES = 16 << 20
 MAX_IDS = 2_000
 MAX_LINES = 500
 
-_ID = re.compile(rb"mem_[0-9a-hjkmnp-tv-z]{26}(?![0-9a-z])")
+_ID = re.compile(rb"(?:mem|sum)_[0-9a-hjkmnp-tv-z]{26}(?![0-9a-z])")
 _ARROWS = (b"\xe2\x86\x92", b"\\u2192")  # as it is, and as JSON may spell it
 _BOUNDARY = (b"compact_boundary", b'"compacted"')
 _FACT = re.compile(r"- [^\n]{1,400} → [^\n]{1,400} → [^\n]{1,400}")
@@ -72,25 +71,8 @@ def safe_path(transcript: str, roots: list[Path]) -> Path | None:
 
 def _read(transcript: str, roots: list[Path]) -> bytes | None:
     path = safe_path(transcript, roots)
-    if path is None:
-        return None
-    try:
-        # Not through a link that was put there meanwhile, and never waiting for a pipe.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return None
-    try:
-        about = os.fstat(descriptor)
-        if not stat.S_ISREG(about.st_mode):
-            return None
-        os.lseek(descriptor, max(0, about.st_size - MAX_BYTES), os.SEEK_SET)
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(MAX_BYTES)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return data.partition(b"\n")[2] if about.st_size > MAX_BYTES else data
+    data = read_regular(path, limit=MAX_BYTES, from_end=True, follow=False) if path else None
+    return data.partition(b"\n")[2] if data is not None and len(data) == MAX_BYTES else data
 
 
 def _seen(lines: list[bytes]) -> list[bytes]:

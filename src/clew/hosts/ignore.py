@@ -16,7 +16,7 @@ FILE = ".clewignore"
 MAX_PATTERNS = 1_000
 MAX_PATTERN_CHARS = 240
 MAX_PATH_CHARS = 1_000
-# Before the patterns of a project, which may take one back with `!`.
+# A project's own patterns come on top: whoever writes its file may hide more, and never show one of these.
 SECRET_PLACES = (
     ".env", ".env.*", "!.env.example", "!.env.sample", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx", "id_rsa*",
     "id_ed25519*", ".ssh/", ".aws/", ".gnupg/", ".netrc", ".pgpass", ".npmrc", ".pypirc", "*.tfstate", ".clew/",
@@ -34,7 +34,7 @@ def patterns_of(text: str) -> tuple[str, ...]:
 
 def is_ignored(path: str, patterns: Sequence[str] = ()) -> bool:
     """Whether nothing may be told about a path, which is told from the root of the repository. The last pattern
-    that fits decides; what lies below an ignored folder is ignored."""
+    of the project that fits decides, and `!` takes back only those; what lies below an ignored folder is, too."""
     return _is_ignored(path[:MAX_PATH_CHARS], tuple(patterns[:MAX_PATTERNS]))
 
 
@@ -45,10 +45,14 @@ def without_ignored(paths: Iterable[str], patterns: Sequence[str] = ()) -> tuple
 @lru_cache(maxsize=4096)  # the same few files are named all day
 def _is_ignored(path: str, patterns: tuple[str, ...]) -> bool:
     parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..", "~")]
+    return bool(parts) and (_last_verdict(SECRET_PLACES, parts) or _last_verdict(patterns, parts))
+
+
+def _last_verdict(patterns: Sequence[str], parts: Sequence[str]) -> bool:
     verdict = False
-    for text in (*SECRET_PLACES, *patterns):
+    for text in patterns:
         pattern = _parsed(text)
-        if parts and pattern.names and _fits(pattern, parts):
+        if pattern.names and _fits(pattern, parts):
             verdict = not pattern.is_negated
     return verdict
 

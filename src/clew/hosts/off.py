@@ -8,18 +8,21 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from clew.hosts.private import make_private
+
 FOLDER = "off"
 
 
-def is_off(home: Path, directory: Path) -> bool:
-    return switched_off_at(home, directory) is not None
+def is_off(home: Path, directory: Path, *, resolve: bool = True) -> bool:
+    return switched_off_at(home, directory, resolve=resolve) is not None
 
 
-def switched_off_at(home: Path, directory: Path) -> Path | None:
-    """The directory that was switched off: this one, or the nearest above it."""
+def switched_off_at(home: Path, directory: Path, *, resolve: bool = True) -> Path | None:
+    """The directory that was switched off: this one, or the nearest above it. `resolve` False: by its name, without
+    a look at it."""
     if not (home / FOLDER).is_dir():
         return None
-    resolved = directory.resolve()
+    resolved = directory.resolve() if resolve else directory
     return next((place for place in (resolved, *resolved.parents) if _file(home, place).is_file()), None)
 
 
@@ -29,7 +32,7 @@ def switch_off(home: Path, directory: Path) -> bool:
     file = _file(home, place)
     if file.is_file():
         return False
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(home, file.parent)
     fresh = file.with_suffix(".new")
     fresh.write_bytes(bytes(place))
     fresh.replace(file)

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-COMMANDS, PHRASES = "commands.txt", "phrases.txt"
+COMMANDS, PHRASES, ELSEWHERE = "commands.txt", "phrases.txt", "elsewhere.txt"
 
 
 @cache

@@ -8,6 +8,7 @@ token.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -37,6 +38,7 @@ GOES_ON = ("resume", "fork")
 FORGETS = ("clear", "compact")
 MAX_WORKER = 200
 NOTHING_HELD = Held()
+_SUMMARY = re.compile(r"^- \[(sum_[0-9a-z]{26})\]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,7 @@ class Placing:
             told = Held(frozenset(self.around.held), frozenset(self.around.held_lines))
         else:
             told = held_in(one for id in sessions for one in self._queue(id) if one.state == "acked")
-        return Held(told.ids | waiting.ids, told.lines | waiting.lines, frozenset(sessions))
+        return Held(told.ids | waiting.ids, told.lines | waiting.lines, frozenset(sessions), goes_on=True)
 
     def _queue(self, id: str) -> list[Inject]:
         return self.tx.injects.of_session(self.who.org, id)
@@ -299,12 +301,12 @@ def since_forgot(past: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def held_in(injects: Iterable[Inject]) -> Held:
-    """What these texts tell: ids of memories, lines of facts."""
+    """What these texts tell: ids of memories and of summaries, lines of facts."""
     ids: set[str] = set()
     lines: set[str] = set()
     for one in injects:
         if one.state not in ("cancelled", "dead"):
-            ids.update(one.observation_ids)
+            ids.update((*one.observation_ids, *_SUMMARY.findall(one.text)))
             lines.update(line for line in one.text.split("\n") if line.startswith("- ") and " → " in line)
     return Held(frozenset(ids), frozenset(lines))
 

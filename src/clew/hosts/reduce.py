@@ -8,7 +8,7 @@ or command that names it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -21,7 +21,7 @@ from clew.hosts.strip import own_words
 from clew.inject.hooks import error_line, paths_of_input
 from clew.model.host import Around, HookEvent
 from clew.model.tool_call import ToolCall
-from clew.remember.observe import is_from_elsewhere
+from clew.remember.observe import is_foreign_place, is_from_elsewhere
 from clew.remember.redact import redact
 
 # Kinds of facts.
@@ -49,6 +49,9 @@ EDITORS = frozenset(
         "create_file",
     )
 )
+READERS = frozenset(("read", "grep", "glob", "ls", "read_file", "read_many_files", "view", "view_image", "list_dir",
+                     "list_directory", "search_file_content", "grep_files", "notebookread"))  # fmt: skip
+READ_KEYS = ("file_path", "path", "absolute_path", "notebook_path", "dir_path")
 _PATCH = "*** Begin Patch"  # an edit, also where a shell applies it
 _STRAY_END = re.compile(r"</\s*private\s*>", re.IGNORECASE)
 _COMPLAINT = re.compile(
@@ -60,6 +63,7 @@ _FILE = re.compile(
 )
 _OUR_TOOLS = re.compile(r"mcp__(?:plugin_)?clew\w*__", re.IGNORECASE)
 _EXIT = re.compile(r"exit(?:ed)?(?: with)? (?:code|status)[:= ]{1,2}(-?\d{1,4})", re.IGNORECASE)
+_PLAIN = re.compile(r"[!-~]+")
 _VARYING = re.compile(r" in \d+(?:\.\d+)?m?s\b.*$|0x[0-9a-fA-F]{6,}|/tmp/\S+")
 
 
@@ -113,6 +117,8 @@ def _tool(event: HookEvent, around: Around) -> dict[str, Any] | None:
     if is_from_elsewhere(ToolCall(tool)):
         is_ours = _OUR_TOOLS.match(tool) and "untrusted" not in _flat(event.tool_output)
         return None if is_ours else {"k": ELSEWHERE}
+    if name in READERS:
+        return {"k": ELSEWHERE} if _reads_elsewhere(event, around) else None
     if (name in EDITORS or name in SHELLS) and event.kind == "tool_end":
         paths = told_paths(paths_of_input(event.tool_input), around, event.cwd)
         return {"k": EDIT, "tool": tool, "paths": list(paths)} | _id(event) if paths else None
@@ -132,11 +138,22 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
         return nothing
     told: dict[str, Any] = {"k": RUN, "tool": event.tool, "command": ran.command, "kind": ran.kind, "key": ran.key}
     told |= {"failed": True, "status": status} if failed else {"ok": True}
-    if failed and not is_elsewhere and (line := what_went_wrong(event)):
+    line = what_went_wrong(event) if failed and not is_elsewhere else None
+    if line and not _names_ignored(line, event, around):
         told["error"] = line
     told |= {"general": True} if ran.is_general else {}
     told |= {"elsewhere": True} if is_elsewhere else {}
     return _with_paths(told | _id(event), [ran.command], event, around)
+
+
+def _reads_elsewhere(event: HookEvent, around: Around) -> bool:
+    """Whether what is read lies outside of the repository, or in it and was written by others."""
+    given = {key: value[:1_000] for key, value in event.tool_input.items() if isinstance(value, str)}
+    if any(is_foreign_place(f"{value}/x") for value in given.values()):
+        return True
+    root = around.root or event.cwd
+    places = [given[key] for key in READ_KEYS if given.get(key)]
+    return any(_normal(place) != _normal(root or "") and not _from_root(place, root, event.cwd) for place in places)
 
 
 def status_of(event: HookEvent) -> int | None:
@@ -210,15 +227,22 @@ def _unignored(texts: Sequence[str], event: HookEvent, around: Around) -> list[s
 
 
 def _names_ignored(text: str, event: HookEvent, around: Around) -> bool:
-    named = (_from_root(word, around.root or event.cwd, event.cwd, anywhere=True) for word in _words(text))
+    named = (_from_root(word, around.root or event.cwd, event.cwd, anywhere=True) for word in _guesses(text))
     return any(is_ignored(path, around.ignored) for path in named if path)
+
+
+def _guesses(text: str) -> Iterator[str]:
+    """Each word that may be a path, also without what a sentence puts around it, and between letters that have no
+    spaces beside them."""
+    for word in _words(text):
+        yield from dict.fromkeys((word, word.strip("[]{}*!?").rstrip("."), *_PLAIN.findall(word)))
 
 
 def _words(text: str) -> list[str]:
     """Everything that may be a path: `cat .env` has no folder and no ending."""
     return [
         word
-        for word in re.split(r"[\s\"'`,;:()<>|&=]+", text)
+        for word in re.split(r"[\s\"'`,;:()<>|&=，。；：、（）“”「」！？]+", text)
         if word and ("." in word or "/" in word or "_" in word)
     ]
 

@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from clew.hosts.reading import read_regular
+
 _SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _WITH_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/@]*@)?(\[[^\]]+\]|[^/:]+)(?::\d*)?/(.+)")
 _LIKE_SCP = re.compile(r"(?:[^/@]*@)?([^/:@]{2,}):(?!//)(.+)")  # one letter is a drive of Windows
@@ -94,8 +96,4 @@ def normalised(url: str) -> str | None:
 
 
 def _read(file: Path) -> str:
-    try:
-        with file.open("rb") as stream:
-            return stream.read(MAX_CONFIG_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
+    return (read_regular(file, limit=MAX_CONFIG_BYTES) or b"").decode("utf-8", "replace")

@@ -3,6 +3,9 @@ Pure.
 
 Rules of thumb over sentences, no model. They would rather miss something than keep small talk: how often they
 are wrong is measured by `tools/capture_junk.py` on labelled sessions.
+
+Who pastes a ticket does not mean what it says. A prompt that looks as if somebody else's words were in it states
+no rule and no decision, and what would be one is not told as part of the task either.
 """
 
 from __future__ import annotations
@@ -19,15 +22,26 @@ MAX_READ = 20_000  # characters of a prompt or message that are looked at
 MAX_SPOKEN = 1_500  # characters somebody types; more is a document, and its rules are not those of who pasted it
 MAX_TASK = 600
 MAX_SENTENCE = 300
-MAX_RULES = 4
+MAX_RULES = 3  # rules and decisions in one prompt; more in a row is a document
+MAX_LINES = 10  # of a prompt that somebody typed
 MAX_DECISIONS = 3
 ENOUGH = 5  # what a task has to say of its own, names counted twice and more
 ALONE = 8  # where it does not ask for anything
+MASK = "[masked:"
 
-_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)[\"')\]]*\s+(?=\S)|\n+")
+_END = re.compile(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)[\"')\]]*\s+(?=\S)|\n+|(?<=[。！？])(?=\S)"
+)
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,2}[.)])\s+")
 _MARKS = re.compile(r"\*\*|__|^#{1,6}\s+")
-_WORD = re.compile(r"[A-Za-z][\w'-]*")
+_WORD = re.compile(r"[^\W\d_][\w'-]*")
+# Chinese, Japanese, Thai, Lao and Khmer: no spaces between words, which have some two letters each.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_INTRODUCES = re.compile(r"[:\uff1a][*_\s]*$")
+_QUOTED = re.compile(r"[\"“”„«»](?:[^\s\"“”„«»]+\s+){3}")
+_PIPED = re.compile(r"https?://|www\.|\w\s*\|\s*\w|\$\(|&&|;\s*\w+\s+-", re.IGNORECASE)
+_HEADER = re.compile(r"^\s*(?:#{1,6}\s|[*_]{0,2}[A-Z][\w -]{1,20}:[*_]{0,2}\s+\S)")
+_FENCED = re.compile(r"^(?:\s*(?:`{3,}|~{3,}|>|\|)| {4,}\S|\t)")
 _COMMAND = re.compile(r"^[/!][\w:-]+(?:\s|$)")
 
 _SPECIFIC = re.compile(
@@ -68,21 +82,20 @@ def understood_prompt(text: str) -> Prompt:
     if _COMMAND.match(text.lstrip()):
         return Prompt()
     written = _written(text[:MAX_READ])
-    if not written or _is_small_talk(" ".join(written)):
+    if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
         return Prompt()
-    is_spoken = sum(map(len, written)) <= MAX_SPOKEN
-    rules = tuple(one for one in written if is_spoken and _is_rule(one))
-    decisions = tuple(one for one in written if is_spoken and one not in rules and _is_decision(one))
+    rules = tuple(one for one in written if _is_rule(one))
+    decisions = tuple(one for one in written if one not in rules and _is_decision(one))
     rest = [one for one in written if one not in rules and one not in decisions]
-    if is_spoken and not any(_is_task(one) for one in rest):
-        weak = tuple(
-            one
-            for one in rest
-            if phrase("rule alone", _LEAD).match(one) and not _is_for_once(one) and "?" not in one
-        )
+    if not any(_is_task(one) for one in rest):
+        weak = tuple(one for one in rest if _is_weak_rule(one))
         rules, rest = rules + weak, [one for one in rest if one not in weak]
+    if (rules or decisions) and not _is_own(text[:MAX_READ], written, [*rules, *decisions]):
+        rules, decisions = (), ()
+        rest = [one for one in rest if not (_PIPED.search(one) or _is_to_the_agent(one))]
     task = _task(rest)
-    return Prompt(task, rules[:MAX_RULES], decisions[:MAX_RULES], not task and _weight(rest) > 1)
+    kept_rules, kept_decisions = (tuple(one for one in said if MASK not in one) for said in (rules, decisions))
+    return Prompt(task, kept_rules, kept_decisions, not task and _weight(rest) > 1)
 
 
 def decisions_in(message: str) -> tuple[tuple[str, str], ...]:
@@ -113,6 +126,30 @@ def _written(text: str) -> list[str]:
     return [one for one in sentences("\n".join(kept)) if any(map(str.isalpha, one))]
 
 
+def _is_own(text: str, written: Sequence[str], stated: Sequence[str]) -> bool:
+    """Whether a prompt that states something seems to be in one person's own words. Rather too strict: a rule that
+    is missed is said again, one of somebody else would be followed."""
+    lines = [line for line in own_words(text).splitlines() if line.strip()]
+    foreign = sum(bool(_FENCED.match(line) or phrase("pasted", r"^\s*").match(line)) for line in lines)
+    return not (
+        len(stated) > MAX_RULES
+        or len(lines) > MAX_LINES
+        or sum(map(len, written)) > MAX_SPOKEN
+        or foreign
+        or sum(bool(_HEADER.match(line)) for line in lines) > 1
+        or any(line.lstrip().startswith("# ") for line in lines)
+        or any(_INTRODUCES.search(line) for line in lines)
+        or _QUOTED.search(" ".join(lines))
+        or phrase("quotes", r"\b").search(" ".join(lines))
+        or any(_PIPED.search(one) or _is_to_the_agent(one) for one in stated)
+    )
+
+
+def _is_to_the_agent(sentence: str) -> bool:
+    """Whether it speaks of the user: whoever types says `me`."""
+    return bool(phrase("to the agent", r"\b").search(sentence))
+
+
 def _is_blob(line: str) -> bool:
     return any(len(word) > 120 for word in line.split()) or len(line) > 2_000
 
@@ -121,6 +158,12 @@ def _is_rule(sentence: str) -> bool:
     if "?" in sentence or not 12 <= len(sentence) <= MAX_SENTENCE or _is_for_once(sentence):
         return False
     return bool(phrase("rule", _LEAD).match(sentence)) and len(sentence.split()) > 3
+
+
+def _is_weak_rule(sentence: str) -> bool:
+    """What is a rule only where nothing else is asked for."""
+    is_rule = phrase("rule alone", _LEAD).match(sentence) and not _is_for_once(sentence)
+    return bool(is_rule) and "?" not in sentence
 
 
 def _is_decision(sentence: str) -> bool:
@@ -138,7 +181,9 @@ def _task(rest: Sequence[str]) -> str:
     told = [one for one in rest if not _is_small_talk(one)]
     if not told or all(_is_question(one) for one in told):
         return ""
-    if _weight(told) < (ENOUGH if any(map(_asks, told)) else ALONE):  # a mere remark is out of date by the next day
+    # A mere remark is out of date by the next day. What asks in Chinese is not known; small talk is short there.
+    asks = any(map(_asks, told)) or any(map(_UNSPACED.search, told))
+    if _weight(told) < (ENOUGH if asks else ALONE):
         return ""
     text = ""
     for sentence in told:
@@ -154,14 +199,16 @@ def _asks(sentence: str) -> bool:
 
 
 def _is_question(sentence: str) -> bool:
-    return (sentence.endswith("?") or bool(_QUESTION.match(sentence))) and not _asks(sentence)
+    is_asked = sentence.endswith(("?", "？", "؟")) or bool(_QUESTION.match(sentence))
+    return is_asked and not _asks(sentence)
 
 
 def _weight(told: Sequence[str]) -> int:
     """How much is said that only this prompt says: names count more than words."""
     text = " ".join(told)
-    words = {word.lower() for word in _WORD.findall(text)} - _follow_up_words()
-    return len(words) + 2 * min(3, len(_SPECIFIC.findall(text)))
+    words = {word.lower() for word in _WORD.findall(_UNSPACED.sub(" ", text))} - _follow_up_words()
+    unspaced = sum(len(run) // 2 for run in set(_UNSPACED.findall(text)))
+    return len(words) + unspaced + 2 * min(3, len(_SPECIFIC.findall(text)))
 
 
 @cache

@@ -18,12 +18,13 @@ from typing import Protocol
 from clew.guard.render import (
     OBSERVATIONS_HEADING,
     SUMMARIES_HEADING,
-    SafeText,
+    Packed,
     join_sections,
     pack,
     rendered,
     summary_line,
     tokens,
+    without_held,
 )
 from clew.inject.access import Asker, Decider
 from clew.inject.budget import ContextBudgetConfig
@@ -79,19 +80,22 @@ class Choice:
     ranking: str = "weight"
     explore: float = 0.0  # the chance that something hardly tried takes the last place
     hardly_tried: Callable[[str, Sequence[str]], Sequence[str]] | None = None  # which ids of an org are
-    held: frozenset[str] = frozenset()  # memories that the agent has before it already: not said again
+    held: frozenset[str] = frozenset()  # what the agent has before it already keeps its place and is not said again
     held_lines: frozenset[str] = frozenset()  # the same for facts, by their lines
     held_sessions: frozenset[str] = frozenset()  # the same for what came from these sessions
+    goes_on: bool = False  # the agent has a block before it: this one says what that lacks
     rules_only: bool = False  # nobody knows yet what the work is about: whatever else is found is chance
 
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """What may be shown, in order, with the ranks of all, and what was left out so far."""
+    """What may be shown, in order, with the ranks of all, and what was left out so far. `held` of it is not said
+    again, and nothing less important takes its place: otherwise each return to a session would bring more."""
 
     ordered: tuple[Observation, ...] = ()
     ranks: tuple[Considered, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    held: frozenset[str] = frozenset()
 
 
 def build_session_memory_block(
@@ -124,7 +128,10 @@ def build_session_memory_block(
     choice = choice or Choice()
     eligible = _eligible(source, scope, query_text, asker, choice, transfers=cross_project_transfer is not None)
     draw = partial(_explored, eligible, choice, org_id, draw_of(session_id, query_text))
-    block = observations_block(eligible, _allowed_summaries(summaries, asker), budget_tokens=budget, explored=draw)
+    told = [one for one in _allowed_summaries(summaries, asker) if one.session not in choice.held_sessions]
+    block = observations_block(eligible, told, budget_tokens=budget, explored=draw)
+    if choice.goes_on and not block.memory_ids and graph is not None:
+        graph = replace(graph, graph_enabled=False, reason="no_match")  # facts are context of what is new
     held = choice.held_lines
     return _with_graph(block, graph, scope=scope, asker=asker, query_text=query_text, held=held)
 
@@ -139,7 +146,7 @@ def _eligible(
         return choose(found, asker, choice, transfers=transfers, named=named)
     except Exception as error:  # memory is an extra to a session: it starts without
         _log.warning("no observations for a block: retrieval failed: %s", type(error).__name__)
-        return Eligible()
+        return Eligible(held=choice.held)
 
 
 def choose(
@@ -166,7 +173,7 @@ def choose(
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
     skipped = tuple(Skipped(one.id, reasons[one.id]) for one in observations if one.id in reasons)
-    return Eligible(tuple(one for one in ordered if one.id not in reasons), ranks, skipped)
+    return Eligible(tuple(one for one in ordered if one.id not in reasons), ranks, skipped, choice.held)
 
 
 def ranked(observations: Sequence[Observation], choice: Choice) -> tuple[list[Observation], tuple[Considered, ...]]:
@@ -198,26 +205,31 @@ def observations_block(
     explored: Callable[[Sequence[str]], tuple[list[str], str | None]] | None = None,
 ) -> Block:
     """What fits, in order; summaries take their small share first, so that both together keep the budget."""
-    told, summary_ids = _summaries_section(summaries, budget_tokens)
-    left = budget_tokens - (tokens(f"\n\n{told}") if told else 0)
+    summed = _summaries_section(summaries, budget_tokens)
+    left = budget_tokens - (tokens(f"\n\n{summed.text}") if summed.taken else 0)
     lines = {one.id: line_of(one) for one in eligible.ordered}
     packed = pack(OBSERVATIONS_HEADING, list(lines.items()), left)
     ids, tried = explored(packed.taken) if explored else (list(packed.taken), None)
     if tried:
         other = pack(OBSERVATIONS_HEADING, [(id, lines[id]) for id in ids], left)
         packed, tried = (other, tried) if tried in other.taken else (packed, None)
-    text = join_sections((packed.text, told))
+    packed, summed = (without_held(part, eligible.held) for part in (packed, summed))
+    text = join_sections((packed.text, summed.text))
     return Block(
         text=text,
         tokens=tokens(text),
         budget_tokens=budget_tokens,
         memory_ids=packed.taken,
-        skipped=(*eligible.skipped, *(Skipped(id, "over_budget") for id in lines if id not in packed.taken)),
-        session_summary_ids=summary_ids,
+        skipped=(*eligible.skipped, *(_left_out(id, eligible.held) for id in lines if id not in packed.taken)),
+        session_summary_ids=summed.taken,
         observation_tokens=tokens(text),
         candidates=tuple(_marked(one, packed.taken, tried) for one in eligible.ranks),
-        sections=(packed.text, told),
+        sections=(packed.text, summed.text),
     )
+
+
+def _left_out(id: str, held: Collection[str]) -> Skipped:
+    return Skipped(id, "held" if id in held else "over_budget")
 
 
 def _explored(
@@ -225,7 +237,8 @@ def _explored(
 ) -> tuple[list[str], str | None]:
     """Never in the place of a rule, and only what may be shown anyway."""
     others = [one.id for one in eligible.ordered if not _is_rule(one)]
-    if not choice.explore or choice.hardly_tried is None or not taken or taken[-1] not in others:
+    is_drawn = choice.explore and not choice.goes_on
+    if not is_drawn or choice.hardly_tried is None or not taken or taken[-1] not in others:
         return list(taken), None
     return explore(taken, choice.hardly_tried(org, others), choice.explore, random)
 
@@ -287,7 +300,7 @@ def _why_not(one: Observation, choice: Choice, named: Collection[NodeRef]) -> st
     has: of a long query a single name covers too little to reach the floor by words alone."""
     if one.retired:
         return "retired"
-    if one.id in choice.held or one.memory.session in choice.held_sessions:
+    if one.memory.session in choice.held_sessions:
         return "held"
     if choice.rules_only and not _is_rule(one):
         return "below_floor"
@@ -312,7 +325,6 @@ def _allowed_summaries(summaries: Sequence[SessionSummary], asker: Asker) -> lis
     return [one for one, may in zip(trusted, allowed, strict=True) if may]
 
 
-def _summaries_section(summaries: Sequence[SessionSummary], budget_tokens: int) -> tuple[SafeText, tuple[str, ...]]:
+def _summaries_section(summaries: Sequence[SessionSummary], budget_tokens: int) -> Packed[str]:
     lines = [(one.id, summary_line(one.id, one.issue or "", one.outcome or "", one.text)) for one in summaries]
-    packed = pack(SUMMARIES_HEADING, lines[:MAX_SUMMARIES], int(budget_tokens * SUMMARY_SHARE))
-    return packed.text, packed.taken
+    return pack(SUMMARIES_HEADING, lines[:MAX_SUMMARIES], int(budget_tokens * SUMMARY_SHARE))

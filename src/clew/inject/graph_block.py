@@ -11,7 +11,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from clew.guard.render import TRIPLETS_HEADING, pack, tokens, triplet_line
+from clew.guard.render import TRIPLETS_HEADING, pack, tokens, triplet_line, without_held
 from clew.inject.access import Asker, Decider
 from clew.inject.graph_engine import GraphEngine
 from clew.model.graph_fact import FactEnd, GraphContextBlock, GraphFact
@@ -36,7 +36,7 @@ def build_graph_context_block(
     held: Collection[str] = (),
 ) -> GraphContextBlock:
     """`asker` says more of who asks than `identity` can; without one, the shipped policies decide. `held` are lines
-    that the agent has before it already."""
+    that the agent has before it already: they keep their places and are not said again."""
     try:
         asker = asker or Asker.of(identity, scope, pep=pep)
         facts = engine.facts(query_text, scope, top_k=top_k, depth=neighborhood_depth)
@@ -61,13 +61,14 @@ def graph_block_of(
         (key, triplet_line(one.source_entity, one.relationship, one.target_entity)) for key, one in by_key.items()
     ]
     known = [key for key, line in lines if line in held]
-    packed = pack(TRIPLETS_HEADING, [(key, line) for key, line in lines if line not in held], budget_tokens)
+    packed = without_held(pack(TRIPLETS_HEADING, lines, budget_tokens), known)
+    left_out = [key for key in packed.left_out if key not in known]
     return GraphContextBlock(
         block=packed.text,
         triplets=tuple(by_key[key] for key in packed.taken),
         actual_tokens=tokens(packed.text),
-        status="ok" if packed.taken else "over_budget" if packed.left_out else "no_match",
-        skipped=(*_skipped(packed.left_out, "over_budget"), *_skipped(known, "held"), *denied),
+        status="ok" if packed.taken else "over_budget" if left_out else "no_match",
+        skipped=(*_skipped(left_out, "over_budget"), *_skipped(known, "held"), *denied),
         source_ids=sources_of(allowed, packed.taken),
     )
 

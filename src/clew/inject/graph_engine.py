@@ -2,7 +2,8 @@
 
 In: a query and a scope. Out: facts, the most important first; `facts` as found, `search` after Cedar. The seeds are
 what the query names and what the memories that recall finds for it name; `top_k` bounds those memories, `depth` how
-far the walk goes from there. Without an embedder recall finds its seeds by words.
+far the walk goes from there. Without an embedder recall finds its seeds by words. That two memories are alike, or
+how else they hang together, is nothing for a prompt: it would quote their texts once more for every such pair.
 """
 
 from __future__ import annotations
@@ -110,8 +111,9 @@ class GraphSearchEngine:
         if mode == "PATH":
             return _along_path(view, query, depth)
         if mode == "NEIGHBORS":
-            return triplets_around(view, nodes_named(view, query), limit=self._limit, depth=depth).facts
-        found: Facts = triplets(view, query, seeds, limit=self._limit, depth=depth)
+            nodes = nodes_named(view, query)
+            return triplets_around(view, nodes, limit=self._limit, depth=depth, of_things=True).facts
+        found: Facts = triplets(view, query, seeds, limit=self._limit, depth=depth, of_things=True)
         return found.facts
 
     def _seeds(self, query: str, reach: Reach, top_k: int) -> list[tuple[str, float]]:

@@ -87,6 +87,7 @@ class Starter:
         choice = self._choice(switched)
         if held is not None:
             choice = replace(choice, held=held.ids, held_lines=held.lines, held_sessions=held.sessions)
+            choice = replace(choice, goes_on=held.goes_on)
         if switched is not None and most_tokens:
             switched = replace(switched, recall=_within(switched.recall, most_tokens))
         choice = replace(choice, rules_only=rules_only)

@@ -57,6 +57,7 @@ class Around:
     held: tuple[str, ...] = ()
     held_lines: tuple[str, ...] = ()
     saw_transcript: bool = False  # False: nobody could look, and `held` tells nothing
+    is_known: bool = True  # False: nobody could look at all; what the session knows stands
 
 
 @dataclass(frozen=True, slots=True)

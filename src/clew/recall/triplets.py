@@ -49,22 +49,27 @@ def triplets(
     *,
     limit: int = 10,
     depth: int = DEPTH,
+    of_things: bool = False,
 ) -> Facts:
-    """`recalled` are ids with relevances, best first; `depth` is how many hops the walk takes from the seeds."""
+    """`recalled` are ids with relevances, best first; `depth` is how many hops the walk takes from the seeds.
+    `of_things`: none that only says how memories hang together."""
     check("limit", limit, MAX_LIMIT)
     if query is None:
         edges = view.tx.explore.facts_seen(view.reach, now=view.now, limit=limit)
         ends = dict.fromkeys((row for edge in edges for row in (edge.source, edge.target)), 0.0)
         ranked = _ranked(view, edges, ends)
     else:
-        ranked = _best(view, _seeds(view, query, recalled), limit=limit, depth=depth)
+        ranked = _best(view, _seeds(view, query, recalled), limit=limit, depth=depth, of_things=of_things)
     return Facts(tuple(_facts(view, ranked)), query)
 
 
-def triplets_around(view: View, nodes: Iterable[int], *, limit: int = 10, depth: int = DEPTH) -> Facts:
+def triplets_around(
+    view: View, nodes: Iterable[int], *, limit: int = 10, depth: int = DEPTH, of_things: bool = False
+) -> Facts:
     """Facts near these nodes, given by their rows."""
     check("limit", limit, MAX_LIMIT)
-    return Facts(tuple(_facts(view, _best(view, dict.fromkeys(nodes, 0.0), limit=limit, depth=depth))))
+    seeds = dict.fromkeys(nodes, 0.0)
+    return Facts(tuple(_facts(view, _best(view, seeds, limit=limit, depth=depth, of_things=of_things))))
 
 
 def recalled_seeds(results: Iterable[Result], *, top_k: int = SEED_MEMORIES) -> list[tuple[str, float]]:
@@ -73,8 +78,8 @@ def recalled_seeds(results: Iterable[Result], *, top_k: int = SEED_MEMORIES) -> 
     return sorted(relevant, key=lambda pair: (-pair[1], pair[0]))[:top_k]
 
 
-def _best(view: View, seeds: Distances, *, limit: int, depth: int) -> list[_Ranked]:
-    distances, edges = _walked(view, seeds, depth)
+def _best(view: View, seeds: Distances, *, limit: int, depth: int, of_things: bool) -> list[_Ranked]:
+    distances, edges = _walked(view, seeds, depth, only="things" if of_things else "facts")
     return sorted(_ranked(view, edges, distances), key=lambda one: one.order)[:limit]
 
 
@@ -89,12 +94,12 @@ def _seeds(view: View, query: str, recalled: Sequence[tuple[str, float]]) -> Dis
     return distances
 
 
-def _walked(view: View, seeds: Distances, depth: int) -> tuple[Distances, list[SeenEdge]]:
+def _walked(view: View, seeds: Distances, depth: int, *, only: str) -> tuple[Distances, list[SeenEdge]]:
     """How far every node within reach of the walk is, and the facts that it came along."""
     distances, nearest_seed, frontier = dict(seeds), dict(seeds), list(seeds)
     edges: dict[int, SeenEdge] = {}
     for hop in range(1, depth + 1):
-        found = view.tx.explore.edges_seen(view.reach, frontier, now=view.now, limit=MAX_EDGES, only="facts")
+        found = view.tx.explore.edges_seen(view.reach, frontier, now=view.now, limit=MAX_EDGES, only=only)
         edges |= {edge.row: edge for edge in found}
         fresh: Distances = {}
         for edge in found:

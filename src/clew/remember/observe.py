@@ -10,9 +10,12 @@ pass off any page as something we saw.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import cache
 
 from clew.errors import InvalidInput
 from clew.guard.trust import OBSERVED, is_reserved
+from clew.hosts.patterns import ELSEWHERE, any_of
 from clew.model.memory import Draft
 from clew.model.tool_call import ToolCall
 from clew.remember.redact import redact
@@ -20,11 +23,12 @@ from clew.remember.redact import redact
 TOOL_CHARS = 60
 FIELD_CHARS = 200  # an error line is quoted for what went wrong, not for what it says at length
 _FETCHING_TOOL = re.compile(r"web|fetch|browser|http|mcp__", re.IGNORECASE)
-_FETCHING_COMMAND = re.compile(r"https?://|(?<![\w.-])(?:curl|wget)(?![\w-])", re.IGNORECASE)
+_FETCHING_ANYWHERE = re.compile(r"https?://|(?<![\w.-])(?:curl|wget)(?![\w-])", re.IGNORECASE)
 
 
-def draft_of_call(call: ToolCall) -> Draft:
-    """The same call gives the same text, so seeing it twice is remembered once."""
+def draft_of_call(call: ToolCall, *, edited: Sequence[str] = ()) -> Draft:
+    """The same call gives the same text, so seeing it twice is remembered once. `edited`: files that were changed
+    before it worked, which may be why."""
     tool, file = _field(call.tool, TOOL_CHARS), _field(call.file)
     if not tool:
         raise _nothing("the tool has no name")
@@ -32,7 +36,7 @@ def draft_of_call(call: ToolCall) -> Draft:
     if call.exit_status is None and not any(map(_field, told)):
         raise _nothing(f"the call of '{tool}' has nothing worth recording")
     return Draft(
-        content="; ".join(part for part in (_what(call, tool), file and f"file {file}", _later(call)) if part)
+        content="; ".join(filter(None, (_what(call, tool), file and f"file {file}", _later(call), _after(edited))))
         + ".",
         origin=OBSERVED,
         paths=(file,) if file else (),
@@ -44,7 +48,29 @@ def draft_of_call(call: ToolCall) -> Draft:
 
 def is_from_elsewhere(call: ToolCall) -> bool:
     """Whether what the tool says may have been written by somebody outside this machine."""
-    return bool(_FETCHING_TOOL.match(call.tool.strip()) or _FETCHING_COMMAND.search(call.command or ""))
+    if _FETCHING_TOOL.match(call.tool.strip()):
+        return True
+    command = ";".join(" ".join(line.split()) for line in (call.command or "").splitlines())
+    return bool(_FETCHING_ANYWHERE.search(command) or _fetching().search(command) or is_foreign_place(command))
+
+
+def is_foreign_place(path: str) -> bool:
+    """Whether it names something below a folder of dependencies; what lies in `.bin` is run, and not read."""
+    return bool(_places().search(path.replace("\\", "/")))
+
+
+@cache
+def _fetching() -> re.Pattern[str]:
+    """A command of the table where a command may begin. For one line, with single spaces."""
+    before, commands = any_of(ELSEWHERE, "before"), any_of(ELSEWHERE, "commands")
+    wrapped = rf"(?<![\w-]){before}(?: -\S{{1,40}}| \d{{1,6}}[smh]?| [A-Za-z_]\w{{0,60}}=\S{{0,200}}){{0,4}} "
+    begins = rf"(?:^|[;&|(){{}}`\"']|{wrapped}) ?(?:[A-Za-z_]\w{{0,60}}=\S{{0,200}} ){{0,4}}"
+    return re.compile(rf"{begins}(?:[\w.~-]{{0,80}}/){{0,8}}{commands}(?![\w.=/-])")
+
+
+@cache
+def _places() -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.-]){any_of(ELSEWHERE, 'places')}/(?!\.bin/)[\w@.*]")
 
 
 def secrets_in(call: ToolCall) -> tuple[str, ...]:
@@ -80,6 +106,11 @@ def _ending(status: int | None, error: str) -> str:
 def _later(call: ToolCall) -> str:
     fix = _field(call.fixed_by)
     return f"later fixed by `{fix}`" if fix else ""
+
+
+def _after(edited: Sequence[str]) -> str:
+    files = ", ".join(filter(None, map(_field, edited)))
+    return f"worked after edits of {files}" if files else ""
 
 
 def _field(value: str | None, limit: int = FIELD_CHARS) -> str:

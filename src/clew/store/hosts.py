@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -90,16 +90,18 @@ class HostTable:
         rows = self._session.all("host_event_facts", **key, until=to_micros(until), limit=limit)
         return [_fact(row) for row in reversed(rows)]
 
-    def captured(self, org: str, event_ids: Sequence[str]) -> None:
-        for event_id in event_ids:
-            self._session.run("host_event_captured", org_id=org, event_id=event_id)
+    def captured(self, org: str, facts: Mapping[str, str]) -> None:
+        """Events that were looked at, by id, with what is kept of each for those that follow."""
+        for event_id, text in facts.items():
+            self._session.run("host_event_captured", org_id=org, event_id=event_id, facts=text)
 
     def forget_facts(self, org: str, session: str) -> int:
         """No fact stays of a session of ours, looked at or not."""
         return self._session.run("host_facts_forget", org_id=org, session_id=session)
 
     def tidy(self, *, facts_before: datetime, events_before: datetime) -> int:
-        """Facts and then events go when nothing needs them any more."""
+        """Facts and then events go when nothing needs them any more. The last fact of a session stays as long as
+        its event: it carries what the session has read and is about."""
         cleared = self._session.run("host_facts_clear", before=to_micros(facts_before))
         return cleared + self._session.run("host_events_drop", before=to_micros(events_before))
 
@@ -153,8 +155,11 @@ class HostTable:
         """(our session, how it began), oldest first."""
         return [(id, source) for id, source in self._session.all("host_past", **_key(org, session))]
 
-    def printed(self, org: str, session: HostSession, event_id: str, *, at: datetime) -> None:
-        self._session.run("host_session_printed", **_key(org, session), event_id=event_id, at=to_micros(at))
+    def printed(self, who: Identity, event_id: str, *, at: datetime) -> None:
+        """The answer to an event of theirs was printed. Told twice, the first time counts."""
+        self._session.run(
+            "host_session_printed", org_id=who.org, user_id=who.user or "", event_id=event_id, at=to_micros(at)
+        )
 
     def describe(self, org: str, session: AgentSession) -> None:
         """Work type, issue and title of a session that had no title so far."""

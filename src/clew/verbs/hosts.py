@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from clew.errors import StoreRefused, Unavailable
+from clew.errors import ClewError, StoreRefused, Unavailable
 from clew.lazy import LazyModule
 from clew.model.host import Around, HookAnswer, HookEvent, HookFired, StoredFact
 from clew.model.scope import Identity, Reach, Scope
+from clew.model.session import SessionReport
 
 if TYPE_CHECKING:
     from clew.clew import Clew
@@ -33,7 +34,7 @@ else:
     deadlines, reporting = LazyModule("clew.inject.deadline"), LazyModule("clew.deliver.report")
 
 THREADS = 16  # events whose block is made at the same time
-KEEP_FACTS = timedelta(days=1)  # a session that goes on after a night begins a new story
+KEEP_FACTS = timedelta(days=1)  # of a session that goes on after a night, only its task and what it read are known
 KEEP_EVENTS = timedelta(days=30)
 IDLE = timedelta(days=3)  # after that a host is taken to have crashed: a weekend is shorter
 TIDY_EVERY = timedelta(hours=1)
@@ -62,7 +63,8 @@ class Hosts:
     ) -> HookAnswer:
         """What a hook of a host is answered. Never raises for what a host sends: what cannot be understood is
         answered with nothing. Raises only that the store cannot take the event now: tell it again, with its id.
-        `replayed`: it is told again because nobody printed an answer to it; nothing is delivered."""
+        `replayed`: it is told again because nobody printed an answer to it; nothing is delivered. Whoever prints
+        the answer says so by `seen`."""
         try:
             told = self._told(host, raw, event_id=event_id, around=around, received_at=received_at, by=identity)
             if told is None:
@@ -76,6 +78,18 @@ class Hosts:
         except Exception as error:  # an agent's turn never fails because of its memory
             self._attendant.failed("event", error)
             return HookAnswer()
+
+    def seen(self, event_id: str, *, identity: Identity | None = None) -> None:
+        """A hook has printed what this event was answered with. Only then does a later event acknowledge it.
+        Neither waits nor raises: what is not noted comes again."""
+        try:
+            self._attendant.seen(self._clew.sessions.active(identity), event_id)
+        except ClewError:
+            self.failures["seen"] += 1
+
+    def unseen(self, event_id: str) -> None:
+        """Whoever asked for an answer is gone without a word that it was printed: it comes again at once."""
+        self._attendant.unseen(event_id)
 
     def fired(self, *, identity: Identity | None = None) -> list[HookFired]:
         """When each hook last fired, by host and event."""
@@ -105,7 +119,10 @@ class Hosts:
             told = tx.hosts.facts(row.org, row.host, row.host_session, until=row.at, limit=capturing.WINDOW)
         if session is not None:
             facts = [capturing.fact_of(one) for one in told if one.session == id]
-            self._clew.sessions._look_back(session, capture.report_of(facts))
+            report = capture.report_of(facts)
+            if report == SessionReport():  # nothing happened: what it was called is no news
+                session = replace(session, title=None, issue=None)
+            self._clew.sessions._look_back(session, report)
 
     def _tidy(self) -> None:
         now = self._clew.now()

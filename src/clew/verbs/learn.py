@@ -213,7 +213,7 @@ class Learning:
                 next=f"ask someone with one of the roles: {', '.join(sorted(_LOOK_AFTER))}",
             )
         last = until or self._clew.now()
-        first = since or last - WINDOW
+        first = since or earlier(last, WINDOW)
         if first >= last:
             raise InvalidInput(
                 "the window ends before it begins", code="WINDOW_INVALID", next="give an earlier --since"

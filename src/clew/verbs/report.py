@@ -34,7 +34,7 @@ def report(
             next="ask a user of the org, or someone who looks after it",
         )
     last = until or clew.now()
-    first = since or last - WINDOW
+    first = since or earlier(last, WINDOW)
     if first >= last:
         raise InvalidInput("the window ends before it begins", code="WINDOW_INVALID", next="begin it earlier")
     empty = WorkReport(since=first, until=last, project=project, user=None if is_whole else who.user)

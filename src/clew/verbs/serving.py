@@ -33,9 +33,13 @@ class Serving:
 
     # -- requests that are sent again ------------------------------------------------------------------
 
-    def begin(self, identity: Identity, key: str, request: bytes) -> tuple[KeptKey, Kept]:
-        """Status 0: do it now, and call `finish` or `drop`. Otherwise: this was the answer."""
-        named = KeptKey(identity.org, json.dumps([identity.user, identity.agent]), _checked(key))
+    def key_of(self, identity: Identity, key: str, *, credential: str) -> KeptKey:
+        """Another credential of the same user may have other rights, so it has keys of its own."""
+        return KeptKey(identity.org, json.dumps([credential, identity.user, identity.agent]), _checked(key))
+
+    def begin(self, named: KeptKey, request: bytes) -> Kept:
+        """Status 0: do it now, and call `finish` or `drop`. Otherwise: this was the answer. Whoever crashes before
+        `finish` leaves it undecided; after a minute it is begun anew, and so perhaps done again."""
         mine = Kept(request, self._clew.now())
 
         def begin(tx: Tx) -> Kept:
@@ -45,7 +49,7 @@ class Serving:
                 return mine
             return _answered(known, request)
 
-        return named, self._clew.store.write(begin, durable=False)
+        return self._clew.store.write(begin, durable=False)
 
     def finish(self, key: KeptKey, kept: Kept, *, status: int, headers: Mapping[str, str], answer: bytes) -> None:
         done = replace(kept, status=status, headers=headers, answer=answer)

@@ -7,6 +7,8 @@ command line prints, with the class they belong to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import fields, is_dataclass
+from datetime import datetime
 from functools import cache
 from os import PathLike, fspath
 from pathlib import PurePath
@@ -21,10 +23,11 @@ from clew.wire.names import type_of
 from clew.wire.verbs import Verb
 
 OR = " or "
+MAX_WHOLE = 2**53
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A scope as it is sent: what is left out, the credential tells."""
+    """A scope as it is sent. Without an org it is in that of the credential."""
 
     org: str | None = None
     project: str | None = None
@@ -34,21 +37,26 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     namespace: str | None = None
 
     @classmethod
-    def of(cls, scope: Scope) -> Place:
+    def of(cls, scope: Scope, *, names_org: bool) -> Place:
         given = {name: getattr(scope, name) for name in Scope.__slots__}
-        return cls(**given | {"org": None if scope.org == Scope().org else scope.org})
+        return cls(**given | {"org": scope.org if names_org else None})
 
-    def scope(self, identity: Identity) -> Scope:
+    def scope(self, verb: Verb, identity: Identity) -> Scope:
+        """See `Verb.puts`."""
         given = {name: getattr(self, name) for name in self.__struct_fields__}
-        return Scope(**given | {"org": self.org or identity.org, "user": self.user or identity.user})
+        user = self.user if verb.puts or self.user is not None else identity.user
+        return Scope(**given | {"org": identity.org if self.org is None else self.org, "user": user})
 
 
 def encode(value: Any) -> bytes:
     return msgspec.json.encode(value, enc_hook=_plain)
 
 
-def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
-    given = {name: Place.of(one) if isinstance(one, Scope) else one for name, one in arguments.items()}
+def encode_arguments(arguments: Mapping[str, Any], *, names_org: bool = True) -> bytes:
+    given = {
+        name: Place.of(one, names_org=names_org) if isinstance(one, Scope) else one
+        for name, one in arguments.items()
+    }
     try:
         return encode(given)
     except (TypeError, ValueError) as error:  # half a character, or what is no value
@@ -81,13 +89,38 @@ def decoder(expression: str) -> Callable[[bytes], Any]:
 
 def decode_argument(name: str, data: bytes, kind: Any) -> Any:
     try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, RecursionError) as error:
+        value = msgspec.json.decode(data, type=kind)
+        _check_all(value)
+    except (msgspec.DecodeError, RecursionError, TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
-            f"argument '{name[:40]}' is wrong: {error}",
+            f"argument '{name[:40]}' is wrong: {_reason(error)}",
             code="ARGUMENT_INVALID",
             next="see the signature of the verb",
         ) from None
+    return value
+
+
+def _reason(error: Exception) -> str:
+    """What msgspec says names types and places; others may quote what they were given."""
+    return str(error) if isinstance(error, msgspec.DecodeError) else type(error).__name__
+
+
+def _check_all(value: Any) -> None:
+    """Refuse whole numbers that not every reader of JSON can hold and times of no zone, wherever they stand."""
+    if isinstance(value, int) and abs(value) > MAX_WHOLE:
+        raise msgspec.ValidationError(f"Expected `int` between -{MAX_WHOLE} and {MAX_WHOLE}")
+    if isinstance(value, datetime) and value.tzinfo is None:
+        raise msgspec.ValidationError("Expected a time with its zone, such as Z")
+    for one in _held(value):
+        _check_all(one)
+
+
+def _held(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    if isinstance(value, (list, tuple, Set)):
+        return value
+    return [getattr(value, one.name) for one in fields(value)] if is_dataclass(value) else ()
 
 
 def error_document(error: ClewError) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from typing import NamedTuple
 class Verb(NamedTuple):
     """`name` is topic.verb, or the verb alone. `reads`: it changes nothing, so it may be asked twice. `extra`:
     whose fields its further keywords are. `takes`: types of arguments that are sent in another form than they are
-    taken. Of several answers separated by ' or ', the number of the one that is meant comes with it."""
+    taken. Of several answers separated by ' or ', the number of the one that is meant comes with it. `puts`: its
+    scope says where something is put or taken from, so it is taken as it was said; the scope of the others says
+    where to look, and whoever names no user looks for their own as well."""
 
     name: str
     places: str
@@ -22,6 +24,7 @@ class Verb(NamedTuple):
     extra: str = ""
     takes: tuple[tuple[str, str], ...] = ()
     is_value: bool = False  # no call: an attribute
+    puts: bool = False
 
 
 def _reads(name: str, places: str, answer: str, *, extra: str = "", is_value: bool = False) -> Verb:
@@ -30,11 +33,11 @@ def _reads(name: str, places: str, answer: str, *, extra: str = "", is_value: bo
 
 _ROWS = (
     # -- memories
-    Verb("remember", "content", "Remembered", extra="Draft"),
-    Verb("remember_many", "drafts", "list[Remembered]", takes=(("drafts", "list[Draft]"),)),
-    Verb("observe", "call", "Remembered"),
-    Verb("link", "source relation target", "Linked"),
-    Verb("unlink", "source relation target", "Linked"),
+    Verb("remember", "content", "Remembered", extra="Draft", puts=True),
+    Verb("remember_many", "drafts", "list[Remembered]", takes=(("drafts", "list[Draft]"),), puts=True),
+    Verb("observe", "call", "Remembered", puts=True),
+    Verb("link", "source relation target", "Linked", puts=True),
+    Verb("unlink", "source relation target", "Linked", puts=True),
     _reads("recall", "query", "Recalled", extra="RecallOptions"),
     _reads("xray", "query", "Xray", extra="RecallOptions"),
     _reads("why", "query expect", "Explanation", extra="RecallOptions"),
@@ -46,7 +49,7 @@ _ROWS = (
     _reads("history", "id", "list[Version]"),
     Verb("revert", "id version", "Memory"),
     Verb("forget", "id", "Receipt"),
-    Verb("forget_many", "wanted", "Receipt or Preview"),
+    Verb("forget_many", "wanted", "Receipt or Preview", puts=True),
     _reads("stats", "", "Stats"),
     _reads("report", "", "WorkReport"),
     _reads("doctor", "", "list[Check]"),
@@ -61,7 +64,7 @@ _ROWS = (
     _reads("graph.changes", "after", "GraphChanges"),
     Verb("graph.decay", "", "DecayReport"),
     # -- sessions and their queues
-    Verb("sessions.start", "", "AgentSession"),
+    Verb("sessions.start", "", "AgentSession", puts=True),
     Verb("sessions.claim", "id worker", "int"),
     Verb("sessions.refresh", "id worker token", "Beat"),
     Verb("sessions.finalize", "id worker token", "AgentSession"),
@@ -190,7 +193,9 @@ LOCAL: Mapping[str, str] = {
         ),
         _INNER,
     ),
-    "hosts.event": "hooks have a route of their own: POST /v1/hooks/HOST",
+    **dict.fromkeys(
+        ("hosts.event", "hosts.seen", "hosts.unseen"), "hooks have a route of their own: POST /v1/hooks/HOST"
+    ),
     "keys.authenticate": "a server asks for itself whom a token stands for",
 }  # fmt: skip
 # What a client does for itself: nothing about it needs the store, or the server has done it already.

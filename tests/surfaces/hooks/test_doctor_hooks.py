@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
@@ -11,7 +12,9 @@ from typing import Any
 
 import pytest
 
+import clew
 from clew.clew import Clew
+from clew.errors import Unavailable
 from clew.hosts.checkup import check_hooks, receipts_check
 from clew.hosts.off import switch_off
 from clew.model.host import Around
@@ -19,19 +22,25 @@ from clew.model.report import WorkReport
 from clew.model.scope import Scope
 from clew.model.upkeep import Check
 from clew.surfaces.hooks.checkup import check_around
-from clew.surfaces.hooks.probe import plant, probe, recorded
+from clew.surfaces.hooks.hosts import CLAUDE_CODE
+from clew.surfaces.hooks.install import carry_out, file_of, hook_words, plan_install
+from clew.surfaces.hooks.offline import MAX_SPOOL
+from clew.surfaces.hooks.probe import _run, plant, probe, recorded
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 _ids = (f"{number:032x}" for number in count(1))
 
 
-def tell(clew: Clew, event: str, **fields: Any) -> str:
+def tell(to: Clew, event: str, **fields: Any) -> str:
     raw = {"hook_event_name": event, "session_id": "s-1", "cwd": "/home/dev/shop", **fields}
-    return clew.hosts.event("claude-code", raw, event_id=next(_ids), around=Around(project="shop")).text
+    event_id = next(_ids)
+    text = to.hosts.event("claude-code", raw, event_id=event_id, around=Around(project="shop")).text
+    to.hosts.seen(event_id)
+    return text
 
 
-def found(clew: Clew) -> list[Check]:
-    return list(check_hooks(clew.store, org="local", now=clew.now()))
+def found(of: Clew) -> list[Check]:
+    return list(check_hooks(of.store, org="local", now=of.now()))
 
 
 def test_the_doctor_tells_when_each_hook_last_fired(memory: Clew) -> None:
@@ -145,13 +154,93 @@ def test_a_spool_that_waits_and_one_that_is_damaged_are_told(nobody: Path) -> No
     assert not around(nobody / "home", nobody)["spool"].ok
 
 
-def test_hooks_that_are_installed_twice_are_told(nobody: Path) -> None:
-    entry = {"type": "command", "command": "python", "args": ["-I", "-S", "/x/clew_hook.py", "claude-code", "/h"]}
-    text = json.dumps({"hooks": {"Stop": [{"hooks": [entry]}]}})
-    for folder in (nobody / "CLAUDE_CONFIG_DIR", nobody / "project" / ".claude"):
-        folder.mkdir(parents=True)
-        (folder / "settings.json").write_text(text)
-    check = around(nobody / "home", nobody / "project")["install claude-code"]
-    assert not check.ok
-    assert "clew uninstall claude-code --scope project" in check.next
-    assert around(nobody / "home", nobody)["install claude-code"].ok
+def test_a_spool_that_is_nearly_full_and_lost_events_are_told(nobody: Path) -> None:
+    spool = nobody / "home" / "spool"
+    spool.mkdir(parents=True)
+    with (spool / "events.spool").open("wb") as file:
+        file.truncate(int(0.9 * MAX_SPOOL))
+    assert not around(nobody / "home", nobody)["spool"].ok
+    (spool / "events.spool").unlink()
+    (spool / "dropped").write_bytes(b"..")
+    lost = around(nobody / "home", nobody)["spool"]
+    assert (lost.ok, lost.detail.split()[0]) == (False, "2")
+    assert "clew serve" in lost.next
+
+
+# -- what a host is configured to run ----------------------------------------------------------------
+
+
+def install(home: Path, directory: Path, *, scope: str = "user", old: str = "", new: str = "") -> Path:
+    """As `clew install` does it; then `old` in the file becomes `new`."""
+    file = file_of(CLAUDE_CODE, scope, directory=directory)
+    carry_out(plan_install("claude-code", file, words=hook_words("claude-code", home)), home=home)
+    file.write_text(file.read_text().replace(old, new) if old else file.read_text())
+    return file
+
+
+def install_checks(home: Path, directory: Path) -> list[Check]:
+    return [one for one in check_around(home, directory) if one.name == "install claude-code"]
+
+
+def test_hooks_as_they_are_installed_are_well(nobody: Path) -> None:
+    install(nobody / "home", nobody)
+    assert [one.ok for one in install_checks(nobody / "home", nobody)] == [True]
+    assert install_checks(nobody / "home", nobody)[0].detail.startswith("hooks are in the user configuration")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (sys.executable, "/gone/bin/python", "/gone/bin/python is not there or cannot be run"),
+        ("clew_hook.py", "old/clew_hook.py", "is not there or cannot be read"),
+        ("/home\"", "/elsewhere\"", "the hook tells another home"),
+        ('"claude-code"', '"codex"', "does not name claude-code"),
+        ('"timeout": 5', '"timeout": 50', "not as this version writes it: SessionStart"),
+        ('"SessionEnd"', '"SessionOver"', "no hook for SessionEnd"),
+        ("{", "{{", "is not valid JSON"),
+    ],
+)  # fmt: skip
+def test_hooks_that_cannot_work_are_told_with_the_next_move(nobody: Path, old: str, new: str, told: str) -> None:
+    install(nobody / "home", nobody, old=old, new=new)
+    found = install_checks(nobody / "home", nobody)
+    assert found and not any(one.ok for one in found)
+    assert any(told in one.detail for one in found)
+    assert all("clew install claude-code" in one.next or "correct the file" in one.next for one in found)
+
+
+def test_hooks_that_are_installed_twice_are_told_unless_they_are_the_same(nobody: Path) -> None:
+    home, project = nobody / "home", nobody / "project"
+    project.mkdir()
+    install(home, project)
+    install(home, project, scope="project")
+    assert [one.ok for one in install_checks(home, project)] == [True]
+    install(home, project, scope="project", old='"-S"', new='"-S", "-X", "utf8"')
+    twice = [one for one in install_checks(home, project) if "twice" in one.detail]
+    assert [one.next for one in twice] == ["run: clew uninstall claude-code --scope project"]
+
+
+def test_the_probe_runs_what_the_file_says(memory: Clew, nobody: Path) -> None:
+    seen = nobody / "seen"
+    client = nobody / "clew_hook.py"
+    client.write_text(f"open({str(seen)!r}, 'a').write('x')")
+    install(memory.home, nobody, old=str(Path(clew.__file__).parent.parent / "clew_hook.py"), new=str(client))
+    [check] = probe(memory, "claude-code", directory=nobody, client_of=memory.home)
+    assert (check.ok, seen.read_text()) == (False, "x")
+    assert "did not begin" in check.detail
+
+
+def test_the_probe_of_a_hook_that_is_gone_or_fails_says_so(memory: Clew, nobody: Path) -> None:
+    client = nobody / "clew_hook.py"
+    ours = str(Path(clew.__file__).parent.parent / "clew_hook.py")
+    install(memory.home, nobody, old=ours, new=str(client))
+    [gone] = probe(memory, "claude-code", directory=nobody, client_of=memory.home)
+    client.write_text("raise SystemExit(3)")
+    [failed] = probe(memory, "claude-code", directory=nobody, client_of=memory.home)
+    for check, told in ((gone, "cannot be read"), (failed, "ended with status 3")):
+        assert not check.ok and told in check.detail
+        assert check.next == "run: clew install claude-code"
+
+
+def test_a_hook_that_hangs_is_not_waited_for() -> None:
+    with pytest.raises(Unavailable, match=r"did not end within 0\.2 s"):
+        _run("codex", [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"], b"", timeout_s=0.2)

@@ -82,15 +82,23 @@ def test_others_who_guess_do_not_lock_out_the_owner(asked: Asked) -> None:
     assert asked.get("/v1/stats", via=LOOPBACK, token=TOKEN).status == 200
 
 
+def test_others_who_guess_do_not_lock_out_a_key_of_the_same_address(asked: Asked, acme: str) -> None:
+    """A whole office may have one address, and one user may run several programs."""
+    for number in range(12):
+        asked.get("/v1/stats", via=NETWORK, token=f"clew_{number}", client="6.6.6.6")
+    assert asked.get("/v1/stats", via=NETWORK, token=acme, client="6.6.6.6").status == 200
+    assert asked.get("/v1/stats", via=NETWORK, token="clew_1", client="6.6.6.6").status == 429
+
+
 def test_wrong_ones_are_forgotten_after_a_minute() -> None:
     now = [0.0]
     failures = Failures(now=lambda: now[0])
     for _ in range(10):
         failures.note("a")
     with pytest.raises(Refusal):
-        failures.check("a")
+        failures.note("a")
     now[0] = 60.1
-    failures.check("a")
+    failures.note("a")
 
 
 def test_a_credential_gets_its_burst_and_then_its_rate() -> None:

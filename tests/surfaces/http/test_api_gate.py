@@ -95,10 +95,14 @@ def test_a_route_without_a_body_takes_none(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["token=abc", "access_token=1", "api_key=k", "project=clew_abc", "Authorization=x"]
+    "query", ["token=abc", "access_token=1", "api_key=k", f"project={TOKEN}", "Authorization=x"]
 )
 def test_a_credential_in_the_address_is_refused(asked: Asked, query: str) -> None:
     assert asked.get(f"/v1/memories?{query}").code == "CREDENTIAL_IN_QUERY"
+
+
+def test_a_project_may_be_called_like_this_program(asked: Asked) -> None:
+    assert asked.get("/v1/memories?project=clew_core_2").status == 200
 
 
 def test_a_header_that_decides_comes_once(asked: Asked) -> None:
@@ -150,6 +154,7 @@ def test_a_store_in_trouble_says_so(memory: Clew, code: str, status: int) -> Non
         "limit=",
         "layer=null",
         "before=null",
+        "before=4",
     ],
 )
 def test_a_wrong_query_is_the_callers_mistake(asked: Asked, query: str) -> None:

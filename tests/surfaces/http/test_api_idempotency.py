@@ -43,9 +43,18 @@ def test_two_callers_never_share_a_key(asked: Asked, memory: Clew) -> None:
     assert "idempotency-replayed" not in remember(asked, "mine", "k1", token=ann).headers
 
 
+def test_two_keys_of_one_user_share_none_either(asked: Asked, memory: Clew) -> None:
+    one, other = key_of(memory), key_of(memory)
+    assert remember(asked, "mine", "k1", token=one).status == 201
+    assert "idempotency-replayed" in remember(asked, "mine", "k1", token=one).headers
+    assert "idempotency-replayed" not in remember(asked, "mine", "k1", token=other).headers
+
+
 def test_while_the_first_is_under_way_the_second_waits(asked: Asked, memory: Clew) -> None:
     body = b'{"content": "slow"}'
-    Serving(memory).begin(Identity(), "k1", request_hash("POST", "/v1/memories", b"", body))
+    serving = Serving(memory)
+    named = serving.key_of(Identity(), "k1", credential="local")
+    serving.begin(named, request_hash("POST", "/v1/memories", b"", body))
     got = remember(asked, "slow", "k1")
     assert (got.status, got.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
 
@@ -54,7 +63,8 @@ def test_one_whose_server_crashed_is_taken_over_after_a_minute(
     asked: Asked, memory: Clew, clock: ToldClock
 ) -> None:
     body = b'{"content": "crashed"}'
-    named, kept = Serving(memory).begin(Identity(), "k1", request_hash("POST", "/v1/memories", b"", body))
+    named = Serving(memory).key_of(Identity(), "k1", credential="local")
+    kept = Serving(memory).begin(named, request_hash("POST", "/v1/memories", b"", body))
     clock.pass_by(seconds=61)
     assert remember(asked, "crashed", "k1").status == 201
     Serving(memory).finish(named, kept, status=500, headers={}, answer=b"late")  # it lives after all

@@ -1,7 +1,7 @@
 """What pages of a browser and programs that mean no good can send to loopback, byte for byte, to a real process.
 
 Limits there are: 32 KiB of head that has 20 s to come, 30 s between two pieces of a body, its length as the route
-says, 1,000 connections, and 75 s for one that says nothing between two requests.
+says, 256 connections to each listener, and 75 s for one that says nothing between two requests.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 import socket
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 
 import pytest
 import uvicorn
@@ -25,6 +26,7 @@ from clew.surfaces.http import bodies, protocol
 from toys import open_toy
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no unix sockets")
+CROWD = 3 * protocol.MAX_CONNECTIONS
 SECRET = "the harbour master keeps the key"
 
 
@@ -270,6 +272,22 @@ def test_a_body_that_does_not_come_is_not_waited_for(slow: int) -> None:
     told = [BEARER.format(token=TOKEN), "Content-Type: application/json", "Content-Length: 100"]
     answer = until_the_end(slow, request("POST", "/v1/recall", *told) + b'{"query":')
     assert status_of(answer) == 408 and b"BODY_TIMEOUT" in answer
+
+
+# -- those who are many --------------------------------------------------------------------------------
+
+
+def test_a_crowd_on_loopback_does_not_keep_the_owner_out(daemon: Loopback) -> None:
+    """Anybody on this machine can connect there, and need not say anything."""
+    host, port = daemon.started["tcp"].rsplit(":", 1)
+    with ExitStack() as crowd:
+        for _ in range(CROWD):
+            crowd.enter_context(socket.create_connection((host, int(port)), timeout=WAIT_S))
+        response, _told = daemon.ask("GET", "/v1/stats")
+        assert response.status == 200
+        kept = len(os.listdir(f"/proc/{daemon.started['pid']}/fd")) if sys.platform == "linux" else 0
+    assert kept < protocol.MAX_CONNECTIONS + 100
+    assert until(lambda: status_of(daemon.send(request("GET", "/healthz"))) == 200)
 
 
 # -- files -------------------------------------------------------------------------------------------

@@ -44,17 +44,6 @@ GOOD, BAD = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 ROUTES = {route.name: route for route in all_routes()}
 Names = dict[str, str]
 Question = tuple[Case, Identity, bool]
-# Chance alone does not find the arguments of a verb, nor what lies in quarantine after others have dealt with it.
-UNLIKELY = {
-    "call",
-    "conflicts.resolve",
-    "jobs.retry",
-    "quarantine.show",
-    "quarantine.drop",
-    "sessions.finalize",
-    "sessions.stop",
-    "why",
-}
 
 
 @schemathesis.serializer("application/x-ndjson")
@@ -135,7 +124,7 @@ def known(names: Names) -> dict[str, Any]:
         "project": PROJECT, "source": names["memory"], "target": names["newer"], "relation": "contradicts",
         "expect": names["memory"], "keep": names["twin"], "others": [names["twins"]], "supersedes": names["older"],
         "node": names["memory"], "from": names["memory"], "to": "LedgerService", "focus": "LedgerService",
-        "worker": WORKER, "token": int(names["token"]), "session": names["running"], "org": ORG, "user": OWNER.user,
+        "worker": WORKER, "token": int(names["token"]), "session": names["running"], "org": ORG, "user": "mia",
         "owner": "acme-inc", "name": "some", "roles": [], "agent": None, "dest": OTHER_PROJECT, "text": QUIET,
         "slug": "some-org", "files": {"requirements.txt": "django==5.0"}, "limit": 3, "cursor": None,
         "tool": "Bash", "command": "make", "exit_status": 2, "error_line": "no rule", "outcome": "accepted",
@@ -178,7 +167,7 @@ def whole(value: Any) -> Any:
     return [whole(item) for item in value] if isinstance(value, list) else value
 
 
-def hold_to(question: Question, app: Served, names: Names) -> int:
+def hold_to(question: Question, app: Served, names: Names) -> None:
     case, app.who, is_known = question
     is_good = case.meta is not None and case.meta.generation.mode is GOOD
     if isinstance(case.body, dict | list):
@@ -186,17 +175,14 @@ def hold_to(question: Question, app: Served, names: Names) -> int:
     if is_good and is_known:
         case.body, case.query = naming(case.body, names), naming(case.query, names)
     response = case.call(app=app)
-    assert response.status_code != 429, "then nothing is looked at"
+    assert response.status_code not in (401, 429), "then nothing is looked at"
     case.validate_response(response, checks=CHECKS)
     if is_good and response.status_code == 400:
         assert b"REQUEST_INVALID" not in response.content, response.text
-    return response.status_code
 
 
-def run(name: str, mode: GenerationMode, examples: int, served: tuple[Served, Names], *, fixed: bool) -> set[int]:
-    """The statuses that were answered."""
+def run(name: str, mode: GenerationMode, examples: int, served: tuple[Served, Names], *, fixed: bool) -> None:
     app, names = served
-    found: set[int] = set()
 
     @settings(
         max_examples=examples,
@@ -208,10 +194,9 @@ def run(name: str, mode: GenerationMode, examples: int, served: tuple[Served, Na
     )
     @given(asked(name, mode, names))
     def holds(question: Question) -> None:
-        found.add(hold_to(question, app, names))
+        hold_to(question, app, names)
 
     holds()
-    return found
 
 
 ASKED = sorted(OPERATIONS.keys() - ENDLESS, key=lambda name: (name in LAST, name))
@@ -235,7 +220,6 @@ def test_what_the_document_forbids_is_refused(served: tuple[Served, Names], name
 @pytest.mark.torture
 @pytest.mark.parametrize("name", ASKED)
 def test_an_operation_answers_as_its_document_says_at_length(served: tuple[Served, Names], name: str) -> None:
-    answered = run(name, GOOD, 200, served, fixed=False)
-    assert ROUTES[name].status in answered or name in UNLIKELY, answered
+    run(name, GOOD, 200, served, fixed=False)
     if name in WRONG:
         run(name, BAD, 200, served, fixed=False)

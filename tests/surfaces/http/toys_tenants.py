@@ -21,7 +21,6 @@ OTHERS = (
     GUS,
     Identity(OTHER, "gia", roles=("admin",)),
     Identity(OTHER, "max", roles=("member",)),
-    Identity(OTHER, "rex", roles=("reviewer",)),
     Identity(OTHER, agent="robot", roles=()),
 )
 RUNS_IT = Identity(OTHER, "opal", roles=("operator",))

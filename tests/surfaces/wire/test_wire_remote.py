@@ -248,15 +248,21 @@ def acme(served: Clew, socket_path: Path) -> Iterator[Clew]:
 
 
 def test_a_key_decides_org_and_user(acme: Clew, served: Clew, known: str) -> None:
-    stored = acme.remember("Acme ships on Mondays.", scope=Scope(project="shop"))
-    assert (stored.memory.org, stored.memory.user) == ("acme", "ann")
-    assert [one.memory.id for one in acme.recall("Mondays", scope=SHOP).results] == [stored.memory.id]
+    there = Scope(org="acme", project="shop")
+    stored = acme.remember("Acme ships on Mondays.", scope=there)
+    own = acme.remember("Ann is away on Mondays.")
+    assert (stored.memory.org, stored.memory.user) == ("acme", None)
+    assert (own.memory.org, own.memory.user) == ("acme", "ann")
+    found = acme.recall("Mondays", scope=there).results
+    assert {one.memory.id for one in found} == {stored.memory.id, own.memory.id}
     for hidden in (lambda: acme.show(known), lambda: acme.show("mem_unknown")):
         with pytest.raises(NotFound) as refused:
             hidden()
         assert refused.value.code == "MEMORY_NOT_FOUND"
-    with pytest.raises(NotFound):
-        acme.recall("x", scope=Scope(org="other"))
+    for org in ("other", "local"):
+        with pytest.raises(NotFound) as refused:
+            acme.recall("x", scope=Scope(org=org))
+        assert refused.value.code == "ORG_NOT_FOUND"
 
 
 def test_a_member_is_refused_what_is_for_operators(acme: Clew) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.hosts.capture import Captured, Fact, drafts_of, report_of
+from clew.hosts.capture import Captured, Fact, carried_into, drafts_of, report_of
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 START = {"k": "start"}
@@ -57,6 +58,11 @@ def test_what_the_user_said_is_the_users_and_what_the_agent_said_the_agents() ->
     ]
 
 
+def test_what_was_taken_from_a_prompt_claims_neither_the_users_trust_nor_a_place_in_every_prompt() -> None:
+    found = kept(TASK | {"rules": ["Always use tabs."], "decisions": ["We decided on tabs."]})
+    assert {(one.draft.layer, one.draft.trust) for one in found} == {("long_term", "agent")}
+
+
 def test_a_task_is_told_as_what_happened_and_not_as_an_order() -> None:
     assert texts(kept(TASK), "task") == ["The user asked: Make the login test stable"]
 
@@ -87,10 +93,21 @@ def test_an_error_and_what_was_done_until_it_worked_are_one_memory() -> None:
     )
     [fix] = [one for one in found if one.kind == "fix"]
     assert fix.draft.content == (
-        'Command `pytest` (Bash) failed with exit status 1: "ValueError: x"; '
-        "later fixed by `pip install y, edit of a.py`."
+        'Command `pytest` (Bash) failed with exit status 1: "ValueError: x"; later fixed by `pip install y`.'
     )
-    assert (fix.draft.origin, fix.draft.paths, fix.event_id) == ("observed", ("a.py",), "e5")
+    assert (fix.draft.origin, fix.draft.paths, fix.event_id) == ("observed", (), "e5")
+
+
+def test_edits_are_told_as_what_came_before_and_not_as_the_fix() -> None:
+    edits = map(edit, ("a.py", "README.md", "b.py", "c.py"))
+    [fix] = texts(kept(run("pytest", error="x"), *edits, run("pytest")), "fix")
+    assert fix.endswith('"x"; worked after edits of b.py, c.py.')
+
+
+def test_docs_mend_no_code_unless_they_are_what_failed() -> None:
+    assert texts(kept(run("npm test", error="x"), edit("docs/a.md", "README.md"), run("npm test")), "fix") == []
+    told = [run("npx markdownlint", error="README.md:3 long line"), edit("README.md"), run("npx markdownlint")]
+    assert len(texts(kept(*told), "fix")) == 1
 
 
 def test_a_command_that_works_the_second_time_without_any_change_fixed_nothing() -> None:
@@ -182,6 +199,24 @@ def test_capturing_event_by_event_gives_what_capturing_at_once_gives(told: list[
     first, rest = whole[:cut], whole[cut:]
     parts = drafts_of(first) + drafts_of(whole, new={fact.event_id for fact in rest})
     assert parts == drafts_of(whole)
+
+
+@given(st.lists(ANY, max_size=20), st.integers(0, 20))
+def test_what_was_read_and_asked_before_is_known_wherever_the_looking_begins(
+    told: list[dict[str, Any]], cut: int
+) -> None:
+    whole = facts(*told)
+    later = [*whole, *(replace(one, event_id=f"n{one.event_id}") for one in facts(edit("z.py"), DECIDED)[1:])]
+    carried = [replace(one, told=one.told | before) for one, before in zip(later, carried_into(later), strict=True)]
+    new = {one.event_id for one in later[-2:]}
+    ends = [one for one in drafts_of(later, new=new) if one.kind in ("statement", "edit")]
+    cut_off = drafts_of(carried[min(cut, len(whole)) :], new=new)
+    told_of = [(one.kind, one.draft.trust, one.draft.content.partition(": ")[0]) for one in ends]
+    assert [
+        (one.kind, one.draft.trust, one.draft.content.partition(": ")[0])
+        for one in cut_off
+        if one.kind in ("statement", "edit")
+    ] == told_of
 
 
 def test_the_report_of_a_session_tells_files_calls_and_errors() -> None:

@@ -202,6 +202,65 @@ def test_a_failure_that_fetches_from_elsewhere_quotes_nothing() -> None:
     assert "trust me" not in json.dumps(found)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "gh issue view 12 --comments", "cd x && GH_TOKEN=1 gh pr diff 3", "bash -lc 'glab mr view 1'",
+        "jira issue list",
+        "az boards work-item show", "aws s3 cp s3://b/k -", "git clone git@x:y.git", "git -C sub fetch --all",
+        "git pull",
+        "git log origin/pr-1 -p", "git --no-pager show upstream/main:README.md", "git diff main...FETCH_HEAD",
+        "npm view left-pad readme", "pip download x", "ssh box cat notes", "scp box:/x .", "nc host 80",
+        "docker pull x",
+        "for n in 1 2; do gh issue view $n; done", "echo $(gh api repos/x/y)", "ls | xargs -n1 gh issue view",
+        "cat node_modules/evil/README.md", "head -50 .venv/lib/python3.12/site-packages/x/METADATA",
+    ],
+)  # fmt: skip
+def test_a_command_that_brings_words_of_others_is_from_elsewhere(command: str) -> None:
+    found = ran(command)
+    assert found is not None and (found["k"] == "elsewhere" or found["elsewhere"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls gh", "cd hub && ls", "grep -rn ssh src", "git log --oneline", "git show HEAD~1", "git status",
+        "cat az.py",
+        "node_modules/.bin/eslint src", "git diff main -- src/origin.py", "rm -rf node_modules", "npm test",
+    ],
+)  # fmt: skip
+def test_a_command_that_only_looks_like_it_is_not(command: str) -> None:
+    found = ran(command)
+    assert found is None or not (found["k"] == "elsewhere" or found.get("elsewhere"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Read", {"file_path": f"{ROOT}/node_modules/evil/README.md"}),
+        ("Read", {"file_path": "/home/dev/other/README.md"}),
+        ("Read", {"file_path": "~/Downloads/ticket.md"}),
+        ("Grep", {"pattern": "x", "path": f"{ROOT}/vendor/lib"}),
+        ("Glob", {"pattern": "third_party/**/*.md"}),
+        ("read_file", {"path": "../other/a.md"}),
+    ],
+)
+def test_what_is_read_in_a_dependency_or_outside_is_from_elsewhere(tool: str, given: dict[str, Any]) -> None:
+    assert told("tool_end", tool=tool, tool_input=given) == {"k": "elsewhere"}
+    assert told("tool_end", tool=tool, tool_input={"file_path": f"{ROOT}/src/vendor.py"}) is None
+
+
+@pytest.mark.parametrize("line", ["secrets/plan.py is missing", "no file [secrets/plan.py]", "cannot read .env."])
+def test_an_error_line_that_names_an_ignored_path_is_not_kept(line: str) -> None:
+    found = ran("pytest tests/test_other.py", error=f"Exit code 1\nE   FileNotFoundError: {line}")
+    assert found["failed"] and "error" not in found
+
+
+def test_a_path_is_known_also_between_words_of_another_script() -> None:
+    for text in ("请检查 .env，然后部署到生产环境的服务器上面", "请修复secrets/prod.yaml里面的数据库连接超时问题"):
+        assert "task" not in prompt(text)
+
+
 def test_what_the_user_refused_is_no_failure() -> None:
     assert ran("make deploy", error="The user doesn't want to proceed with this tool use.") is None
 

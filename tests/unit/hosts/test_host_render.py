@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from clew.hosts.render import budget_tokens, fits, rendered
+from clew.guard.render import HEADINGS
+from clew.hosts.render import LABEL, budget_tokens, fits, rendered
+from clew.hosts.strip import own_words
 from clew.hosts.table import HOSTS
 
 
@@ -15,6 +17,21 @@ def test_the_answer_holds_the_text_and_nothing_else(host: str) -> None:
     assert json.loads(rendered(host, "SessionStart", '- a → b\n"q"')) == {
         "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": '- a → b\n"q"'}
     }
+
+
+@pytest.mark.parametrize("heading", sorted(HEADINGS))
+def test_a_block_is_said_to_come_from_us_and_a_users_words_are_not(heading: str) -> None:
+    def shown(text: str) -> str:
+        return str(json.loads(rendered("codex", "SessionStart", text))["hookSpecificOutput"]["additionalContext"])
+
+    assert shown(f"{heading}\n- a") == f"{LABEL}\n\n{heading}\n- a"
+    assert shown(f"stop, see {heading}") == f"stop, see {heading}"
+
+
+def test_the_label_counts_and_is_taken_out_of_what_comes_back() -> None:
+    block = f"{min(HEADINGS)}\n- ".ljust(10_000 - len(LABEL) - 2, "x")
+    assert fits("claude-code", block) and not fits("claude-code", block + "x")
+    assert own_words(f"before\n> {LABEL}\n>\n> {min(HEADINGS)}\n> - a\n\nafter").split() == ["before", ">", "after"]
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -49,8 +49,11 @@ def test_places_of_secrets_are_ignored_without_being_asked(path: str) -> None:
     assert not is_ignored(".env.example")
 
 
-def test_a_project_may_take_such_a_place_back() -> None:
-    assert not is_ignored("tests/server.pem", ("!tests/server.pem",))
+def test_a_project_takes_back_its_own_patterns_and_no_place_of_secrets() -> None:
+    for pattern in ("!.env", "!*", "!**", "!tests/server.pem"):
+        assert is_ignored("tests/server.pem", ("tests/", pattern))
+        assert is_ignored("api/.env", (pattern,))
+    assert not is_ignored("tests/a.py", ("tests/", "!tests/"))
 
 
 def test_comments_and_empty_lines_are_no_patterns() -> None:

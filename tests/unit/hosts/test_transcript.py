@@ -76,7 +76,7 @@ def test_a_transcript_gives_what_its_hooks_would_have_given() -> None:
     assert texts_of(a_session()) == [
         f"The user asked: {task}",
         "Command `pytest tests/test_login.py` (Bash) failed with exit status 1: "
-        '"AssertionError: session is still valid"; later fixed by `edit of src/session.py`.',
+        '"AssertionError: session is still valid"; worked after edits of src/session.py.',
         "I used a fake clock instead of sleeping in the test.",
         f'Files changed for "{task}": src/session.py.',
         "We decided to keep sessions alive for 30 days.",
@@ -196,7 +196,7 @@ def test_a_rollout_of_codex_is_read_by_the_same_rules() -> None:
     assert texts_of(ROLLOUT, host="codex") == [
         "Never call the payment API from unit tests.",
         'Command `cargo test` (shell) failed with exit status 101: "error[E0308]: mismatched types"; '
-        "later fixed by `edit of src/pay.rs`.",
+        "worked after edits of src/pay.rs.",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -221,6 +222,24 @@ def test_a_persons_own_link_is_a_fact(memory: Clew, graph: GraphSearchEngine) ->
     facts = graph.facts("AuthService", SHOP)
     assert ("AuthService", "replaces", "ReplicaStore") in told(facts)
     assert "AuthService → replaces → ReplicaStore" in graph_block_of(facts, asker(pep=PEP), budget_tokens=500).block
+
+
+def test_how_memories_hang_together_is_no_fact_for_a_prompt(memory: Clew, graph: GraphSearchEngine) -> None:
+    one, other = (memory.remember(f"the login of {name} is slow", scope=SHOP).id for name in ("ann", "ben"))
+    for relation in ("similar_to", "caused_by"):
+        memory.link(one, relation, other, scope=SHOP)
+    asked = (("GRAPH_COMPLETION", "login is slow"), ("NEIGHBORS", one))
+    assert [graph.facts(query, SHOP, mode=mode) for mode, query in asked] == [[], []]
+    assert graph.facts_from("login", SHOP, [(one, 0.9)]) == []
+    assert "similar_to" in {fact.relation for fact in memory.graph.triplets("login is slow", scope=SHOP).facts}
+
+
+def test_many_alike_memories_leave_room_for_facts(memory: Clew, graph: GraphSearchEngine) -> None:
+    ids = [memory.remember(f"PostgresDB login case {number}", scope=SHOP).id for number in range(9)]
+    for one, other in combinations(ids, 2):
+        memory.link(one, "similar_to", other, scope=SHOP)
+    few = GraphSearchEngine(memory._reader, memory.now, limit=5)
+    assert ("AuthService", "depends_on", "PostgresDB") in told(few.facts("PostgresDB login", SHOP))
 
 
 def test_a_relation_of_a_private_or_restricted_memory_is_nobody_elses(memory: Clew) -> None:

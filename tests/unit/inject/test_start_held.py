@@ -53,3 +53,49 @@ def test_without_a_work_item_only_rules_are_told(memory: Clew) -> None:
     memory.sessions.claim(session.id, "w")
     assert len(memory.inject.start_report(session.id, dry_run=True).block.memory_ids) == 2
     assert memory.inject.start_report(session.id, rules_only=True).block.memory_ids == (rule,)
+
+
+# -- a session that goes on ----------------------------------------------------------------------------
+
+
+def going_on(first: Block, *more: str) -> Held:
+    lines = frozenset(line for line in first.text.split("\n") if " → " in line)
+    return Held(frozenset((*first.memory_ids, *first.session_summary_ids, *more)), lines, goes_on=True)
+
+
+def test_who_has_the_whole_block_is_told_nothing_more(memory: Clew) -> None:
+    for number in range(12):
+        memory.remember(f"GatewayPool depends on Store{number}Db and retries " + "word " * 40, scope=ABOUT)
+    first = block(memory, most_tokens=300)
+    assert first.memory_ids and "over_budget" in {one.reason for one in first.skipped}
+    second = block(memory, going_on(first), most_tokens=300)
+    assert (second.text, second.memory_ids, second.triplets) == ("", (), ())
+    assert {one.reason for one in second.skipped if one.id in first.memory_ids} == {"held"}
+
+
+def test_rules_beyond_the_most_stay_untold(memory: Clew) -> None:
+    for number in range(8):
+        memory.remember(f"Always run the tests of part {number}", type="rule", scope=ABOUT)
+    first = block(memory)
+    assert len(first.memory_ids) == 5
+    assert block(memory, going_on(first)).text == ""
+
+
+def test_what_is_new_and_would_stand_in_the_block_is_told_alone(memory: Clew) -> None:
+    for number in range(12):
+        memory.remember(f"GatewayPool retries case {number} " + "word " * 40, scope=ABOUT)
+    first = block(memory, most_tokens=300)
+    new = memory.remember("PaymentClient depends on GatewayPool and retries", scope=ABOUT).id
+    second = block(memory, going_on(first), most_tokens=300)
+    assert second.memory_ids == (new,)
+    assert block(memory, going_on(first, new), most_tokens=300).text == ""
+
+
+def test_facts_alone_are_no_reason_to_speak_again(memory: Clew) -> None:
+    memory.remember("PaymentClient depends on GatewayPool", scope=ABOUT)
+    first = block(memory)
+    memory.link("GatewayPool", "replaces", "PaymentClient", scope=ABOUT)
+    assert "replaces" in block(memory).text
+    assert block(memory, going_on(first)).text == ""
+    memory.remember("GatewayPool retries charges", scope=ABOUT)
+    assert "replaces" in block(memory, going_on(first)).text

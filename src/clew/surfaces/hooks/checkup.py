@@ -7,23 +7,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from clew.errors import ClewError
 from clew.model.upkeep import Check
+from clew.surfaces.hooks import spool
 from clew.surfaces.hooks.hosts import HOSTS
 from clew.surfaces.hooks.install import file_of, root_of
-from clew.surfaces.hooks.merge import has_hooks
+from clew.surfaces.hooks.installed import Installed, are_told_twice, faults, installed
 from clew.surfaces.hooks.neighbours import warnings
+from clew.surfaces.hooks.offline import MAX_SPOOL
 
 ANSWER_S = 0.5
+NEARLY_FULL = 0.8
 
 
 def check_around(home: Path, directory: Path) -> Iterator[Check]:
     """Nothing is said of what was never used."""
     is_up = is_daemon_up(home)
     yield from _daemon(home, is_up)
-    yield from _spool(home / "spool", is_up)
+    yield from _spool(home, is_up)
     for host in HOSTS:
-        yield from _installed(host, directory)
+        yield from _installed(host, home, directory)
 
 
 def is_daemon_up(home: Path) -> bool:
@@ -47,44 +49,53 @@ def _daemon(home: Path, is_up: bool) -> Iterator[Check]:
         yield Check("daemon", True, "does not run; the next hook starts it, and so does: clew serve")
 
 
-def _spool(folder: Path, is_up: bool) -> Iterator[Check]:
+def _spool(home: Path, is_up: bool) -> Iterator[Check]:
+    folder = home / spool.FOLDER
     waiting = sum(_size(path) for path in _files(folder) if ".spool" in path.name)
     damaged = sum(1 for _path in _files(folder / "damaged"))
-    if damaged:
+    lost = spool.dropped(home)
+    move = "look at the log of the daemon: clew serve" if is_up else "start the daemon: clew serve"
+    if lost:
+        detail = f"{lost:,} events were too large or found the spool full, and are lost"
+        yield Check("spool", False, detail, move)
+    if _size(folder / spool.NAME) > NEARLY_FULL * MAX_SPOOL:
+        yield Check("spool", False, f"{waiting:,} of {MAX_SPOOL:,} bytes: what comes when it is full is lost", move)
+    elif damaged:
         detail = f"{damaged:,} pieces of it could not be read"
         yield Check("spool", False, detail, f"look at them and remove them: {folder / 'damaged'}")
     elif waiting:
         wait = "the daemon takes it in now" if is_up else "it waits for the daemon"
         yield Check("spool", True, f"{waiting:,} bytes; {wait}")
-    elif folder.exists():
+    elif folder.exists() and not lost:
         yield Check("spool", True, "empty")
 
 
-def _installed(host: str, directory: Path) -> Iterator[Check]:
-    places = [scope for scope in ("user", "project") if _has_ours(file_of(HOSTS[host], scope, directory=directory))]
+def _installed(host: str, home: Path, directory: Path) -> Iterator[Check]:
+    places = installed(host, directory=directory)
     if not places:
         return
-    if len(places) > 1:
-        detail = "installed for you and for this project: every event is told twice"
-        yield Check(f"install {host}", False, detail, f"run: clew uninstall {host} --scope project")
-        return
-    user, project = (
-        file_of(HOSTS[host], "user", directory=directory).parent,
-        root_of(directory) / HOSTS[host].folder,
-    )
-    odd = warnings(host, user_folder=user, project_folder=project) if host == "claude-code" else []
-    for warning in odd:
-        what, _colon, move = warning.partition(": ")
-        yield Check(f"install {host}", False, what, move)
-    if not odd:
-        yield Check(f"install {host}", True, f"hooks are in the {places[0]} configuration")
+    name, wrong = f"install {host}", 0
+    for found in _findings(host, places, home, directory):
+        wrong += 1
+        yield found
+    if not wrong:
+        where = " and the ".join(one.scope for one in places)
+        yield Check(name, True, f"hooks are in the {where} configuration, and what they run is there")
 
 
-def _has_ours(file: Path) -> bool:
-    try:
-        return has_hooks(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, ClewError):
-        return False
+def _findings(host: str, places: list[Installed], home: Path, directory: Path) -> Iterator[Check]:
+    name = f"install {host}"
+    for one in places:
+        again = "correct the file" if one.odd else f"run: clew install {host} --scope {one.scope}"
+        yield from (Check(name, False, f"{one.scope}: {fault}", again) for fault in faults(one, home))
+    if are_told_twice(places):
+        detail = "installed for you and for this project, and not the same: every event is told twice"
+        yield Check(name, False, detail, f"run: clew uninstall {host} --scope project")
+    if host == "claude-code":
+        user = file_of(HOSTS[host], "user", directory=directory).parent
+        for warning in warnings(host, user_folder=user, project_folder=root_of(directory) / HOSTS[host].folder):
+            what, _colon, move = warning.partition(": ")
+            yield Check(name, False, what, move)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -20,11 +20,13 @@ from pathlib import Path
 
 import clew
 from clew.errors import Conflict, InvalidInput, Unavailable
+from clew.hosts.private import make_private
 from clew.surfaces.hooks import merge
 from clew.surfaces.hooks.hosts import HOSTS, HostFiles
 
 SCOPES = ("user", "project")
 CREATED = "created"
+WRITTEN = "written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,10 @@ def plan_uninstall(host: str, file: Path, *, home: Path, within: Path | None = N
         return plan
     with _naming(file):
         after = merge.without_hooks(plan.before)
-    is_ours = after != plan.before and not merge.document_of(after) and (_copies(home, plan) / CREATED).exists()
-    return replace(plan, after=None if is_ours else after)
+    copies = _copies(home, plan)
+    is_ours = after != plan.before and not merge.document_of(after) and (copies / CREATED).exists()
+    kept = _kept_of(plan, copies) if after != plan.before else None
+    return replace(plan, after=None if is_ours else after if kept is None else kept)
 
 
 def carry_out(plan: Plan, *, home: Path) -> Path | None:
@@ -166,7 +170,7 @@ def _naming(file: Path) -> Iterator[None]:
 
 def _carried_out(plan: Plan, home: Path) -> Path | None:
     copies = _copies(home, plan)
-    copies.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(home, copies)
     copy = None if plan.before is None else _kept(copies, plan)
     if plan.after is None:
         _remove(plan, copies)
@@ -174,6 +178,7 @@ def _carried_out(plan: Plan, home: Path) -> Path | None:
         if plan.before is None:
             _note_creation(plan, copies)
         _replace(plan, plan.after)
+        _note_written(plan, copies, copy)
     return copy
 
 
@@ -188,6 +193,37 @@ def _kept(copies: Path, plan: Plan) -> Path:
     with os.fdopen(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
         stream.write((plan.before or "").encode())
     return copy
+
+
+def _note_written(plan: Plan, copies: Path, copy: Path | None) -> None:
+    """What we wrote, by its hash, and the copy of what was there before it: while nobody else has written, taking
+    it out puts that back, to the byte. A second install keeps what was there before the first."""
+    before = _kept_copy(plan, copies)
+    name = before.name if before else copy.name if copy and not merge.has_hooks_in(plan.before) else ""
+    (copies / WRITTEN).write_text(f"{_hash(plan.after)} {name}\n", encoding="utf-8")
+
+
+def _kept_of(plan: Plan, copies: Path) -> str | None:
+    copy = _kept_copy(plan, copies)
+    try:
+        text = copy.read_bytes().decode() if copy else None
+    except (OSError, ValueError):
+        return None
+    return None if merge.has_hooks_in(text) else text
+
+
+def _kept_copy(plan: Plan, copies: Path) -> Path | None:
+    """Of what was there before the file got what it holds now, if that is what we wrote."""
+    try:
+        written, _, name = (copies / WRITTEN).read_text(encoding="utf-8").strip().partition(" ")
+    except (OSError, ValueError):
+        return None
+    is_as_written = bool(name) and written == _hash(plan.before) and Path(name).name == name
+    return copies / name if is_as_written else None
+
+
+def _hash(text: str | None) -> str:
+    return hashlib.sha256((text or "").encode()).hexdigest()
 
 
 def _note_creation(plan: Plan, copies: Path) -> None:

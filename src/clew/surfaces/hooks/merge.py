@@ -43,6 +43,14 @@ def has_hooks(text: str) -> bool:
     return any(_own(_groups(document, event)) for event in document.get(HOOKS, {}))
 
 
+def has_hooks_in(text: str | None) -> bool:
+    """The same of any text, also one that is no document."""
+    try:
+        return bool(text) and has_hooks(text or "")
+    except (InvalidInput, Conflict):
+        return False
+
+
 def document_of(text: str) -> dict[str, Any]:
     """The file as a value, or a refusal: what is not understood is not changed."""
     try:
@@ -71,12 +79,13 @@ def _odd(what: str) -> InvalidInput:
 def is_ours(handler: Any) -> bool:
     if not isinstance(handler, dict) or not isinstance(handler.get("command"), str):
         return False
-    words = _words(handler)
+    words = words_of(handler)
     names = [PurePath(word.replace("\\", "/")).name for word in words]
     return CLIENT in names or (names[:1] in (["clew"], ["clew.exe"]) and words[1:2] == ["hook"])
 
 
-def _words(handler: Mapping[str, Any]) -> list[str]:
+def words_of(handler: Mapping[str, Any]) -> list[str]:
+    """What a handler has the host run."""
     args = handler.get("args")
     if isinstance(args, list):
         return [handler["command"], *(str(word) for word in args)]

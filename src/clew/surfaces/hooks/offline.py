@@ -14,6 +14,7 @@ else:
     import posix
 
 MAX_SPOOL = 64 << 20  # nobody has come for it in a long time: the disk is worth more
+MAX_DROPPED = 64 << 10
 START_PAUSE_S = 10
 LOCK_ATTEMPTS = 500
 LOCK_PAUSE_S = 0.002
@@ -23,10 +24,23 @@ def keep(home: str, event_id: str, host: str, event: bytes, *, start: bool) -> N
     """Once written, it survives us; to survive the machine it is synced, after the daemon is on its way."""
     try:
         spool = append(home, record(event_id, host, event))
+    except (OSError, ValueError):
+        drop(home)
+        raise
     finally:
         if start:
             start_daemon(home)
     sync(home, spool)
+
+
+def drop(home: str) -> None:
+    """One byte for an event that is kept nowhere, so that somebody can say so."""
+    _make(home + "/spool")
+    flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | getattr(posix, "O_NOFOLLOW", 0)
+    file = posix.open(home + "/spool/dropped", flags, 0o600)
+    if posix.fstat(file).st_size < MAX_DROPPED:
+        posix.write(file, b".")
+    posix.close(file)
 
 
 def record(event_id: str, host: str, event: bytes) -> bytes:

@@ -1,10 +1,10 @@
 """`clew doctor --probe`: does what Clew says arrive? Plants canaries and follows them.
 
 A canary is a short text with a nonce, queued for a session like anything that a user says to an agent. A fresh
-session is played, event by event, the way a host would: by the hook client if a daemon runs, else by the verb that
-the daemon calls. For each event that takes a text: did the answer carry the nonce, and did the next event
-acknowledge it? That shows our half of the way. Whether a host passes it on is seen in its transcript: given one,
-the probe tells which canaries it holds.
+session is played, event by event, the way a host would: if a daemon runs, by the very commands that stand in the
+host's file (before they are installed, by those that would), else by the verb that the daemon calls. For each event
+that takes a text: did the answer carry the nonce, and did the next event acknowledge it? That shows our half of the
+way. Whether a host passes it on is seen in its transcript: given one, the probe tells which canaries it holds.
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from clew.errors import Unavailable
 from clew.hosts.table import HOSTS
 from clew.model.session import InjectDraft
 from clew.model.upkeep import Check
+from clew.surfaces.hooks.hosts import HOSTS as HOOKED
+from clew.surfaces.hooks.hosts import Handler
 from clew.surfaces.hooks.install import hook_words
+from clew.surfaces.hooks.installed import faults, installed
+from clew.surfaces.hooks.merge import words_of
 from clew.surfaces.hooks.telling import tell
 
 if TYPE_CHECKING:
@@ -45,10 +50,16 @@ Send = Callable[[dict[str, Any]], str]
 
 def probe(clew: Clew, host: str, *, directory: Path, client_of: Path | None = None) -> Iterator[Check]:
     """One finding for each event that could carry something. `client_of`: the home whose daemon is told."""
+    try:
+        send = _by_client(host, client_of, directory) if client_of else _by_verb(clew, host)
+        yield from _played(clew, host, send, directory, way="hook client" if client_of else "verb")
+    except Unavailable as error:
+        yield Check(f"probe {host}", False, error.message, error.next)
+
+
+def _played(clew: Clew, host: str, send: Send, directory: Path, *, way: str) -> Iterator[Check]:
     name = f"clewprobe-{secrets.token_hex(8)}"
     common = {"session_id": name, "cwd": str(directory)}
-    send = _by_client(host, client_of) if client_of else _by_verb(clew, host)
-    way = "hook client" if client_of else "verb"
     send(_event("SessionStart", common, source="startup"))
     session = next((one.id for one in clew.sessions.list(limit=50) if one.provider_session == name), None)
     if session is None:
@@ -114,17 +125,49 @@ def _plant(clew: Clew, session: str) -> str:
     return nonce
 
 
-def _by_client(host: str, home: Path) -> Send:
-    words = hook_words(host, home)
+def _by_client(host: str, home: Path, directory: Path) -> Send:
+    """Each event by the command that the host has for it."""
+    places = installed(host, directory=directory)
+    fault = next((fault for one in places for fault in faults(one, home)), None)
+    if fault:
+        raise _not_run(host, fault)
+    usual: Handler = HOOKED[host].handler(hook_words(host, home), int(CLIENT_S))
+    handlers = places[0].handlers if places else {}
 
     def send(raw: dict[str, Any]) -> str:
-        told = subprocess.run(
-            words, input=json.dumps(raw).encode(), capture_output=True, timeout=CLIENT_S, check=False
-        )
-        return told.stdout.decode("utf-8", "replace")
+        handler = handlers.get(raw["hook_event_name"], usual)
+        return _run(host, words_of(handler), json.dumps(raw).encode(), timeout_s=_seconds(handler))
 
     return send
 
 
+def _run(host: str, words: list[str], event: bytes, *, timeout_s: float) -> str:
+    try:
+        told = subprocess.run(words, input=event, capture_output=True, timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired:
+        raise _not_run(host, f"{words[0]} did not end within {timeout_s:g} s") from None
+    except OSError as error:
+        raise _not_run(host, f"{words[0]} cannot be run: {error.strerror}") from None
+    if told.returncode:
+        raise _not_run(host, f"{words[0]} ended with status {told.returncode}")
+    return told.stdout.decode("utf-8", "replace")
+
+
+def _seconds(handler: Handler) -> float:
+    given = handler.get("timeout")
+    return min(float(given), CLIENT_S) if isinstance(given, int | float) and given > 0 else CLIENT_S
+
+
+def _not_run(host: str, why: str) -> Unavailable:
+    return Unavailable(f"the installed hook: {why}", code="HOOK_BROKEN", next=f"run: clew install {host}")
+
+
 def _by_verb(clew: Clew, host: str) -> Send:
-    return lambda raw: tell(clew, host, raw, event_id=uuid4().hex).text
+    def send(raw: dict[str, Any]) -> str:
+        event_id = uuid4().hex
+        text = tell(clew, host, raw, event_id=event_id).text
+        if text:
+            clew.hosts.seen(event_id)
+        return text
+
+    return send

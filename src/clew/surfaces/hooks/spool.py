@@ -8,6 +8,7 @@ What is torn or damaged is kept under spool/damaged, and what follows it is stil
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ import time
 from binascii import crc32
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,11 +27,13 @@ from clew.surfaces.hooks import offline
 
 FOLDER = "spool"
 NAME = "events.spool"
+DROPPED = "dropped"
 _HEAD = re.compile(rb"clew1 ([0-9a-f]{8}) (([0-9a-f]{32}) ([A-Za-z0-9-]{1,64}) ([0-9]{1,8})\n)")
 _MARK = b"clew1 "
 ATTEMPTS = 3  # of one record; trouble that passes, or a store that is being closed, must not cost an event
 # Locks of files are held by processes: two threads of one process would not wait for each other.
 _one_thread = Lock()
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +82,21 @@ class Spool:
     def ingest(self, handle: Callable[[Record], None]) -> Ingested:
         """Hand over what waits, oldest first. `handle` must know an event id that it had before. If it raises, the
         rest waits for the next call. Unless it is Unavailable, it is counted as the record's own trouble: the third
-        time the record is set aside, and the others go on."""
+        time the record is set aside, and the others go on. Nobody waits for another one who reads: that one does
+        it."""
         done = Ingested()
-        with self._reading:
+        if not self._reading.acquire(blocking=False):
+            return done
+        try:
             self._is_unfinished = True
             for taken in _taken_files(self.home):
                 one = _ingest_file(taken, self._patient(handle))
                 done = Ingested(done.records + one.records, done.refused + one.refused, done.damaged + one.damaged)
             self._is_unfinished = False
+            if done.records:
+                _forget_dropped(self.home)
+        finally:
+            self._reading.release()
         return done
 
     def _patient(self, handle: Callable[[Record], None]) -> Callable[[Record], bool]:
@@ -159,6 +170,22 @@ def _record_at(data: bytes, place: int, at: datetime | None) -> tuple[Record, in
 def _next_mark(data: bytes, place: int) -> int:
     found = data.find(_MARK, place)
     return len(data) if found < 0 else found
+
+
+# -- what was dropped --------------------------------------------------------------------------------
+
+
+def dropped(home: Path) -> int:
+    """How many events hooks could keep nowhere since the spool was last taken in: too large, or the spool was full.
+    The file ends at offline.MAX_DROPPED."""
+    return _size(home / FOLDER / DROPPED)
+
+
+def _forget_dropped(home: Path) -> None:
+    if count := dropped(home):
+        _log.warning("%d events of hooks were too large, or found the spool full, and are lost", count)
+    with suppress(OSError):
+        (home / FOLDER / DROPPED).unlink(missing_ok=True)
 
 
 # -- files -------------------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew.hosts.around import Directory, look_around
+from clew.hosts.around import Directory, around_unseen, look_around
+from clew.hosts.aside import Aside
 from clew.hosts.events import raw_of
 from clew.model.host import Around, HookAnswer
 from clew.model.scope import Identity
@@ -18,6 +19,9 @@ from clew.settings import find_project_file, load_settings
 
 if TYPE_CHECKING:
     from clew import Clew
+
+LOOK_S = 0.25  # for files beside the agent; a hook has 0.65 for everything
+LOOKS = 64  # at a time, each on a thread: those that hang included
 
 
 def tell(
@@ -46,7 +50,16 @@ def tell(
 
 
 def around(host: str, raw: Mapping[str, Any], *, home: Path) -> Around:
-    return look_around(host, raw, home=home, environ=os.environ, settings=partial(directory_settings, home=home))
+    """What is there, or what is safe to say when the disk does not answer."""
+    look = partial(
+        look_around, host, raw, home=home, environ=os.environ, settings=partial(directory_settings, home=home)
+    )
+    return _looking().within(LOOK_S, str(raw.get("cwd")), look) or around_unseen(raw, home=home)
+
+
+@cache
+def _looking() -> Aside:
+    return Aside(LOOKS)
 
 
 def directory_settings(directory: Path, *, home: Path) -> Directory:

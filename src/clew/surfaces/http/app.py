@@ -104,6 +104,7 @@ class App:
     async def _respond(self, scope: Mapping[str, Any], receive: AsgiReceive, state: _State) -> Sent:
         try:
             request = Request(scope)
+            state.when_gone = (scope.get("state") or {}).get("when_gone")
             state.envelope = self._router.envelope_at(request)
             self._gate.check(request)
             state.route, values = self._router.find(request)
@@ -123,7 +124,9 @@ class App:
                 return await self._run(route, lambda: self._answer(state, credential, request, values, b"", file))
         body = await bodies.read(receive, max_bytes) if route.has_body else b""
         if route.on_loop is not None:
-            answered: Response = await route.on_loop(self._clew, credential.identity, request, body)
+            answered: Response = await route.on_loop(
+                self._clew, credential.identity, request, body, receive
+            )
             return answered
         return await self._run(route, lambda: self._answer(state, credential, request, values, body, None))
 
@@ -169,16 +172,24 @@ class App:
             credential.is_local,
             file,
             self.standing,
+            partial(self._is_welcome, request, credential),
         )
         if first := self.standing.before.get(route.name):
             first()
         key = request.headers.get(HEADER)
         if key is None or not route.is_idempotent:
             answer = route.run(call)
-            state.unsent = answer.unsent if isinstance(answer, Answer) else None
+            state.gone = answer.gone if isinstance(answer, Answer) else None
             return self._rendered(route, answer)
         asked = request_hash(request.method, request.path, request.query_string, body)
-        return once(self._serving, call.identity, key, asked, lambda: self._whole(route, call))
+        named = self._serving.key_of(call.identity, key, credential=credential.key)
+        return once(self._serving, named, asked, lambda: self._whole(route, call))
+
+    def _is_welcome(self, request: Request, credential: Credential) -> bool:
+        """Whether the key that was shown is still valid; what shows none cannot be revoked."""
+        if credential.is_local or request.token is None:
+            return True
+        return self._clew.keys.authenticate(request.token) is not None
 
     def _whole(self, route: Route, call: Call) -> Response:
         response = self._rendered(route, route.run(call))
@@ -217,8 +228,8 @@ class App:
 
     async def _send(self, response: Sent, receive: AsgiReceive, send: AsgiSend, state: _State) -> int:
         if isinstance(response, Response):
-            if state.unsent is not None and await sending.has_left(receive):
-                await self._run(state.the_route, state.unsent)
+            if state.gone is not None and state.when_gone is not None:
+                state.when_gone(state.gone)
             await response.send(send)
             return response.status
         begin, rest = response
@@ -230,13 +241,14 @@ class App:
 class _State:
     """What is known so far, for whoever has to say what went wrong."""
 
-    __slots__ = ("envelope", "if_match", "route", "unsent")
+    __slots__ = ("envelope", "gone", "if_match", "route", "when_gone")
 
     def __init__(self) -> None:
         self.route: Route | None = None
         self.envelope: Envelope | None = None  # of the path, whatever is wrong with the request
         self.if_match: int | None = None
-        self.unsent: Callable[[], object] | None = None
+        self.gone: Callable[[], object] | None = None
+        self.when_gone: Callable[[Callable[[], object]], None] | None = None  # the connection's own
 
     @property
     def name(self) -> str:

@@ -46,8 +46,7 @@ class Authenticator:
             return self._without(request)
         if self._is_local_token(request, token):  # also while others guess: nobody guesses 256 bits
             return _OWNER
-        self._failures.check(request.client)
-        credential = self._by_key(token)
+        credential = self._by_key(token)  # a hash and one look by its index, for right ones and wrong ones
         if credential is None:
             self._failures.note(request.client)
             raise _refused("the credential is not valid")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from clew.errors import ClewError
+from clew.hosts.aside import Aside
 from clew.surfaces.hooks.spool import Record, Spool
 from clew.surfaces.hooks.telling import tell
 from clew.surfaces.http.watch import Watched
@@ -21,6 +22,8 @@ PORTION = 64  # events looked at by one step of the capture
 SWEEP_S = 3_600.0
 LOOK_S = 1.0
 BEAT_S = 5.0
+FIRST_S = 0.2  # of a hook's time, for what was told before it
+STUCK_S = 30.0  # for one event of the spool
 
 
 def chores(clew: Clew, spool: Spool) -> list[Watched]:
@@ -32,10 +35,13 @@ def chores(clew: Clew, spool: Spool) -> list[Watched]:
 
 
 def ingest(clew: Clew, spool: Spool) -> bool:
-    """What hooks told while nobody answered is handed over once. Cheap when there is nothing."""
+    """What hooks told while nobody answered is handed over once. Cheap when there is nothing. An event in which
+    everything hangs is set aside in the end, like one that fails."""
 
     def handle(record: Record) -> None:
-        tell(clew, record.host, record.body, event_id=record.event_id, received_at=record.at, replayed=True)
+        say = partial(tell, clew, record.host, record.body, event_id=record.event_id, replayed=True)
+        if _events().within(STUCK_S, record.event_id, partial(say, received_at=record.at)) is None:
+            raise TimeoutError
 
     if not spool.is_empty():
         spool.ingest(handle)
@@ -43,9 +49,21 @@ def ingest(clew: Clew, spool: Spool) -> bool:
 
 
 def before_hook(clew: Clew, spool: Spool) -> None:
-    """What was told before an event is known before it is answered; trouble with that is not the event's."""
-    with suppress(ClewError):
-        ingest(clew, spool)
+    """What was told before an event is known before it is answered, if that is quick; trouble with it, and a long
+    file, are not the event's."""
+    if not spool.is_empty():
+        with suppress(ClewError):
+            _first().within(FIRST_S, str(spool.home), partial(ingest, clew, spool))
+
+
+@cache
+def _events() -> Aside:
+    return Aside(8)
+
+
+@cache
+def _first() -> Aside:
+    return Aside(1)
 
 
 def _sweep_step(serving: Serving) -> Callable[[], bool]:

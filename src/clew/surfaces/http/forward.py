@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Mapping
-from contextlib import closing
-from dataclasses import asdict
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -48,7 +49,7 @@ IDLE_S = 60.0  # an event is safe to send twice, so a connection may have gone s
 _OWN_TROUBLE = (400, 413, 415, 422)  # another time, the answer would be the same
 ROUTES: tuple[Route, ...] = (
     *(one for one in service.ROUTES if one.name in ("healthz", "readyz")),
-    *(one for one in hooks.ROUTES if one.name == "hooks.event"),
+    *(one for one in hooks.ROUTES if one.name in ("hooks.event", "hooks.seen")),
 )
 
 _log = logging.getLogger(__name__)
@@ -86,6 +87,14 @@ class ForwardedHosts:
         self._transport = transport
         self._spool = spool
         self._answer_s = answer_s
+        self._seen: deque[str] = deque(maxlen=hooks.MAX_SEEN)  # printed, and the other Clew does not know yet
+
+    def seen(self, event_id: str, *, identity: Identity | None = None) -> None:  # noqa: ARG002 - there it is the token's
+        """Passed on with the next event, which is the one that it matters to."""
+        self._seen.append(event_id)
+
+    def unseen(self, event_id: str) -> None:
+        """The other Clew hears of it by hearing nothing."""
 
     def event(
         self,
@@ -100,18 +109,20 @@ class ForwardedHosts:
     ) -> HookAnswer:
         """What the other Clew answers; nothing when it does not, and then the event is kept. What is switched off
         here does not leave this machine. Raises Unavailable for a kept event that still cannot be passed on."""
+        seen = list(self._seen)
         body, again = (
-            None if around.is_off else _body(raw, event_id, around, replayed=is_again)
+            None if around.is_off else _body(raw, event_id, around, replayed=is_again, seen=seen)
             for is_again in (replayed, True)
         )
         if body is None or again is None:
             return HookAnswer()
+        telling = _Telling(host, body, again, seen)
         if replayed:
-            return self._passed_on(host, body, again, PATIENT_S)
+            return self._passed_on(telling, PATIENT_S)
         if not self._spool.is_empty():
             return self._kept(host, raw, event_id)
         try:
-            return self._passed_on(host, body, again, self._answer_s)
+            return self._passed_on(telling, self._answer_s)
         except Unavailable as error:
             _log.warning("an event is kept to be passed on later: %s", error.code)
             return self._kept(host, raw, event_id)
@@ -119,32 +130,51 @@ class ForwardedHosts:
             _log.warning("an event was refused: %s", error.code)
             return HookAnswer()
 
-    def _passed_on(self, host: str, body: bytes, again: bytes, answer_s: float) -> HookAnswer:
+    def _passed_on(self, telling: _Telling, answer_s: float) -> HookAnswer:
         """A connection that broke may have taken an answer with it: then it is told `again`, so that what that
         answer carried does not count as seen."""
-        path = f"/v1/hooks/{host}/forwarded"
+        path = f"/v1/hooks/{telling.host}/forwarded"
         try:
-            reply = self._transport.post(path, body, twice=False, answer_s=answer_s)
+            reply = self._transport.post(path, telling.body, twice=False, answer_s=answer_s)
         except Unavailable as lost:
             if lost.code != LOST:
                 raise
-            reply = self._transport.post(path, again, twice=False, answer_s=answer_s)
+            reply = self._transport.post(path, telling.again, twice=False, answer_s=answer_s)
         if reply.status == 200:
+            self._are_known(telling.seen)
             return HookAnswer(reply.body.decode("utf-8", "replace"))
         error = refusal_of(reply, self._transport.address.name)
         if reply.status in _OWN_TROUBLE:
             raise InvalidInput(error.message, code=error.code, next=error.next)
         raise Unavailable(error.message, code=error.code, next=error.next)
 
+    def _are_known(self, seen: Sequence[str]) -> None:
+        for one in seen:
+            with suppress(ValueError):  # another event has taken it along, too
+                self._seen.remove(one)
+
     def _kept(self, host: str, raw: Mapping[str, Any], event_id: str) -> HookAnswer:
         self._spool.append(event_id, host, _text(raw))
         return HookAnswer()
 
 
-def _body(raw: Mapping[str, Any], event_id: str, around: Around, *, replayed: bool) -> bytes | None:
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """What is sent, and what if its answer was lost."""
+
+    host: str
+    body: bytes
+    again: bytes
+    seen: Sequence[str]
+
+
+def _body(
+    raw: Mapping[str, Any], event_id: str, around: Around, *, replayed: bool, seen: Sequence[str]
+) -> bytes | None:
     """None for an event that has no form in JSON: nobody could read it."""
+    told = {"event": raw, "event_id": event_id, "around": asdict(around), "replayed": replayed, "seen": seen}
     try:
-        return _text({"event": raw, "event_id": event_id, "around": asdict(around), "replayed": replayed})
+        return _text(told)
     except (ValueError, RecursionError):
         return None
 

@@ -7,6 +7,7 @@ whoever asks first is not answered.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from clew.surfaces.http.problems import Refusal
@@ -15,6 +16,7 @@ from clew.surfaces.http.route import Route
 
 LOOPBACK_HOSTS = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _OWN_PAGES = ("none", "same-origin")
+_TOKEN = re.compile(r"clew_(?:local|[0-9a-z]{26})_[\w-]{20}")
 _CREDENTIALS = frozenset(("access_token", "api_key", "apikey", "authorization", "bearer"))
 
 
@@ -59,7 +61,7 @@ class Gate:
 def _is_credential(name: str, value: str) -> bool:
     """The token of a lock is a number, and no secret."""
     name = name.lower()
-    return name in _CREDENTIALS or (name == "token" and not value.isdigit()) or value.startswith("clew_")
+    return name in _CREDENTIALS or (name == "token" and not value.isdigit()) or bool(_TOKEN.search(value))
 
 
 def check_content(route: Route, request: Request, max_bytes: int) -> None:

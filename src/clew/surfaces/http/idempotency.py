@@ -1,8 +1,11 @@
 """A request that names an Idempotency-Key is done once: sent again, it gets the answer of the first time.
 
-The same key with another request is 422, and 409 while the first is under way; one whose server crashed in between
-is taken over after a minute. Answers are kept for a day, and only those of success: what failed may be tried again.
-They go with a hard forget, since they may quote what is forgotten.
+The same key with another request is 422, and 409 while the first is under way. The answer is kept after what was
+asked for is durable, in a transaction of its own: a request whose server crashed in between may be done again when
+it is sent again after a minute. The same memory stays one even then, since the same text of one place is.
+
+Answers are kept for a day, for the credential that asked, and only those of success: what failed may be tried
+again. They go with a hard forget, since they may quote what is forgotten.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from hashlib import sha256
 
 from clew.errors import ClewError
 from clew.model.kept import Kept, KeptKey
-from clew.model.scope import Identity
 from clew.surfaces.http.response import Response
 from clew.verbs.serving import Serving
 
@@ -27,8 +29,8 @@ def request_hash(method: str, path: str, query: bytes, body: bytes) -> bytes:
     return digest.digest()
 
 
-def once(serving: Serving, identity: Identity, key: str, request: bytes, do: Callable[[], Response]) -> Response:
-    named, kept = serving.begin(identity, key, request)
+def once(serving: Serving, named: KeptKey, request: bytes, do: Callable[[], Response]) -> Response:
+    kept = serving.begin(named, request)
     if kept.status:
         headers = dict(kept.headers)
         return Response(kept.status, kept.answer, headers.pop("Content-Type", ""), headers | {REPLAYED: "true"})

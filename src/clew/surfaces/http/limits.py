@@ -37,22 +37,19 @@ class Rates:
 
 
 class Failures:
-    """Wrong credentials of a client: ten in a minute, then none is looked at until the minute is over."""
+    """Wrong credentials of a client: ten in a minute, then it is no longer told that they are wrong. Right ones are
+    let in all the same: others may have the same address."""
 
     def __init__(self, *, now: Callable[[], float] = monotonic) -> None:
         self._now = now
         self._lock = Lock()  # workers look at it, too
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
 
-    def check(self, client: str) -> None:
+    def note(self, client: str) -> None:
         with self._lock:
             times = self._recent(client)
             if len(times) >= MAX_FAILURES:
                 raise too_many("there were too many wrong credentials", times[0] + WINDOW_S - self._now())
-
-    def note(self, client: str) -> None:
-        with self._lock:
-            times = self._recent(client)
             times.append(self._now())
             self._times[client] = times
             self._times.move_to_end(client)

@@ -49,7 +49,7 @@ class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InScope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a call looks. The org comes from the credential alone; the user too, unless an owner names another."""
+    """Where a call looks. The org comes from the credential alone; without a user, one's own and what is shared."""
 
     project: str | None = None
     user: str | None = None
@@ -88,21 +88,26 @@ class Call:
     is_local: bool = False  # see Credential
     file: Path | None = None  # the body, of a route with `to_file`
     server: Standing | None = None  # what the server knows of itself; None without one
+    is_welcome: Callable[[], bool] = lambda: True  # whether the credential is still valid, for answers that go on
 
     def scope(self, given: Any) -> Scope:
-        """The scope that a query or body names, in the org of the credential."""
+        """Where to look: whoever names no user finds their own and what is shared."""
         return Scope(org=self.identity.org, project=given.project, user=given.user or self.identity.user)
+
+    def place(self, given: Any) -> Scope:
+        """Where something is put or taken from, as it is said: without a user, where all share it."""
+        return Scope(org=self.identity.org, project=given.project, user=given.user)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a route answers if it is more than a value with status `Route.status`. `unsent` is called, in a worker
-    thread, when whoever asked had left before the answer could be sent."""
+    """What a route answers if it is more than a value with status `Route.status`. `gone` is called, on the event
+    loop, when the connection over which it was asked has ended."""
 
     value: Any
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    unsent: Callable[[], object] | None = None
+    gone: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +164,7 @@ class Route:
     is_open: bool = False  # answers without a credential
     only_local: bool = False  # refused to API keys: it looks at files of this machine
     is_urgent: bool = False  # has to be answered also while every worker is stuck
-    # Answered on the event loop instead of by `run`: (clew, identity, request, body) to a Response.
+    # Answered on the event loop instead of by `run`: (clew, identity, request, body, receive) to a Response.
     on_loop: Callable[..., Awaitable[Any]] | None = None
 
     @property

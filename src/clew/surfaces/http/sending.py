@@ -41,16 +41,6 @@ async def send_stream(begin: Response, stream: Stream, receive: AsgiReceive, sen
     return begin.status
 
 
-async def has_left(receive: AsgiReceive) -> bool:
-    """Whether whoever asked is known to have closed the connection. Does not wait for it."""
-    told = asyncio.ensure_future(receive())
-    await asyncio.sleep(0)
-    if told.done():
-        return bool(told.result()["type"] == "http.disconnect")
-    told.cancel()
-    return False
-
-
 async def _left(receive: AsgiReceive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from clew.settings import Settings
 
 KEEP_ALIVE_S = 75
-CONNECTIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,8 @@ class Daemon:
             self._clew.embedder.embed(["warm"])
 
     async def _serve(self, told: Callable[[Started], None]) -> None:
-        servers = [(_Server(self._config()), list(self._sockets.near))]
+        # One for each: a crowd on loopback, where anybody may connect, does not keep the owner from the socket.
+        servers = [(_Server(self._config()), [one]) for one in self._sockets.near]
         if self._sockets.network and self._where.tls:
             servers.append((_Server(self._config(*map(str, self._where.tls))), [self._sockets.network]))
         _on_signals(lambda: self._stop([server for server, _sockets in servers]))
@@ -186,7 +186,6 @@ class Daemon:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=CONNECTIONS,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=ceil(self._clew.settings.serve.shutdown_s),
             ssl_certfile=cert,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -43,10 +44,13 @@ def query_of(route: Route, request: Request) -> Any:
 
 
 def _check_given(query: Any, given: Mapping[str, Any]) -> None:
-    """The converter takes the word null for nothing. An address says nothing by leaving a parameter out."""
+    """The converter takes the word null for nothing and a number for a moment. An address says nothing by leaving
+    a parameter out, and moments as RFC 3339."""
     for field in msgspec.structs.fields(query) if given else ():
-        if field.encode_name in given and getattr(query, field.name) is None:
-            raise _invalid(f"query parameter '{field.encode_name}' is wrong: leave it out instead")
+        name = field.encode_name
+        value = getattr(query, field.name)
+        if name in given and (value is None or (isinstance(value, datetime) and ":" not in given[name])):
+            raise _invalid(f"query parameter '{name}' is wrong: leave it out, or see what it takes")
 
 
 @cache

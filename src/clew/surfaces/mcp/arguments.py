@@ -15,6 +15,7 @@ from clew.errors import InvalidInput
 
 MAX_LIMIT = 50
 MIN_TOKENS, MAX_TOKENS = 200, 20_000
+MAX_WHOLE = 1 << 53  # what JSON can say of a number everywhere, and every store can hold
 
 Type: TypeAlias = Literal["rule", "decision", "fact", "note", "skill"]
 Origin: TypeAlias = Literal["agent", "user", "tool_output:local", "web", "mcp"]
@@ -44,7 +45,9 @@ class Recall(_Arguments, frozen=True, kw_only=True):
 
 class Show(_Arguments, frozen=True, kw_only=True):
     ids: Annotated[list[str], Meta(min_length=1, max_length=20)]
-    offset: Annotated[int, Meta(ge=0, description="characters to skip, to go on with a long text")] = 0
+    offset: Annotated[
+        int, Meta(ge=0, le=MAX_WHOLE, description="characters to skip, to go on with a long text")
+    ] = 0
     max_tokens: Tokens | None = None
 
 
@@ -65,7 +68,7 @@ class Edit(_Arguments, frozen=True, kw_only=True):
     title: str | None = None
     type: Type | None = None
     tags: Texts | None = None
-    expected_version: Annotated[int, Meta(ge=1)] | None = None
+    expected_version: Annotated[int, Meta(ge=1, le=MAX_WHOLE)] | None = None
 
 
 class Forget(_Arguments, frozen=True, kw_only=True):
@@ -101,7 +104,7 @@ class Graph(_Arguments, frozen=True, kw_only=True):
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session: str
     worker: str
-    token: Annotated[int, Meta(description="fencing token of the session's claim")]
+    token: Annotated[int, Meta(ge=0, le=MAX_WHOLE, description="fencing token of the session's claim")]
     max_tokens: Tokens | None = None
 
 
@@ -109,7 +112,7 @@ class Ack(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     session: str
     delivery_id: str
     worker: str
-    token: int
+    token: Annotated[int, Meta(ge=0, le=MAX_WHOLE)]
 
 
 @cache
@@ -136,6 +139,7 @@ def _short(schema: Any) -> Any:
         if not (key == "title" and isinstance(value, str))
         and (key, value) != ("required", [])
         and not (key == "default" and value in (None, False, 0))
+        and (key, value) != ("maximum", MAX_WHOLE)  # nobody gets there by trying
         and key != "additionalProperties"  # refused all the same, with the names that there are
     }
     return {key: _properties(value) if key == "properties" else _short(value) for key, value in kept.items()}

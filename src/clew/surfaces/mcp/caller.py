@@ -49,9 +49,10 @@ class Caller:
         return None if project is None else self.scope(project)
 
     def place(self, project: str | None, session: str | None) -> Scope:
-        """Where something is written, and by whom: the credential's agent, else what the client calls itself."""
+        """Where something is written, and by whom: the credential's agent, else what the client calls itself. What
+        an agent learns is for all who work on the project, whoever's agent it is."""
         agent = self.identity.agent if self.identity.agent != AGENT else self.client or AGENT
-        return replace(self.scope(project), agent=agent, session=session or None)
+        return replace(self.scope(project), user=None, agent=agent, session=session or None)
 
     def size(self, max_tokens: int | None) -> int:
         return max_tokens or self.answer_tokens

@@ -1,17 +1,23 @@
-"""The tools for agents over MCP, behind the same checks as every other route. Only where the extra is installed."""
+"""The tools for agents over MCP, behind the same checks as every other route. Only where the extra is installed.
+
+One message in, one message out: what would have to be kept open is refused, as is whatever is no single message,
+before the protocol's library looks at it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from clew.errors import Misconfigured
+import msgspec
+
+from clew.errors import Misconfigured, Unavailable
 from clew.model.scope import Identity
 from clew.surfaces.http.request import Request
 from clew.surfaces.http.response import AsgiReceive, AsgiSend, Message, Response
-from clew.surfaces.http.route import Call, Route
+from clew.surfaces.http.route import JSON, Call, Route
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -19,11 +25,25 @@ if TYPE_CHECKING:
     from clew import Clew
 
 PATH = "/mcp"
+DEADLINE_S = 60.0  # a verb answers or fails long before
 _WHO = "clew.who"
+_STREAMS = "subscriptions/"  # methods whose answer never ends
+_PARSE_ERROR, _INVALID_REQUEST, _METHOD_NOT_FOUND = -32700, -32600, -32601  # of JSON-RPC 2.0
 
 
-async def answer(clew: Clew, identity: Identity, request: Request, body: bytes) -> Response:
-    """One message in, one message out: nothing outlives the request."""
+class _Message(msgspec.Struct, frozen=True):
+    jsonrpc: Literal["2.0"]
+    method: str
+    id: str | int | None = None
+    params: dict[str, msgspec.Raw] | None = None
+
+
+async def answer(
+    clew: Clew, identity: Identity, request: Request, body: bytes, connection: AsgiReceive
+) -> Response:
+    """Nothing outlives the request. `connection` is heard once the body is read: it tells that the client left."""
+    if refused := _refused(body):
+        return refused
     app = _app() if _app.cache_info().currsize else await asyncio.to_thread(_app)
     scope = {
         "type": "http",
@@ -36,8 +56,29 @@ async def answer(clew: Clew, identity: Identity, request: Request, body: bytes) 
         _WHO: (clew, identity),
     }
     sent: list[Message] = []
-    await app(scope, _receiving(body), _noting(sent))
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            await app(scope, _receiving(body, connection), _noting(sent))
+    except TimeoutError:
+        raise Unavailable("the call took too long", code="MCP_TIMEOUT", next="try again, or ask for less") from None
     return _response(sent)
+
+
+def _refused(body: bytes) -> Response | None:
+    try:
+        message = msgspec.json.decode(body, type=_Message)
+    except msgspec.ValidationError:
+        return _error(400, None, _INVALID_REQUEST, "the body must be one JSON-RPC request or notification")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _error(400, None, _PARSE_ERROR, "the body is not JSON")
+    if message.method.startswith(_STREAMS):
+        return _error(404, message.id, _METHOD_NOT_FOUND, "this server keeps no streams: ask again instead")
+    return None
+
+
+def _error(status: int, id: str | int | None, code: int, message: str) -> Response:
+    document = {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
+    return Response(status, msgspec.json.encode(document), JSON)
 
 
 @cache
@@ -47,9 +88,16 @@ def _app() -> Callable[[Any, AsgiReceive, AsgiSend], Awaitable[None]]:
     return mount_mcp(lambda scope: scope[_WHO])
 
 
-def _receiving(body: bytes) -> AsgiReceive:
+def _receiving(body: bytes, connection: AsgiReceive) -> AsgiReceive:
+    """The body once. Then it waits for the client to leave: who asks in a loop must not keep the event loop busy."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
     async def receive() -> Message:
-        return {"type": "http.request", "body": body, "more_body": False}
+        if waiting:
+            return waiting.pop()
+        while (message := await connection())["type"] != "http.disconnect":
+            await asyncio.sleep(0)
+        return message
 
     return receive
 

@@ -43,13 +43,14 @@ def recall(caller: Caller, asked: given.Recall) -> Document:
 def show(caller: Caller, asked: given.Show) -> Document:
     """Those that are found; those that are not are named, and all of them missing is an error."""
     scope, found, missing = caller.scope_of_id(asked.project), [], []
-    for id in dict.fromkeys(asked.ids):
+    ids = dict.fromkeys(asked.ids)
+    for id in ids:
         try:
             found.append(caller.clew.show(id, scope=scope, identity=caller.who))
         except ClewError as error:
-            if error.exit_code != 3 or len(asked.ids) == 1:
-                raise
             missing.append(told.name(id))
+            if error.exit_code != 3 or len(missing) == len(ids):
+                raise
     document: Document = {"memories": [_shown(memory, asked.offset) for memory in found]}
     if missing:
         document["not_found"] = missing

@@ -38,15 +38,23 @@ SELECT $host_fact_columns FROM host_events
 WHERE org_id = :org_id AND host = :host AND host_session = :host_session AND at <= :until AND facts <> ''
 ORDER BY at DESC, event_id DESC LIMIT :limit
 
--- host_event_captured: looked at
-UPDATE host_events SET state = 'done' WHERE org_id = :org_id AND event_id = :event_id
+-- host_event_captured: looked at; what was forgotten meanwhile stays forgotten
+UPDATE host_events SET state = 'done', facts = CASE WHEN facts = '' THEN '' ELSE :facts END
+WHERE org_id = :org_id AND event_id = :event_id
 
--- host_facts_clear: no fact stays of events that were looked at before a moment
-UPDATE host_events SET facts = '' WHERE state = 'done' AND at < :before AND facts <> ''
+-- host_facts_clear: of what was looked at before a moment, only the last fact of each session stays
+UPDATE host_events SET facts = ''
+WHERE state = 'done' AND at < :before AND facts <> ''
+  AND EXISTS (
+    SELECT 1 FROM host_events AS later
+    WHERE later.org_id = host_events.org_id AND later.host = host_events.host
+      AND later.host_session = host_events.host_session AND later.at > host_events.at AND later.facts <> '')
 
--- host_facts_forget: no fact stays of one session of ours
+-- host_facts_forget: no fact stays of one session of ours, nor what later ones of the same host session carry of it
 UPDATE host_events SET facts = '', state = 'done'
-WHERE org_id = :org_id AND session_id = :session_id AND facts <> ''
+WHERE org_id = :org_id AND facts <> '' AND (session_id = :session_id OR (state = 'done' AND (host, host_session) IN (
+  SELECT mine.host, mine.host_session FROM host_events AS mine
+  WHERE mine.org_id = :org_id AND mine.session_id = :session_id)))
 
 -- host_events_drop: events that were looked at before a moment; told again after that, they would be new
 DELETE FROM host_events WHERE state = 'done' AND at < :before
@@ -90,10 +98,11 @@ ON CONFLICT (org_id, host, host_session, agent_id) DO UPDATE SET
   printed_event = excluded.printed_event, printed_kind = excluded.printed_kind, printed_at = excluded.printed_at,
   created_at = excluded.created_at, updated_at = excluded.updated_at, ended_at = excluded.ended_at
 
--- host_session_printed: the answer to an event is on its way
+-- host_session_printed: the answer to an event is printed
 UPDATE host_sessions SET printed_at = :at
-WHERE org_id = :org_id AND host = :host AND host_session = :host_session AND agent_id = :agent_id
-  AND printed_event = :event_id
+WHERE (org_id, host, host_session, agent_id) IN
+  (SELECT org_id, host, host_session, agent_id FROM host_events WHERE org_id = :org_id AND event_id = :event_id)
+  AND user_id = :user_id AND printed_event = :event_id AND printed_at IS NULL
 
 -- host_session_unprinted: it never arrived; what it brought comes again
 UPDATE host_sessions SET printed = '', printed_event = '', printed_kind = '', printed_at = NULL

@@ -60,7 +60,7 @@ e.row, e.project_id, f.id, t.id, e.from_row, e.to_row, e.edge_type, e.weight, $s
   AND ($is_users_edge OR $is_stated))
 
 -- edges_seen: edges of these nodes, a JSON list; what is said before what only files, or the newest first.
--- `only`: facts, whatever is stated, or '' for all
+-- `only`: facts, those of them that are about things, whatever is stated, or '' for all
 SELECT $edge_columns FROM (
   SELECT o.row FROM json_each(:rows) j CROSS JOIN graph_edges o ON o.org_id = :org_id AND o.from_row = j.value
   UNION
@@ -69,7 +69,8 @@ CROSS JOIN graph_edges e ON e.row = found.row
 JOIN graph_nodes f ON f.row = e.from_row
 JOIN graph_nodes t ON t.row = e.to_row
 WHERE (:edge_type = '' OR e.edge_type = :edge_type)
-  AND (:only = '' OR (:only = 'facts' AND $is_fact) OR (:only = 'stated' AND ($is_users_edge OR $is_stated)))
+  AND (:only = '' OR (:only = 'facts' AND $is_fact)
+    OR (:only = 'things' AND $is_fact AND f.node_type <> 'memory') OR (:only = 'stated' AND ($is_users_edge OR $is_stated)))
   AND $is_seen_edge
 ORDER BY CASE WHEN :newest THEN e.last_reinforced_at ELSE $is_stated END DESC,
   e.weight * $seen_confidence DESC, e.row DESC LIMIT :limit

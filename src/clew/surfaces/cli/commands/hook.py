@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from contextlib import suppress
 from pathlib import Path
 
 import clew_hook
@@ -12,5 +11,4 @@ from clew.settings import home_directory
 
 def hook(args: Namespace) -> None:
     home = Path(args.home).expanduser().absolute() if args.home else home_directory()
-    with suppress(Exception):  # a host must not be troubled by ours
-        clew_hook.run(args.host, str(home))
+    clew_hook.main(args.host, str(home))  # ends the process, within its limit and with 0

@@ -9,10 +9,11 @@ import sys
 import time
 from argparse import Namespace
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.errors import Unavailable
-from clew.surfaces.cli.context import settings_of
+from clew.settings import Settings, load_settings
 from clew.surfaces.cli.terminal import answer
 from clew.surfaces.http import listen
 from clew.surfaces.http.names import SOCKET_NAME, TCP
@@ -25,7 +26,7 @@ PATIENCE_S = 5.0  # for another one that has just been started
 
 
 def serve(args: Namespace) -> None:
-    settings, where = settings_of(args), listen.checked(args.tcp, args.listen, args.tls_cert, args.tls_key)
+    settings, where = _settings(args), listen.checked(args.tcp, args.listen, args.tls_cert, args.tls_key)
     directory = RunDirectory(settings.home)
     directory.make()
     if not directory.lock():
@@ -39,6 +40,12 @@ def serve(args: Namespace) -> None:
         server.run(settings, where, directory, lambda started: _told(args, started))
     finally:
         directory.unlock()
+
+
+def _settings(args: Namespace) -> Settings:
+    """Without those of the project in which it happens to be started: it serves all of them."""
+    home = Path(args.home).expanduser().absolute() if args.home else None
+    return load_settings(home=home, directory=None)
 
 
 def _told(args: Namespace, started: Started) -> None:

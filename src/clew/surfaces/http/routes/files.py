@@ -39,7 +39,7 @@ def import_file(call: Call) -> Any:
     assert call.file is not None
     report = call.clew.import_file(
         call.file,
-        scope=call.scope(asked) if asked.project is not None or asked.user is not None else None,
+        scope=call.place(asked) if asked.project is not None or asked.user is not None else None,
         identity=call.identity,
         dry_run=asked.dry_run,
     )

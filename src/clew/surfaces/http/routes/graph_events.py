@@ -8,8 +8,8 @@ Who may hear of what is asked anew at every look: of a memory that may be read, 
 forgotten memory that could be read before. That a memory was erased only the owner hears, who could read all: of
 others nobody can say any more. What may not be heard of leaves a gap in the numbers and nothing else.
 
-A stream lives for some minutes and then ends, so that a credential that was revoked meanwhile is noticed; clients
-of server-sent events come back by themselves.
+A stream ends within two seconds when its credential is revoked or expires, and after some minutes in any case;
+clients of server-sent events come back by themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Callable
 from time import monotonic
 from typing import Any
 
-from clew.errors import ClewError, InvalidInput
+from clew.errors import ClewError, Denied, InvalidInput
 from clew.model.listed import GraphChange, GraphChanges
 from clew.surfaces.http.route import EVENTS, Call, Route, Stream
 from clew.surfaces.http.shapes.common import OfProject, Seq, narrowed
@@ -29,6 +29,7 @@ from clew.surfaces.http.streams import Streams
 
 LOOK_S = 0.25  # between two looks at the change log: one lookup by key when nothing changed
 KEEP_ALIVE_S = 15.0  # well below the minute after which proxies close a silent connection
+WELCOME_S = 1.0  # between two looks whether the credential is still valid
 LIFE_S = 300.0
 RETRY_MS = 1_000
 
@@ -42,7 +43,13 @@ class EventsWanted(OfProject, frozen=True, kw_only=True):
 def events(call: Call) -> Any:
     streams, scope = call.streams or Streams(), narrowed(call, call.query)
 
+    checked = monotonic()
+
     def look(after: int | None) -> GraphChanges:
+        nonlocal checked
+        if monotonic() - checked >= WELCOME_S:
+            checked = monotonic()
+            _check_welcome(call)
         return call.clew.graph.changes(after, scope=scope, identity=call.identity)
 
     streams.check_room()
@@ -67,6 +74,11 @@ async def frames(look: Look, begun: GraphChanges, streams: Streams) -> AsyncIter
                 found = await asyncio.to_thread(look, found.next)
             except ClewError:  # who comes back is told why, with a status
                 return
+
+
+def _check_welcome(call: Call) -> None:
+    if not call.is_welcome():
+        raise Denied("the credential is not valid any more", code="UNAUTHENTICATED", next="use another one")
 
 
 def _frame(change: GraphChange) -> bytes:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clew.errors import ClewError, InvalidInput, NotFound
+from clew.errors import InvalidInput, NotFound
 from clew.hosts.around import around_of
 from clew.hosts.events import MAX_BYTES
 from clew.hosts.table import HOSTS
 from clew.model.host import HookAnswer
+from clew.model.scope import Identity
 from clew.surfaces.hooks.telling import tell
+from clew.surfaces.http.request import Request
+from clew.surfaces.http.response import Response
 from clew.surfaces.http.route import Answer, Call, Route
+
+if TYPE_CHECKING:
+    from clew import Clew
 
 TEXT = "text/plain; charset=utf-8"
 EVENT_ID = "clew-event-id"
+MAX_SEEN = 100
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -31,29 +36,40 @@ class Forwarded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     event_id: str
     around: dict[str, Any] = {}
     replayed: bool = False
+    seen: list[str] = []  # earlier events whose answers were printed there
 
 
 def event(call: Call) -> Answer:
-    began, host = perf_counter(), _host(call)
-    say = partial(
-        tell, call.clew, host, call.body, event_id=_event_id(call.headers.get(EVENT_ID)), identity=call.identity
-    )
-    # A hook that its host has stopped prints nothing: told again, the event says so.
-    return _answered(call, say(), began, unsent=partial(say, replayed=True))
+    began, host, id = perf_counter(), _host(call), _event_id(call.headers.get(EVENT_ID))
+    answer = tell(call.clew, host, call.body, event_id=id, identity=call.identity)
+    _count(call, answer, began)
+    if not answer.text:
+        return Answer("", headers={"connection": "close"})
+    # The connection stays for one word: that it was printed. A hook that its host has stopped does not say it.
+    return Answer(answer.text, gone=partial(call.clew.hosts.unseen, id))
 
 
-def forwarded(call: Call) -> Answer:
+async def seen(clew: Clew, identity: Identity, request: Request, _body: bytes) -> Response:
+    """On the event loop, so that no event that comes later overtakes it."""
+    clew.hosts.seen(_event_id(request.headers.get(EVENT_ID)), identity=identity)
+    return Response(200, b"", TEXT, {"connection": "close"})
+
+
+def forwarded(call: Call) -> str:
     """No file of this machine is looked at: what surrounds the event is what its own machine said."""
     began, told = perf_counter(), call.body
-    say = partial(
-        call.clew.hosts.event,
+    for id in told.seen[:MAX_SEEN]:
+        call.clew.hosts.seen(_event_id(id), identity=call.identity)
+    answer = call.clew.hosts.event(
         _host(call),
         told.event,
         event_id=_event_id(told.event_id),
         around=around_of(told.around),
+        replayed=told.replayed,
         identity=call.identity,
     )
-    return _answered(call, say(replayed=told.replayed), began, unsent=partial(say, replayed=True))
+    _count(call, answer, began)
+    return answer.text
 
 
 def _host(call: Call) -> str:
@@ -73,17 +89,14 @@ def _event_id(given: str | None) -> str:
     return given
 
 
-def _answered(call: Call, answer: HookAnswer, began: float, *, unsent: Callable[[], object]) -> Answer:
+def _count(call: Call, answer: HookAnswer, began: float) -> None:
     if call.server is not None:
         seconds = perf_counter() - began
         call.server.tally.hook(call.path["host"], answer.kind, seconds, tokens=-(-len(answer.text) // 4))
-    unprinted = partial(_unprinted, unsent) if answer.delivery_id else None
-    return Answer(answer.text, headers={"connection": "close"}, unsent=unprinted)
 
 
-def _unprinted(tell_again: Callable[[], object]) -> None:
-    with suppress(ClewError):  # nobody is there to be told
-        tell_again()
+def _nothing(_call: Call) -> str:
+    return ""
 
 
 ROUTES = (
@@ -100,6 +113,18 @@ ROUTES = (
         needs_header=("Clew-Event-Id", "^[0-9a-f]{32}$"),
         only_local=True,
         also=(404,),
+    ),
+    Route(
+        "POST",
+        "/v1/hooks/{host}/seen",
+        "hooks.seen",
+        "What an event on this machine was answered with is printed.",
+        _nothing,
+        answer=str,
+        produces=TEXT,
+        needs_header=("Clew-Event-Id", "^[0-9a-f]{32}$"),
+        only_local=True,
+        on_loop=seen,
     ),
     Route(
         "POST",

@@ -85,7 +85,7 @@ def forget_many(call: Call) -> Any:
         everything=wanted.everything,
         hard=wanted.hard,
         dry_run=wanted.dry_run,
-        scope=call.scope(wanted),
+        scope=call.place(wanted),
         identity=call.identity,
         all_projects=wanted.all_projects,
     )
@@ -109,16 +109,16 @@ def revert(call: Call) -> Any:
 
 
 def link(call: Call) -> Any:
-    asked = call.body
+    asked, scope = call.body, _linked_in(call)
     return call.clew.link(
-        asked.source, asked.relation, asked.target, scope=_narrowed(call, asked), identity=call.identity
+        asked.source, asked.relation, asked.target, scope=scope, identity=call.identity
     ).as_json()
 
 
 def unlink(call: Call) -> Any:
-    asked = call.body
+    asked, scope = call.body, _linked_in(call)
     return call.clew.unlink(
-        asked.source, asked.relation, asked.target, scope=_narrowed(call, asked), identity=call.identity
+        asked.source, asked.relation, asked.target, scope=scope, identity=call.identity
     ).as_json()
 
 
@@ -137,15 +137,20 @@ def _plain(value: Any) -> Any:
 def _place(call: Call) -> Scope:
     """Where what is remembered belongs: the agent of the credential is not for others to name."""
     given = call.body
-    user = given.user or call.identity.user
     agent = call.identity.agent or given.agent
-    return Scope(call.identity.org, given.project, user, agent, given.session, given.namespace)
+    return Scope(call.identity.org, given.project, given.user, agent, given.session, given.namespace)
 
 
-def _narrowed(call: Call, given: Any = None) -> Scope | None:
+def _narrowed(call: Call) -> Scope | None:
     """An id is looked up everywhere unless a scope is asked for."""
-    asked = call.query if given is None else given
+    asked = call.query
     return call.scope(asked) if asked.project is not None or asked.user is not None else None
+
+
+def _linked_in(call: Call) -> Scope | None:
+    """What is linked is looked for everywhere as well, unless a place is named; then just there."""
+    asked = call.body
+    return call.place(asked) if asked.project is not None or asked.user is not None else None
 
 
 def _filter(asked: shapes.Narrowed) -> Filter:
