@@ -18,44 +18,62 @@ else:
     import posix
 
 _time = sys.modules["time"]  # loaded by the interpreter, as `_signal` and `_thread` are
+# Since the process began, which on a busy machine is long before its first line runs.
 ANSWER_S = 0.65  # a daemon that needs longer is left alone, and the event goes to the spool
-LIMIT_S = 0.75  # then we are gone; with the interpreter's own start that is still below 0.8
+LIMIT_S = 0.75  # then we are gone
+LATE_S = 0.3  # without an answer by then, what may be needed without one is made ready
+MOST_AGE_S = 0.4  # some of the time is left in any case
 CONNECT_S = 0.2
 MAX_EVENT = 4 << 20
 MAX_ANSWER = 1 << 20
 REQUEST = (
-    b"POST /v1/hooks/%s HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n"
-    b"Clew-Event-Id: %s\r\n\r\n%s"
+    b"POST /v1/hooks/%s HTTP/1.1\r\n%sClew-Event-Id: %s\r\nContent-Type: application/json\r\n"
+    b"Content-Length: %d\r\n\r\n%s"
 )
 SEEN = b"POST /v1/hooks/%s/seen HTTP/1.1\r\n%sClew-Event-Id: %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+_offline: dict[str, object] = {}
 
 
 def main(*words: str) -> None:
     """The whole life of the process. The limit holds for everything, also for what hangs in the kernel."""
     try:
         sys.modules["_signal"].signal(2, 1)  # Ctrl-C is for the host
-        sys.modules["_thread"].start_new_thread(_end_after, (LIMIT_S,))
-        run(words[0], words[1])
+        began = _time.monotonic() - age()
+        sys.modules["_thread"].start_new_thread(_end_at, (began + LIMIT_S,))
+        run(words[0], words[1], began)
     except BaseException:  # noqa: S110  no trouble of ours is the host's
         pass
     posix._exit(0)  # nothing is left to tidy up, and the interpreter would take its time
 
 
-def _end_after(seconds: float) -> None:
-    _time.sleep(seconds)
+def _end_at(moment: float) -> None:
+    _time.sleep(max(moment - _time.monotonic(), 0))
     posix._exit(0)
 
 
-def run(host: str, home: str) -> None:
+def age() -> float:
+    """Seconds since the host started us, where the system tells; ticks of the clock are hundredths."""
+    try:
+        file = posix.open("/proc/self/stat", posix.O_RDONLY)
+        began = int(posix.read(file, 4096).rpartition(b")")[2].split()[19]) / posix.sysconf("SC_CLK_TCK")
+        posix.close(file)
+        return min(max(_time.clock_gettime(_time.CLOCK_BOOTTIME) - began, 0.0), MOST_AGE_S)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0.0
+
+
+def run(host: str, home: str, began: float | None = None) -> None:
     """Tell the event on stdin. Raises when something is wrong with it or with us."""
-    deadline = _time.monotonic() + ANSWER_S
+    began = _time.monotonic() if began is None else began
     event = read_event()
     if event is None:
         offline()["drop"](home)  # type: ignore[operator]
     if not event or not is_name(host):
         return
     event_id = posix.urandom(16).hex()
-    is_there, status = tell(home, host, event_id, event, deadline)
+    is_there, status = tell(home, host, event_id, event, began)
     if status == 0 or status == 429 or status >= 500:
         offline()["keep"](home, event_id, host, event, start=not is_there)  # type: ignore[operator]
 
@@ -91,7 +109,7 @@ def put_out(body: bytes) -> bool:
 # -- the daemon --------------------------------------------------------------------------------------
 
 
-def tell(home: str, host: str, event_id: str, event: bytes, deadline: float) -> tuple[bool, int]:
+def tell(home: str, host: str, event_id: str, event: bytes, began: float) -> tuple[bool, int]:
     """Whether anybody was there, and the status of the answer (0: none, or none that the host has). What is printed
     whole is said to be, on the same connection and without waiting: unless that arrives, it comes again."""
     is_there = False
@@ -99,11 +117,11 @@ def tell(home: str, host: str, event_id: str, event: bytes, deadline: float) -> 
         link, head = connect(home)
         is_there = True
         try:
-            link.settimeout(max(deadline - _time.monotonic(), 0.001))
-            link.sendall(REQUEST % (host.encode(), head, len(event), event_id.encode(), event))
-            status, body = receive(link, deadline)
+            link.settimeout(max(began + ANSWER_S - _time.monotonic(), 0.001))
+            link.sendall(REQUEST % (host.encode(), head, event_id.encode(), len(event), event))
+            status, body = receive(link, began)
             if status == 200 and body:
-                if not put_out(body):
+                if link.fileno() == 1 or not put_out(body):  # 1: the host had closed it, and it became ours
                     return True, 0  # the daemon hears the event again, and what it delivered comes again
                 link.sendall(SEEN % (host.encode(), head, event_id.encode()))
             return True, status
@@ -132,18 +150,30 @@ def connect(home: str) -> tuple[_socket.socket, bytes]:
     return offline()["connect"](home, CONNECT_S)  # type: ignore[operator,no-any-return]
 
 
-def receive(link: _socket.socket, deadline: float) -> tuple[int, bytes]:
+def receive(link: _socket.socket, began: float) -> tuple[int, bytes]:
     """Status and body of a whole answer. Half an answer is none."""
     data = b""
     while True:
         head, mark, body = data.partition(b"\r\n\r\n")
         if mark and len(body) >= (length := _length(head)):
             return int(head[9:12]), body[:length]
-        link.settimeout(max(deadline - _time.monotonic(), 0.001))
-        part = link.recv(65536)
+        part = _part(link, began)
         data += part
         if not part or len(data) > MAX_ANSWER:
             raise ValueError
+
+
+def _part(link: _socket.socket, began: float) -> bytes:
+    """When the answer is late for one hook it mostly is for many: what each of them may need for the spool is not
+    left to the moment when they all need it."""
+    if not _offline:
+        try:
+            link.settimeout(max(began + LATE_S - _time.monotonic(), 0.001))
+            return link.recv(65536)
+        except TimeoutError:
+            offline()
+    link.settimeout(max(began + ANSWER_S - _time.monotonic(), 0.001))
+    return link.recv(65536)
 
 
 def _length(head: bytes) -> int:
@@ -160,13 +190,14 @@ def _length(head: bytes) -> int:
 
 def offline() -> dict[str, object]:
     """What is needed without a daemon. Not by import: that would load the package around it."""
+    if _offline:
+        return _offline
     path = __file__[: -len("clew_hook.py")] + "clew/surfaces/hooks/offline.py"
     file = posix.open(path, posix.O_RDONLY)
     source = posix.read(file, 1 << 20)
     posix.close(file)
-    names: dict[str, object] = {"__name__": "offline"}
-    exec(compile(source, path, "exec"), names)  # noqa: S102  a file of ours beside this one
-    return names
+    exec(compile(source, path, "exec"), _offline)  # noqa: S102  a file of ours beside this one
+    return _offline
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ class FakeHost:
     session: str = field(default_factory=lambda: str(uuid4()))
     around: Around = AROUND
     identity: Identity | None = None
+    sees: bool = True  # says that it has printed what it was answered
 
     def tell(self, fixture: str, *, event_id: str | None = None, replayed: bool = False, **changes: Any) -> str:
         """What the agent is shown; '' for nothing."""
@@ -62,7 +63,7 @@ class FakeHost:
             replayed=replayed,
             identity=self.identity,
         )
-        if answer.text:
+        if answer.text and self.sees:
             self.clew.hosts.seen(id, identity=self.identity)
         return answer.text
 

@@ -1,6 +1,6 @@
 """How much of what is captured from labelled sessions is junk, and how much of what is useful is captured.
 
-    .venv/bin/python tools/capture_junk.py [tuning|held_out] [--show]
+    .venv/bin/python tools/capture_junk.py [tuning|held_out|attacks] [--show]
 
 `tests/labelled/README.md` tells how sessions are written and labelled. Every event goes the whole way: as its host
 would send it, through the normaliser, to facts and drafts. --show lists what was kept wrongly and what was missed.
@@ -15,12 +15,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from clew.guard.trust import MAY_BE_INJECTED
 from clew.hosts.capture import Captured, Fact, drafts_of, facts_of
 from clew.hosts.events import event_of
 from clew.model.host import Around
+from clew.remember.trust import trust_of_origin
 
 LABELLED = Path(__file__).parents[1] / "tests" / "labelled"
-HALVES = ("tuning", "held_out")
+SETS = ("tuning", "held_out", "attacks")
 ROOT = "/home/dev/shop"
 HOST = "claude-code"
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -34,11 +36,13 @@ class Labelled:
     raw: dict[str, Any]
     useful: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class Measure:
-    """`junk`: kept and of no use. `missed`: of use and not kept. `leaked`: kept and forbidden."""
+    """`junk`: kept and of no use. `missed`: of use and not kept. `leaked`: kept and forbidden, or kept so that it
+    may be injected where it must only be recalled."""
 
     events: int = 0
     kept: int = 0
@@ -83,24 +87,25 @@ def read_session(path: Path) -> Iterator[Labelled]:
     raw: dict[str, Any] | None = None
     useful: list[str] = []
     never: list[str] = []
+    apart: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         sign, _space, text = line.strip().partition(" ")
         text = text.replace("\\n", "\n")
         if line.startswith("  "):
-            {"=": useful, "!": never}[sign].append(text)
+            {"=": useful, "!": never, "~": apart}[sign].append(text)
         elif sign == "|" and raw is not None:
             raw |= _printed(raw, text)
         elif line.strip():
             if raw is not None:
-                yield Labelled(raw, tuple(useful), tuple(never))
-            raw, useful, never = _raw(sign, text, path.stem), [], []
+                yield Labelled(raw, tuple(useful), tuple(never), tuple(apart))
+            raw, useful, never, apart = _raw(sign, text, path.stem), [], [], []
     if raw is not None:
-        yield Labelled(raw, tuple(useful), tuple(never))
+        yield Labelled(raw, tuple(useful), tuple(never), tuple(apart))
 
 
 def _raw(sign: str, text: str, session: str) -> dict[str, Any]:
     common = {"session_id": session, "cwd": ROOT, "transcript_path": f"/nowhere/{session}.jsonl"}
-    path = text if text.startswith("~") else f"{ROOT}/{text}"
+    path = text if text.startswith(("~", "/")) else f"{ROOT}/{text}"
     match sign:
         case ">":
             told: dict[str, Any] = {"hook_event_name": "UserPromptSubmit", "prompt": text}
@@ -143,6 +148,7 @@ def _judge(total: Measure, events: list[Labelled], kept: list[Captured], name: s
     texts = list(dict.fromkeys(one.draft.content for one in kept))
     useful = [words for one in events for words in one.useful]
     never = [words for one in events for words in one.never]
+    apart = [words for one in events for words in one.apart]
     left, missed = list(texts), []
     for words in sorted(useful, key=len, reverse=True):
         found = next((text for text in left if words in text), None)
@@ -150,23 +156,35 @@ def _judge(total: Measure, events: list[Labelled], kept: list[Captured], name: s
             missed.append(words)
         else:
             left.remove(found)
+    # What is kept to be recalled only is neither junk nor missed.
+    left = [text for text in left if not any(words in text for words in apart)]
+    shown = [one.draft.content for one in kept if _may_be_shown(one)]
     total.events += len(events)
     total.kept += len(texts)
     total.useful += len(useful)
     total.junk += [f"{name}: {text}" for text in left]
     total.missed += [f"{name}: {words}" for words in missed]
     total.leaked += [f"{name}: {words}" for words in never if any(words in text for text in texts)]
+    total.leaked += [f"{name}: {words}" for words in apart if any(words in text for text in shown)]
+    total.leaked += [
+        f"{name}: before every prompt: {one.draft.content}" for one in kept if one.draft.layer == "rule"
+    ]
+
+
+def _may_be_shown(one: Captured) -> bool:
+    """Whether it may be put before an agent that did not ask for it."""
+    return (one.draft.trust or trust_of_origin(one.draft.origin)) in MAY_BE_INJECTED
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("half", nargs="?", choices=HALVES, help="which half (both)")
+    parser.add_argument("half", nargs="?", choices=SETS, help="which set (all)")
     parser.add_argument("--show", action="store_true", help="list what went wrong")
     given = parser.parse_args()
     print(
         f"{'':10}{'events':>8}{'kept':>8}{'junk':>8}{'precision':>12}{'useful':>8}{'missed':>8}{'recall':>10}{'leaked':>8}"
     )
-    for half in [given.half] if given.half else HALVES:
+    for half in [given.half] if given.half else SETS:
         found = measure(half)
         print(
             f"{half:10}{found.events:>8}{found.kept:>8}{len(found.junk):>8}{found.precision:>12.1%}{found.useful:>8}"

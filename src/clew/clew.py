@@ -491,6 +491,8 @@ class Clew(Topics):
         notes and transcripts. With `around`, only sessions that began there are taken of transcripts.
         """
         identity = identity or Identity()
+        door = self._doors.door(identity, scope)
+        door.check_action("import")
         target = portable.Target(
             store=self.store,
             write=self._write,  # an export of our own may hold what was observed
@@ -501,6 +503,7 @@ class Clew(Topics):
             notes_project=notes_project,
             around=around,
             dry_run=dry_run,
+            may_read=door.may_each("read"),
         )
         return portable.import_file(path, target, progress=progress)
 

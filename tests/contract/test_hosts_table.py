@@ -159,12 +159,16 @@ def test_a_session_of_a_host_is_kept_whole(store: Store) -> None:
 def test_only_the_event_that_printed_is_marked_and_taken_back(store: Store) -> None:
     row = replace(ROW, printed="inj_1", printed_event="e1", printed_kind="tool_end")
     store.write(lambda tx: tx.hosts.put("local", row))
-    store.write(lambda tx: tx.hosts.printed("local", row, "e2", at=NOW))
+    kept(store, "e2")
+    store.write(lambda tx: tx.hosts.printed(WHO, "e2", at=NOW))
     store.write(lambda tx: tx.hosts.unprint("local", an_event("e2")))
     with store.read() as tx:
         assert tx.hosts.session("local", "codex", "s1") == row
-    store.write(lambda tx: tx.hosts.printed("local", row, "e1", at=NOW))
     kept(store, "e1")
+    for who in (OTHERS, Identity(user="ann"), WHO):
+        store.write(lambda tx, who=who: tx.hosts.printed(who, "e1", at=NOW))  # type: ignore[misc]
+        with store.read() as tx:
+            assert tx.hosts.session("local", "codex", "s1") == replace(row, printed_at=NOW if who is WHO else None)
     store.write(lambda tx: tx.hosts.unprint("local", an_event("e1")))
     with store.read() as tx:
         assert tx.hosts.session("local", "codex", "s1") == ROW
@@ -187,3 +191,15 @@ def test_past_sessions_are_told_in_their_order(store: Store) -> None:
         store.write(lambda tx, row=row: tx.hosts.note_past("local", row))  # type: ignore[misc]
     with store.read() as tx:
         assert tx.hosts.past("local", ROW) == [("ses_0", "startup"), ("ses_1", "compact"), ("ses_2", "")]
+
+
+def test_sessions_that_ended_long_ago_go_with_their_past_a_portion_at_a_time(store: Store) -> None:
+    rows = [replace(ROW, host_session=f"s{number}", ended_at=NOW + number * SECOND) for number in range(3)]
+    for row in (*rows, replace(ROW, host_session="open")):
+        store.write(lambda tx, row=row: (tx.hosts.put("local", row), tx.hosts.note_past("local", row)))  # type: ignore[misc]
+    before = NOW + 2 * SECOND
+    gone = [store.write(lambda tx: tx.hosts.drop_sessions(before=before, limit=1)) for _ in range(3)]
+    assert gone == [1, 1, 0]
+    with store.read() as tx:
+        assert [bool(tx.hosts.past("local", row)) for row in rows] == [False, False, True]
+        assert tx.hosts.session("local", "codex", "open") and tx.hosts.session("local", "codex", "s2")

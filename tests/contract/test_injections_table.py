@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from memories import NOW
+from sessions import a_session
 
 from clew.model.graph import NodeRef, node_id, uuid_text
 from clew.model.inject import Considered, ContextInjectionLog, EdgeKey
@@ -140,3 +141,35 @@ def test_a_row_is_found_by_its_id_and_by_its_event_and_delivery(store: Store) ->
         assert tx.injections.has_event(LOG, "inj_1") and not tx.injections.has_event(LOG, "inj_2")
         assert not tx.injections.has_event(replace(LOG, event_id="other"), "inj_1")
         assert not tx.injections.has_event(replace(LOG, event_id=""), "inj_1")
+
+
+def test_what_found_nothing_goes_first_and_the_rest_after_its_session(store: Store) -> None:
+    over, running = a_session(), a_session()
+    for one in (over, running):
+        store.write(lambda tx, one=one: tx.sessions.insert(one))  # type: ignore[misc]
+        for log in (LOG, replace(LOG, outcome="no-match"), replace(LOG, phase="start", outcome="no-match")):
+            write(store, replace(log, session_id=one.id))
+    store.write(lambda tx: tx.sessions.move(over, "completed", outcome=None, ended_at=NOW))
+    later, long_ago = NOW + timedelta(seconds=1), NOW - timedelta(days=1)
+
+    def tidied(**before: datetime) -> list[list[tuple[str, str]]]:
+        store.write(lambda tx: tx.injections.tidy(**before, limit=10))  # type: ignore[arg-type]
+        with store.read() as tx:
+            logs = [tx.injections.of_session("local", one.id) for one in (over, running)]
+        return [sorted((log.phase, log.outcome) for log in found) for found in logs]
+
+    kept = [("in_session", "injected"), ("start", "no-match")]
+    assert tidied(quiet_before=later, before=long_ago) == [kept, kept]
+    assert tidied(quiet_before=later, before=later) == [[], kept]
+
+
+def test_ranks_go_with_the_row_that_they_are_behind_and_no_more_than_a_portion(store: Store) -> None:
+    ids = [write(store, replace(LOG, outcome="no-match"), seconds=late) for late in range(3)]
+    found = [Considered(RankedCandidate("mem_b", 0.4, 1.0, 0.4, 1, 0))]
+    for id in ids:
+        log = replace(LOG, id=id)
+        store.write(lambda tx, log=log: tx.injections.put_ranks(log, found, weighting_enabled=True, at=NOW))  # type: ignore[misc]
+    later = NOW + timedelta(days=1)
+    assert store.write(lambda tx: tx.injections.tidy(quiet_before=later, before=NOW, limit=2)) == 2
+    with store.read() as tx:
+        assert [len(tx.injections.ranks("local", id)) for id in ids] == [0, 0, 1]

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,14 +95,22 @@ class Machine:
 
     def tell_and_leave(self, raw: dict[str, Any]) -> None:
         """As a hook does that is killed as soon as it has spoken."""
+        with self.told(raw):
+            pass
+
+    @contextmanager
+    def told(self, raw: dict[str, Any]) -> Iterator[socket.socket]:
+        """The connection of a hook that has spoken."""
         body = json.dumps(raw).encode()
         lines = ("POST /v1/hooks/claude-code HTTP/1.1", "Host: localhost", "Content-Type: application/json")
         head = "\r\n".join((*lines, f"Clew-Event-Id: {uuid4().hex}", f"Content-Length: {len(body)}", "", ""))
         run = os.open(self.home / "run", os.O_RDONLY)
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(f"/proc/self/fd/{run}/clew.sock")
+            os.close(run)
             link.sendall(head.encode() + body)
-        os.close(run)
+            link.settimeout(PATIENCE_S)
+            yield link
 
     def opened(self) -> Clew:
         """The same store, beside the daemon."""
@@ -260,10 +268,41 @@ def test_what_a_hook_could_not_print_comes_again(session: Session) -> None:
 def test_what_a_hook_was_stopped_before_comes_again(session: Session) -> None:
     """The host has lost patience, or its user has, while the answer was made."""
     session.machine.tell_and_leave(session.raw("SessionStart.startup"))
-    until(lambda: session.states() == ["delivered"] and session.row().printed is None)
+    until(lambda: session.states() == ["delivered"])
+    assert session.row().printed_at is None
     assert ABOUT_RETRY in session.tell("UserPromptSubmit")
     session.tell("Stop")
     assert session.states() == ["acked"]
+
+
+def test_what_a_hook_got_and_did_not_print_comes_again(session: Session) -> None:
+    """Killed between the answer and the print: nobody but the hook itself can tell."""
+    with session.machine.told(session.raw("SessionStart.startup")) as link:
+        assert ABOUT_RETRY in answer_on(link)
+    assert session.tell("PreCompact") == ""
+    assert session.states() == ["delivered"]
+    assert ABOUT_RETRY in session.tell("UserPromptSubmit")
+    session.tell("Stop")
+    assert session.states() == ["acked"]
+
+
+def test_while_a_hook_may_still_print_another_one_says_nothing(session: Session) -> None:
+    with session.machine.told(session.raw("SessionStart.startup")) as link:
+        assert ABOUT_RETRY in answer_on(link)
+        assert session.tell("UserPromptSubmit") == ""
+    assert ABOUT_RETRY in session.tell("UserPromptSubmit", prompt="go on")
+
+
+def test_a_directory_full_of_traps_stops_no_hook(session: Session) -> None:
+    """Pipes where files are looked for, of which nobody writes the other end."""
+    for name in (".clewignore", ".git/config"):
+        os.mkfifo(session.shop / name)
+    (session.shop / ".git" / "HEAD").unlink()
+    (session.shop / ".git" / "HEAD").symlink_to("/dev/zero")
+    session.tell("SessionStart.startup")
+    session.tell("UserPromptSubmit")
+    assert session.row().project == session.shop.name
+    assert ABOUT_RETRY in Session(session.machine).tell("SessionStart.startup")
 
 
 def test_a_killed_daemon_loses_nothing(session: Session) -> None:
@@ -280,6 +319,12 @@ def test_a_killed_daemon_loses_nothing(session: Session) -> None:
     assert session.tell("UserPromptSubmit", prompt="go on") == "waits"
     fired = kept_events(machine, session.id)
     assert [name for name in fired if name in ("PostToolUse", "Stop")] == ["PostToolUse", "Stop"]
+
+
+def answer_on(link: socket.socket) -> str:
+    with link.makefile("rb") as stream:
+        head = b"".join(iter(stream.readline, b"\r\n")).lower()
+        return stream.read(int(head.partition(b"content-length:")[2].split()[0])).decode()
 
 
 def kept_events(machine: Machine, session: str) -> list[str]:

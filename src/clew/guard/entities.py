@@ -18,7 +18,7 @@ from clew.model.scope import Identity
 TYPES = {"memory": "Observation", "node": "GraphNode", "project": "Project", "org": "Org", "matrix": "Matrix"}
 NAMED_ROWS = ("Mem::Observation", "Mem::GraphNode")  # a policy that names one of these decides by id
 AGENT_ONLY = ("inject", "transfer")
-USER_ONLY = ("delete", "export", "review", "configure", "operate")
+USER_ONLY = ("delete", "export", "import", "review", "configure", "operate")
 POWERS = frozenset({"owner", "admin", "operator"})  # with one of these it acts as a user, even without a name
 
 Ref = dict[str, str]

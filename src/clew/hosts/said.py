@@ -90,9 +90,9 @@ def understood_prompt(text: str) -> Prompt:
     if not any(_is_task(one) for one in rest):
         weak = tuple(one for one in rest if _is_weak_rule(one))
         rules, rest = rules + weak, [one for one in rest if one not in weak]
-    if (rules or decisions) and not _is_own(text[:MAX_READ], written, [*rules, *decisions]):
+    if not _is_own(text[:MAX_READ], written, [*rules, *decisions]):
         rules, decisions = (), ()
-        rest = [one for one in rest if not (_PIPED.search(one) or _is_to_the_agent(one))]
+        rest = [one for one in rest if not _may_be_an_order(one)]
     task = _task(rest)
     kept_rules, kept_decisions = (tuple(one for one in said if MASK not in one) for said in (rules, decisions))
     return Prompt(task, kept_rules, kept_decisions, not task and _weight(rest) > 1)
@@ -103,6 +103,8 @@ def decisions_in(message: str) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for sentence in sentences(prose(message[:MAX_READ])):
         if not 25 <= len(sentence) <= MAX_SENTENCE or _is_no_statement(sentence) or sentence.endswith(":"):
+            continue
+        if _PIPED.search(sentence) or _is_to_the_agent(sentence):  # a command or an address that others may follow
             continue
         if phrase("cause").search(sentence):
             found.append(("cause", sentence))
@@ -127,8 +129,8 @@ def _written(text: str) -> list[str]:
 
 
 def _is_own(text: str, written: Sequence[str], stated: Sequence[str]) -> bool:
-    """Whether a prompt that states something seems to be in one person's own words. Rather too strict: a rule that
-    is missed is said again, one of somebody else would be followed."""
+    """Whether a prompt seems to be in one person's own words, also those that state something. Rather too strict: a
+    rule that is missed is said again, one of somebody else would be followed."""
     lines = [line for line in own_words(text).splitlines() if line.strip()]
     foreign = sum(bool(_FENCED.match(line) or phrase("pasted", r"^\s*").match(line)) for line in lines)
     return not (
@@ -143,6 +145,14 @@ def _is_own(text: str, written: Sequence[str], stated: Sequence[str]) -> bool:
         or phrase("quotes", r"\b").search(" ".join(lines))
         or any(_PIPED.search(one) or _is_to_the_agent(one) for one in stated)
     )
+
+
+def _may_be_an_order(sentence: str) -> bool:
+    """Of a sentence whose author is not known: whether any part of it states something or says what to run."""
+    if _PIPED.search(sentence) or _HEADER.match(sentence) or _is_to_the_agent(sentence):
+        return True
+    clauses = _CLAUSE.split(sentence)
+    return any(phrase(kind, _LEAD).match(clause) for kind in ("rule", "decision") for clause in clauses)
 
 
 def _is_to_the_agent(sentence: str) -> bool:

@@ -14,7 +14,9 @@ from clew.guard.render import HEADINGS
 from clew.hosts.render import LABEL
 
 _QUOTE = r"^[>\s|*]*"
-_HEADING = re.compile(_QUOTE + "(?:" + "|".join(re.escape(heading) for heading in (*sorted(HEADINGS), LABEL)) + r")\s*$")
+_HEADING = re.compile(
+    _QUOTE + "(?:" + "|".join(re.escape(heading) for heading in (*sorted(HEADINGS), LABEL)) + r")\s*$"
+)
 # These two are nobody else's; the others count only below a heading of ours.
 _OBSERVATION = re.compile(_QUOTE + r"- \[[\w.:@-]{1,121}\] .{0,900}\(weight: \d{1,3}\.\d\d\)\s*$")
 _WITH_OUR_ID = re.compile(_QUOTE + r"(?:[-*] )?\[?(?:mem|sum|inj|ses)_[0-9a-z]{26}\b")

@@ -40,8 +40,8 @@ class SessionSummary:
 @dataclass(frozen=True, slots=True)
 class Held:
     """What an agent has before it when its session starts: a transcript that goes on, or an earlier block. `lines`
-    are those of facts; `sessions` those whose own memories it has, because it was there. `goes_on`: it has its block,
-    and is told only what that would say today and did not."""
+    are those of facts; `sessions` those whose own memories it has, because it was there. `goes_on`: it has its
+    block, and is told only what that would say today and did not."""
 
     ids: frozenset[str] = frozenset()
     lines: frozenset[str] = frozenset()

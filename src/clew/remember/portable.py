@@ -3,11 +3,12 @@
 Export: a header line (format, version, count, checksum), then one live memory per line, superseded and expired
 ones included, all of one snapshot. Earlier versions of a memory are not exported; a backup keeps those.
 
-Import: a file in, a report out. Ids are kept, and so are the times, the version and the state of what comes from
-an export; its trust too, if the owner imports it and the checksum holds. Nothing that is in the store is
-overwritten: the same id with the same text is `known`, with another text a `conflict`. Each batch is durable
-before the next is read. Run twice, the second run adds nothing; interrupted, running it again goes on, since what
-arrived is known by then.
+Import: a file in, a report out. The times, the version and the state of what comes from an export are kept; if the
+owner imports it the ids, too, and with a checksum that holds its trust. What others import gets ids of its own,
+unless it is there already and they may read it: an id that is taken by what they may not read must look like one
+that is free. Nothing that is in the store is overwritten: the same id with the same text is `known`, with another
+text a `conflict`. Each batch is durable before the next is read. Run twice, the second run adds nothing;
+interrupted, running it again goes on, since what arrived is known by then.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from clew.errors import ClewError, Conflict, InvalidInput, NotFound, Unavailable
 from clew.lazy import LazyModule
 from clew.model.host import Around
+from clew.model.ids import new_id
 from clew.model.memory import Draft, Memory, Remembered
 from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
@@ -115,6 +117,7 @@ class Target:
     notes_project: str | None = None  # the project of notes, which name none themselves
     around: Around | None = None  # of transcripts: only sessions that began at this root, and nothing it ignores
     dry_run: bool = False
+    may_read: Callable[[Memory], bool] = lambda _memory: True
 
     def scope_of(self, place: dict[str, str | None]) -> Scope:
         wanted = self.scope or Scope(org=self.identity.org)
@@ -352,6 +355,8 @@ class _Import:
         if not self._batch:
             return
         with self._target.store.read() as tx:
+            if not self._owns:
+                self._batch = [self._renamed(tx, entry) for entry in self._batch]
             verdicts = [(_verdict(tx, entry), entry) for entry in self._batch]
             if self._target.dry_run:
                 self._pretend(tx, verdicts)
@@ -361,6 +366,17 @@ class _Import:
             self._write([entry for verdict, entry in verdicts if verdict == "new"], revived=False)
             self._write([entry for verdict, entry in verdicts if verdict == "forgotten"], revived=True)
         self._batch, self._batch_ids, self._batch_chars = [], set(), 0
+
+    def _renamed(self, tx: Tx, entry: _Entry) -> _Entry:
+        """With an id of its own, unless there is a memory with this one that the importer may read."""
+        if entry.draft.id is None:
+            return entry
+        reach = Reach.across_projects(Scope(org=self._target.identity.org, user=self._target.identity.user))
+        there = tx.memories.get(reach, entry.draft.id, deleted=True)
+        if there is not None and self._target.may_read(there):
+            return entry
+        id = new_id("mem")
+        return replace(entry, draft=replace(entry.draft, id=id), memory=replace(entry.memory, id=id))
 
     def _write(self, entries: list[_Entry], *, revived: bool) -> None:
         for scope, group in groupby(sorted(entries, key=_scope_key), key=lambda entry: entry.scope):

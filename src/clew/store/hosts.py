@@ -105,6 +105,13 @@ class HostTable:
         cleared = self._session.run("host_facts_clear", before=to_micros(facts_before))
         return cleared + self._session.run("host_events_drop", before=to_micros(events_before))
 
+    def drop_sessions(self, *, before: datetime, limit: int) -> int:
+        """So many at most of those that ended before a moment; one that is heard of again is a new one."""
+        keys = self._session.all("tidy_host_sessions", before=to_micros(before), limit=limit)
+        for query in ("tidy_past_drop", "tidy_host_session_drop"):
+            self._session.many(query, keys)
+        return len(keys)
+
     # -- hooks -------------------------------------------------------------------------------------
 
     def note_fired(self, org: str, host: str, event: str, *, at: datetime) -> None:

@@ -95,6 +95,16 @@ class InjectionTable:
         asked = {"org_id": org, "since": to_micros(since), "project_id": project or "", "limit": limit}
         return [_recorded(row) for row in self._session.all("replay_recorded", **asked, **place)]
 
+    def tidy(self, *, quiet_before: datetime, before: datetime, limit: int) -> int:
+        """Of every org: looks that found nothing, and everything of sessions that are over, with their ranks; so
+        many of each at most."""
+        quiet = self._session.all("tidy_quiet_looks", before=to_micros(quiet_before), limit=limit)
+        old = self._session.all("tidy_old_looks", before=to_micros(before), limit=limit)
+        keys = list(dict.fromkeys((*quiet, *old)))
+        for query in ("tidy_ranks_drop", "tidy_look_drop"):
+            self._session.many(query, keys)
+        return len(keys)
+
     # -- ranks -------------------------------------------------------------------------------------
 
     def put_ranks(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clew.inject import deadline as deadlines
     from clew.model.session import AgentSession
     from clew.model.start import Held
+    from clew.ports import Tx
 else:
     attending, capture, events, render, capturing, placing = (
         LazyModule(f"clew.hosts.{name}")
@@ -36,6 +37,9 @@ else:
 THREADS = 16  # events whose block is made at the same time
 KEEP_FACTS = timedelta(days=1)  # of a session that goes on after a night, only its task and what it read are known
 KEEP_EVENTS = timedelta(days=30)
+KEEP_QUIET = timedelta(days=7)  # looks that found nothing to say
+KEEP_LOOKS = timedelta(days=90)  # after the end of their session
+PORTION, PORTIONS = 500, 20  # rows of one transaction, and transactions of one sweep
 IDLE = timedelta(days=3)  # after that a host is taken to have crashed: a weekend is shorter
 TIDY_EVERY = timedelta(hours=1)
 
@@ -131,8 +135,20 @@ class Hosts:
         self._tidied = now
         before = {"facts_before": now - KEEP_FACTS, "events_before": now - KEEP_EVENTS}
         self._clew.store.write(lambda tx: tx.hosts.tidy(**before), durable=False)
+        for sweep in self._sweeps(now):
+            for _ in range(PORTIONS):
+                if self._clew.store.write(sweep, durable=False) < PORTION:
+                    break
         end_idle = partial(placing.end_idle, before=now - IDLE, policy=self._clew.queue.policy, now=now)
         self._clew.store.write(end_idle, durable=False)
+
+    def _sweeps(self, now: datetime) -> tuple[Callable[[Tx], int], ...]:
+        """A look at every tool call adds up: what it logged goes in portions, so that nobody waits for it long."""
+        quiet, old = now - KEEP_QUIET, now - KEEP_LOOKS
+        return (
+            lambda tx: tx.injections.tidy(quiet_before=quiet, before=old, limit=PORTION),
+            lambda tx: tx.hosts.drop_sessions(before=old, limit=PORTION),
+        )
 
     # -- parts -------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from clew.model.access import AccessContext, Resource
 from clew.model.learning import VERDICTS, FeedbackReport, Learnt
 from clew.model.scope import Identity, Scope
 from clew.model.session import OUTCOMES, SessionReport
+from clew.model.times import earlier
 
 if TYPE_CHECKING:
     from clew.clew import Clew

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from clew.errors import Denied, InvalidInput
 from clew.model.report import WorkReport
 from clew.model.scope import Identity
+from clew.model.times import earlier
 from clew.verbs import powers
 
 if TYPE_CHECKING:

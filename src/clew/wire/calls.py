@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clew.clew import Clew
 
 IDENTITY = "identity"
-MAX_LIMIT = 1_000  # of a list, as over the other routes; whoever runs the store could open it, and gets what they ask
+MAX_LIMIT = 1_000  # of a list, as over the other routes; not for whoever runs the store, who could open it as well
 
 
 def call(clew: Clew, name: str, arguments: Mapping[str, bytes], *, identity: Identity) -> bytes:

@@ -37,22 +37,22 @@ _BY_STATUS: Mapping[int, type[ClewError]] = {
 }  # fmt: skip
 
 
-def connect(url: str, *, token: str | None = None, names_org: bool = True) -> RemoteClew:
-    """The Clew at an address. Nothing is sent before the first call. For `names_org`, see `RemoteClew`."""
-    return RemoteClew(Transport(address_of(url), token=token), names_org=names_org)
+def connect(url: str, *, token: str | None = None) -> RemoteClew:
+    """The Clew at an address. Nothing is sent before the first call."""
+    return RemoteClew(Transport(address_of(url), token=token))
 
 
 class RemoteClew(Surface):
-    """Memory that is elsewhere. Thread-safe; use as a context manager, or call `close()`. `names_org`: whether a
-    scope says the org as well; it does not for commands, which have no way to name one."""
+    """Memory that is elsewhere. Thread-safe; use as a context manager, or call `close()`. A scope that names no org
+    is in that of the token."""
 
-    def __init__(self, transport: Transport, *, agent: str | None = None, names_org: bool = True) -> None:
-        self._transport, self._names_org = transport, names_org
+    def __init__(self, transport: Transport, *, agent: str | None = None) -> None:
+        self._transport = transport
         self._headers = {AGENT_HEADER: agent} if agent else {}
 
     def acting_as(self, agent: str) -> RemoteClew:
         """The same for an agent that uses this token: what it says is trusted as an agent's, not as its user's."""
-        return RemoteClew(self._transport, agent=agent, names_org=self._names_org)
+        return RemoteClew(self._transport, agent=agent)
 
     if not TYPE_CHECKING:
 
@@ -80,7 +80,7 @@ class RemoteClew(Surface):
         """Ask for a verb by name; for everything else there are the methods."""
         reply = self._transport.post(
             f"/v1/call/{verb.name}",
-            codec.encode_arguments(arguments, names_org=self._names_org),
+            codec.encode_arguments(arguments),
             twice=verb.reads,
             headers=self._headers,
         )

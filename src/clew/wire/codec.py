@@ -37,9 +37,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     namespace: str | None = None
 
     @classmethod
-    def of(cls, scope: Scope, *, names_org: bool) -> Place:
+    def of(cls, scope: Scope) -> Place:
+        """`local` is what nobody names: the place where one is, and that is the credential's."""
         given = {name: getattr(scope, name) for name in Scope.__slots__}
-        return cls(**given | {"org": scope.org if names_org else None})
+        return cls(**given | {"org": None if scope.org == "local" else scope.org})
 
     def scope(self, verb: Verb, identity: Identity) -> Scope:
         """See `Verb.puts`."""
@@ -52,11 +53,8 @@ def encode(value: Any) -> bytes:
     return msgspec.json.encode(value, enc_hook=_plain)
 
 
-def encode_arguments(arguments: Mapping[str, Any], *, names_org: bool = True) -> bytes:
-    given = {
-        name: Place.of(one, names_org=names_org) if isinstance(one, Scope) else one
-        for name, one in arguments.items()
-    }
+def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
+    given = {name: Place.of(one) if isinstance(one, Scope) else one for name, one in arguments.items()}
     try:
         return encode(given)
     except (TypeError, ValueError) as error:  # half a character, or what is no value

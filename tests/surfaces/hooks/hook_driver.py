@@ -37,6 +37,7 @@ class Listener:
     answer: bytes | None = EMPTY
     is_tcp: bool = False
     requests: list[bytes] = field(default_factory=list)
+    after: list[bytes] = field(default_factory=list)  # what came on each connection after the answer
 
     def __enter__(self) -> Listener:
         run = self.home / "run"
@@ -78,7 +79,13 @@ class Listener:
             else:
                 with suppress(OSError):
                     link.sendall(self.answer)
+                    link.shutdown(socket.SHUT_WR)
+                    self.after.append(_rest(link))
                 link.close()
+
+
+def _rest(link: socket.socket) -> bytes:
+    return b"".join(iter(lambda: link.recv(65_536), b""))
 
 
 def _whole(link: socket.socket) -> bytes:

@@ -16,6 +16,7 @@ from hook_driver import CLIENT, EVENT, Listener, answering, fire, is_silent, spo
 
 import clew_hook
 from clew.surfaces.hooks import offline
+from clew.surfaces.hooks.spool import dropped
 
 BLOCK = b'{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "x"}}\n'
 MANY = "a" * 40
@@ -30,6 +31,30 @@ def test_the_event_is_sent_as_it_came_and_the_answer_printed_as_it_is(tmp_path: 
     assert body == event and head.startswith(b"POST /v1/hooks/codex HTTP/1.1\r\nHost: localhost\r\n")
     assert re.search(rb"\r\nClew-Event-Id: [0-9a-f]{32}\r\n", head) and b"Authorization" not in head
     assert not (tmp_path / "spool").exists()
+
+
+def test_what_was_printed_is_said_to_be_on_the_same_connection(tmp_path: Path) -> None:
+    with Listener(tmp_path, answering(BLOCK)) as daemon:
+        fire(tmp_path, host="codex")
+    (said,) = daemon.after
+    assert said.startswith(b"POST /v1/hooks/codex/seen HTTP/1.1\r\nHost: localhost\r\n") and said.endswith(
+        b"\r\n\r\n"
+    )
+    ids = [re.findall(rb"Clew-Event-Id: (\w+)", one) for one in (said, *daemon.requests)]
+    assert ids[0] == ids[1] != []
+
+
+@pytest.mark.parametrize("answer", [answering(b""), answering(b"{}", status="400 Bad"), answering(b"x")[:-1]])
+def test_where_nothing_was_printed_nothing_is_said(tmp_path: Path, answer: bytes) -> None:
+    with Listener(without_start(tmp_path), answer) as daemon:
+        assert is_silent(fire(tmp_path))
+    assert daemon.after == [b""]
+
+
+def test_what_could_not_be_printed_is_not_said_to_be(tmp_path: Path) -> None:
+    with Listener(without_start(tmp_path), answering(b"b" * 200_000)) as daemon:
+        assert is_silent(shell(tmp_path, ">/dev/full"))
+    assert daemon.after == [b""]
 
 
 def test_every_event_has_an_id_of_its_own(tmp_path: Path) -> None:
@@ -102,7 +127,25 @@ def test_a_host_that_never_closes_stdin_is_left_alone_within_the_limit(tmp_path:
 def test_too_much_on_stdin_is_read_and_dropped(tmp_path: Path) -> None:
     with Listener(tmp_path) as daemon:
         assert is_silent(fire(tmp_path, b"x" * 20_000_000))
-    assert daemon.requests == [] and spooled(tmp_path) == []
+    assert daemon.requests == [] and dropped(tmp_path) == 1 and spooled(tmp_path) == []
+
+
+def test_what_a_full_spool_does_not_take_is_counted_until_it_is_taken_in(tmp_path: Path) -> None:
+    spool = without_start(tmp_path) / "spool" / "events.spool"
+    with spool.open("wb") as file:
+        file.truncate(offline.MAX_SPOOL)
+    assert is_silent(fire(tmp_path)) and is_silent(fire(tmp_path))
+    assert dropped(tmp_path) == 2 and (tmp_path / "spool" / "dropped").stat().st_mode & 0o777 == 0o600
+    spool.unlink()
+    fire(tmp_path)
+    assert len(spooled(tmp_path)) == 1 and dropped(tmp_path) == 0
+
+
+def test_the_count_of_what_was_dropped_ends_somewhere(tmp_path: Path) -> None:
+    (tmp_path / "spool").mkdir()
+    (tmp_path / "spool" / "dropped").write_bytes(b"." * offline.MAX_DROPPED)
+    offline.drop(str(tmp_path))
+    assert dropped(tmp_path) == offline.MAX_DROPPED
 
 
 def test_nothing_on_stdin_is_no_event(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,16 @@ def test_with_options_it_is_the_same(cli: Cli, tmp_path: Path) -> None:
     outcome = cli.process("hook", "codex", "--home", str(home), stdin=EVENT)
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
     assert [record.host for record in spooled(home)] == ["codex"]
+
+
+def test_with_options_it_has_the_same_limit(cli: Cli, tmp_path: Path) -> None:
+    home = without_start(tmp_path / "other")
+    reader, writer = os.pipe()  # a host that never closes it
+    began = time.monotonic()
+    words = [sys.executable, "-m", "clew", "hook", "codex", "--home", str(home)]
+    done = subprocess.run(words, stdin=reader, capture_output=True, timeout=30)
+    os.close(reader), os.close(writer)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"") and time.monotonic() - began < 10
 
 
 def test_it_loads_neither_the_parser_nor_the_settings(cli: Cli) -> None:

@@ -319,3 +319,59 @@ def test_tools_are_added_by_the_hosts_own_command(cli: Cli, person: Path) -> Non
     )
     assert cli("uninstall", "codex", "--json").json["mcp"] == "codex mcp remove clew"
     assert not (person / ".claude.json").exists()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "\n",
+        "{}",
+        "{\n}",
+        "{\n}\n",
+        '{"hooks": {}}',
+        '{"hooks":{"Stop":[]}}',
+        '{\r\n\t"hooks": {}\r\n}\r\n',
+        "\ufeff{}",
+    ],
+)
+def test_what_nobody_else_has_written_is_put_back_to_the_byte(cli: Cli, file: Path, before: str) -> None:
+    file.write_bytes(before.encode())
+    for _again in range(2):
+        assert cli("install", "claude-code").code == 0
+    assert cli("uninstall", "claude-code").code == 0
+    assert file.read_bytes() == before.encode()
+
+
+def test_what_somebody_wrote_after_us_stays(cli: Cli, file: Path) -> None:
+    file.write_text('{"hooks":{"Stop":[]}}')
+    cli("install", "claude-code")
+    file.write_text(file.read_text().replace("{", '{"model": "opus", ', 1))
+    cli("uninstall", "claude-code")
+    assert json.loads(file.read_text()) == {"model": "opus"}
+
+
+def test_hooks_of_an_older_install_do_not_come_back(cli: Cli, file: Path) -> None:
+    file.write_text(merge.with_hooks(OTHERS, CLAUDE_CODE.groups(WORDS)))
+    cli("install", "claude-code")
+    cli("uninstall", "claude-code")
+    assert json.loads(file.read_text()) == json.loads(OTHERS)
+
+
+@pytest.mark.parametrize("words", [("install", "claude-code"), ("off",)])
+def test_the_home_is_for_its_owner_alone_whoever_makes_it(cli: Cli, file: Path, words: tuple[str, ...]) -> None:
+    home = file.parent / "data" / "clew"
+    old = os.umask(0)
+    try:
+        assert cli(*words, "--home", str(home)).code == 0
+    finally:
+        os.umask(old)
+    made = [home, *(place for place in home.rglob("*") if place.is_dir())]
+    assert {place.stat().st_mode & 0o777 for place in made} == {0o700} and len(made) > 1
+
+
+def test_the_doctor_objects_to_a_home_that_others_may_write(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "wide").mkdir()
+    (tmp_path / "wide").chmod(0o777)
+    told = cli("doctor", "--home", str(tmp_path / "wide"))
+    assert told.code != 0 and "others may replace files" in told.out

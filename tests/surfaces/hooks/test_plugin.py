@@ -27,6 +27,16 @@ def test_the_plugin_is_described_and_has_the_packages_version() -> None:
     assert described["description"] and described["license"] == "Apache-2.0"
 
 
+def test_a_clone_can_be_added_as_a_marketplace_that_has_the_plugin() -> None:
+    root = PLUGIN.parents[1]
+    listed = json.loads((root / ".claude-plugin" / "marketplace.json").read_text(encoding="utf-8"))
+    assert re.fullmatch(r"[a-z][a-z0-9-]*", listed["name"]) and listed["owner"]["name"]
+    [plugin] = listed["plugins"]
+    described = read(".claude-plugin/plugin.json")
+    assert (plugin["name"], plugin["description"]) == (described["name"], described["description"])
+    assert plugin["source"].startswith("./") and (root / plugin["source"]).resolve() == PLUGIN.resolve()
+
+
 def test_the_plugins_hooks_are_those_of_the_installer() -> None:
     groups = CLAUDE_CODE.groups(["clew", "hook", "claude-code"])
     assert read("hooks/hooks.json")["hooks"] == {event: [group] for event, group in groups.items()}

@@ -13,7 +13,8 @@ import pytest
 
 from clew.clew import Clew
 from clew.errors import Unavailable
-from clew.model.scope import Scope
+from clew.model.host import Around
+from clew.model.scope import Identity, Scope
 from fake_host import ABOUT_RETRY, AROUND, PROJECT, FakeHost, recorded
 from lease_clock import LeaseClock
 from toys import ToldClock, ToyEmbedder
@@ -240,14 +241,45 @@ def test_an_event_that_nobody_knows_proves_nothing(host: FakeHost) -> None:
     assert host.states() == ["delivered"]
 
 
-def test_what_a_crash_kept_from_being_sent_comes_again(
-    clew_at: Callable[..., Clew], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host = FakeHost(clew_at(tmp_path, embedder=ToyEmbedder()))
+def test_what_nobody_said_was_printed_comes_again_and_is_not_acknowledged(host: FakeHost) -> None:
+    host.sees = False
+    block = host.tell("SessionStart.startup", event_id="b" * 32)
+    assert host.tell("UserPromptSubmit") == ""  # its hook may still print it
+    host.clew.hosts.unseen("b" * 32)
+    host.sees = True
+    assert host.tell("UserPromptSubmit", prompt="go on") == block
+    host.tell("Stop")
+    assert host.states() == ["acked"]
+
+
+def test_a_hook_that_says_nothing_is_not_waited_for_for_ever(host: FakeHost) -> None:
+    host.clew.hosts._attendant.under_way._most_s = 0.0
+    host.sees = False
+    assert host.tell("SessionStart.startup") == host.tell("UserPromptSubmit") != ""
+
+
+def test_what_another_event_was_answered_with_is_not_printed_by_this_one(host: FakeHost) -> None:
+    host.sees = False
+    host.tell("SessionStart.startup")
+    host.clew.hosts.seen("c" * 32)
+    host.clew.hosts.seen("not an id")
+    host.tell("Stop")
+    assert host.states() == ["delivered"]
+
+
+def test_nobody_says_for_somebody_else_that_it_was_printed(host: FakeHost) -> None:
+    host.sees = False
+    host.tell("SessionStart.startup", event_id="b" * 32)
+    for other in (Identity("acme"), Identity(user="eve", roles=("member",))):
+        host.clew.hosts.seen("b" * 32, identity=other)
+    host.tell("Stop")
+    assert host.states() == ["delivered"]
+
+
+def test_what_a_crash_kept_from_being_sent_comes_again(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
+    host = FakeHost(clew_at(tmp_path, embedder=ToyEmbedder()), sees=False)
     host.clew.remember(ABOUT_RETRY, scope=SHOP)
-    with monkeypatch.context() as crash:
-        crash.setattr("clew.hosts.attend.Attendant._sent", lambda *_: None)
-        block = host.tell("SessionStart.startup")
+    block = host.tell("SessionStart.startup")
     host.clew.close()
     host.clew = clew_at(tmp_path, embedder=ToyEmbedder())
     assert host.tell("UserPromptSubmit") == block
@@ -396,6 +428,30 @@ def test_a_session_that_someone_ended_goes_on_in_a_new_one(host: FakeHost) -> No
     host.clew.sessions.end(before, outcome="accepted")
     assert host.tell("UserPromptSubmit") == ""
     assert host.ours().id != before
+
+
+# -- where nobody can look -----------------------------------------------------------------------------------
+
+UNSEEN = Around(is_known=False, inject=False, capture=False)
+
+
+def test_a_session_keeps_its_project_where_nobody_can_look(host: FakeHost) -> None:
+    host.tell("SessionStart.startup")
+    before = host.ours()
+    assert host.tell("UserPromptSubmit", around=UNSEEN) == ""
+    assert (host.ours().id, host.states()) == (before.id, ["acked"])
+    host.tell("SessionStart.compact", around=UNSEEN)
+    assert host.ours().id != before.id
+    assert (host.ours().project, host.ours().issue) == (PROJECT, "SHOP-31")
+
+
+def test_no_session_begins_where_nobody_can_look_and_nothing_is_captured(host: FakeHost) -> None:
+    host.tell("SessionStart.startup", around=UNSEEN)
+    host.tell("UserPromptSubmit", around=UNSEEN, prompt="Always use tabs in Makefiles.")
+    assert list(host.clew.sessions.list()) == [] and host.clew.hosts.capture_waiting() == 0
+    assert {one.event: one.count for one in host.clew.hosts.fired()} == {"SessionStart": 1, "UserPromptSubmit": 1}
+    assert ABOUT_RETRY in host.tell("UserPromptSubmit", prompt="now")
+    assert host.ours().project == PROJECT
 
 
 # -- off, and trouble --------------------------------------------------------------------------------------

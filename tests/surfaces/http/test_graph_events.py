@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from routes_driver import Api, scope_of
+from routes_driver import Api, Inline, scope_of
 
 from clew.clew import Clew
 from clew.model.scope import Identity, Scope
+from clew.surfaces.http.app import make_app
+from clew.surfaces.http.auth import Authenticator
 from clew.surfaces.http.routes import graph_events
 from clew.surfaces.http.streams import Streams
+from toys import ToldClock
 
 EVENTS = "/v1/graph/events"
 MIA = Identity(user="mia", roles=("member",))
@@ -106,6 +110,33 @@ def test_who_comes_back_goes_on_where_they_were(api: Api) -> None:
                 assert not again.heard_of(one)
 
     run(story())
+
+
+@pytest.mark.parametrize("how", ["revoked", "expired"])
+def test_a_stream_ends_with_its_credential(
+    memory: Clew, clock: ToldClock, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(graph_events, "LOOK_S", 0.01)
+    monkeypatch.setattr(graph_events, "WELCOME_S", 0.02)
+    made = memory.keys.create("ann", user="ann", expires=memory.now() + timedelta(hours=1))
+    api = Api(memory)
+    api.app = make_app(memory, graph_events.ROUTES, Authenticator(memory), Inline())
+
+    async def story() -> None:
+        async with Listener(api, headers={"authorization": f"Bearer {made.token}"}) as listener:
+            id = memory.remember("still listening").id
+            await listener.until(lambda: listener.heard_of(id))
+            _ended(memory, clock, made.key.id, how)
+            await listener.until(listener.task.done)
+
+    run(story())
+
+
+def _ended(memory: Clew, clock: ToldClock, id: str, how: str) -> None:
+    if how == "revoked":
+        memory.keys.revoke(id)
+    else:
+        clock.pass_by(hours=2)
 
 
 def test_nobody_hears_of_what_others_keep_private(api: Api) -> None:

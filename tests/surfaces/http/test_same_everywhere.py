@@ -86,7 +86,9 @@ def test_an_agent_keeps_what_it_learns_for_the_whole_project(asked: Asked, memor
 
 def test_whoever_names_no_user_reads_their_own_and_what_is_shared(asked: Asked, memory: Clew) -> None:
     token = key_of(memory)
-    own, shared = (memory.remember(f"tea, {user}", scope=Scope(project="web", user=user)).id for user in ("ann", None))
+    own, shared = (
+        memory.remember(f"tea, {user}", scope=Scope(project="web", user=user)).id for user in ("ann", None)
+    )
     memory.remember("tea, bob", scope=Scope(project="web", user="bob"))
     v1 = asked.get("/v1/memories?project=web", token=token).json["memories"]
     far = wire(asked, "list", token, scope={"org": "local", "project": "web"}).json

@@ -69,6 +69,7 @@ MORE: dict[str, Ask] = {
     "keys.create": Ask(body={"name": "ours", "org": "acme", "user": "olga", "roles": ["owner"]}),
     "keys.revoke": Ask("{key}", query={"org": "acme"}),
     "hooks.event": Ask("claude-code", EVENT),
+    "hooks.seen": Ask("claude-code"),
     "hooks.forwarded": Ask("claude-code", {"event": EVENT, "event_id": "0" * 32, "around": {"project": "web"}}),
     "call": Ask("show", {"id": "{memory}", "scope": {"org": "acme", "project": "web"}}),
     "mcp": Ask(body=MESSAGE | {"params": {"name": "memory_show", "arguments": {"ids": ["{memory}"]}}}),
@@ -81,7 +82,7 @@ ENDLESS = {"graph.changes"}  # a stream: asked as a verb below
 ALL = ASKS | MORE
 HEADERS = {
     "mcp": {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"},
-    "hooks.event": {"clew-event-id": "0" * 32},
+    **dict.fromkeys(("hooks.event", "hooks.seen"), {"clew-event-id": "0" * 32}),
 }
 # What the first org calls its things, and what nothing is called.
 WORDS = {
@@ -382,7 +383,7 @@ FOR_OPERATORS = {
     "doctor", "metrics", "settings.show", "matrix.set", "graph.decay", "graph.last_recall", "jobs.run",
     "jobs.backfill.status", "jobs.backfill.run", "jobs.backfill.pause", "jobs.backfill.resume", "orgs.create",
 }  # fmt: skip
-ON_THIS_MACHINE = {"hooks.event"}
+ON_THIS_MACHINE = {"hooks.event", "hooks.seen"}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from mcp_driver import Agent
 from test_mcp_http import DISCOVER, Server
 
-from clew import Clew
+from clew import Clew, Unavailable
 from clew.surfaces.http.request import LOOPBACK
 from clew.surfaces.mcp import route
 
@@ -32,7 +32,8 @@ def test_no_stream_is_opened(server: Server) -> None:
 @pytest.mark.parametrize(
     "body",
     [[DISCOVER, DISCOVER], [], "canary", 7, None, {"hello": "canary"}, {**DISCOVER, "method": ["canary"]},
-     {**DISCOVER, "params": "canary"}, {**DISCOVER, "jsonrpc": "canary"}, {"jsonrpc": "2.0", "id": 1, "result": {}}],
+     {**DISCOVER, "params": "canary"}, {**DISCOVER, "jsonrpc": "canary"},
+     {"jsonrpc": "2.0", "id": 1, "result": {}}],
 )  # fmt: skip
 def test_what_is_no_single_message_is_refused_with_one_sentence(server: Server, body: Any) -> None:
     answer = server.post(body=body)
@@ -102,3 +103,14 @@ def test_a_number_that_no_store_can_hold_is_a_wrong_argument(agent: Agent, token
     assert error["code"] == "ARGUMENTS_INVALID"
     assert agent.refused("memory_show", ids=["mem_1"], offset=token)["code"] == "ARGUMENTS_INVALID"
     assert agent.refused("memory_edit", id="mem_1", expected_version=token)["code"] == "ARGUMENTS_INVALID"
+
+
+def test_nobody_is_told_where_the_server_keeps_its_files(
+    agent: Agent, memory: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_given: Any, **_named: Any) -> None:
+        raise Unavailable(f"no space left to write {memory.home / 'clew.db'}", code="DISK_FULL", next="free some")
+
+    monkeypatch.setattr(Clew, "forget", full)
+    error = agent.refused("memory_forget", id="mem_1")
+    assert (error["code"], error["message"]) == ("DISK_FULL", "no space left to write clew.db")

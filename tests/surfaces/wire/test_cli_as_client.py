@@ -17,7 +17,7 @@ from wire_server import daemon
 
 from clew import Clew
 from clew.compose import compose, database_path
-from clew.settings import load_settings
+from clew.settings import Settings, load_settings
 from clew.wire.fingerprint import fingerprint_of
 
 _VARYING = [
@@ -131,6 +131,16 @@ def test_a_project_with_settings_of_its_own_opens_the_store_itself(cli: Cli) -> 
         cli.remember("One.")
         cli.remember("One more.")
         assert len(cli("recall", "one", "--json").json["results"]) == 1 and asked == []
+
+
+def test_a_daemon_has_no_settings_of_the_project_it_is_started_in(cli: Cli) -> None:
+    started: list[Settings] = []
+    cli.patch.setattr("clew.surfaces.http.server.run", lambda settings, *_rest: started.append(settings))
+    (cli.directory / ".clew.toml").write_text('project = "shop"\n[recall]\nlimit = 1\n', encoding="utf-8")
+    assert cli("serve").code == 0
+    assert (started[0].recall.limit, started[0].project) == (10, None)
+    assert fingerprint_of(started[0]) == fingerprint_of(load_settings(home=cli.home))
+    assert fingerprint_of(started[0]) != fingerprint_of(load_settings(home=cli.home, directory=cli.directory))
 
 
 def test_settings_of_another_section_are_no_reason_not_to_ask(cli: Cli) -> None:

@@ -168,6 +168,36 @@ def test_only_what_will_never_be_taken_is_set_aside(near: Any, far: Elsewhere, a
     assert sum(file.read_bytes().count(b"clew1 ") for file in kept) == (0 if waits else 2)
 
 
+def states(far: Elsewhere) -> list[str]:
+    [session] = far.memory.sessions.list()
+    return [one.state for one in far.memory.queue.list(session.id)]
+
+
+def test_that_an_answer_was_printed_is_passed_on_with_the_next_event(near: Any, far: Elsewhere) -> None:
+    pass_on(near)
+    with far.plugged_in():
+        assert ABOUT in said(near, 1, "SessionStart")
+        said(near, 2, "Stop")
+        assert states(far) == ["delivered"]
+        near.hosts.seen(f"{1:032x}")
+        said(near, 3, "PreCompact")
+        said(near, 4, "PreCompact", trigger="auto")
+    assert states(far) == ["acked"]
+    assert [one["seen"] for one in far.came] == [[], [], [f"{1:032x}"], []]
+
+
+def test_that_it_was_printed_is_not_forgotten_while_the_other_clew_is_away(near: Any, far: Elsewhere) -> None:
+    pass_on(near)
+    with far.plugged_in():
+        said(near, 1, "SessionStart")
+    near.hosts.seen(f"{1:032x}")
+    said(near, 2, "Stop")
+    with far.plugged_in():
+        pass_on(near)
+        said(near, 3, "PreCompact")
+    assert states(far) == ["acked"]
+
+
 def test_what_is_switched_off_does_not_leave_the_machine(near: Any, far: Elsewhere) -> None:
     pass_on(near)
     switch_off(near.home, near.home.parent / "shop")

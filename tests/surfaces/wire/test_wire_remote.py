@@ -259,10 +259,15 @@ def test_a_key_decides_org_and_user(acme: Clew, served: Clew, known: str) -> Non
         with pytest.raises(NotFound) as refused:
             hidden()
         assert refused.value.code == "MEMORY_NOT_FOUND"
-    for org in ("other", "local"):
-        with pytest.raises(NotFound) as refused:
-            acme.recall("x", scope=Scope(org=org))
-        assert refused.value.code == "ORG_NOT_FOUND"
+    with pytest.raises(NotFound) as refused:
+        acme.recall("x", scope=Scope(org="other"))
+    assert refused.value.code == "ORG_NOT_FOUND"
+
+
+def test_a_scope_that_names_no_org_is_in_that_of_the_key(acme: Clew) -> None:
+    stored = acme.remember("Acme closes in August.", scope=Scope(project="shop"))
+    assert stored.memory.org == "acme"
+    assert [one.memory.id for one in acme.recall("August", scope=Scope(project="shop")).results] == [stored.id]
 
 
 def test_a_member_is_refused_what_is_for_operators(acme: Clew) -> None:

@@ -191,11 +191,11 @@ def test_the_owners_plain_calls_do_not_load_cedar(memory: Clew) -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_an_import_of_someone_who_may_not_write_is_denied(memory: Clew, tmp_path: Path) -> None:
+def test_an_import_is_for_people(memory: Clew, tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
-    file.write_text('{"content": "gateway is red", "project": "shop"}\n')
-    memory.policies.agent("bot", can_write=False)
-    with pytest.raises(Denied):
-        memory.import_file(file, identity=BOT)
+    file.write_text('{"content": "gateway is red", "project": "shop", "type": "rule", "origin": "user"}\n')
     memory.policies.agent("bot", can_write=True)
-    assert memory.import_file(file, identity=BOT).added == 1
+    with pytest.raises(Denied) as refused:
+        memory.import_file(file, identity=BOT)
+    assert refused.value.code == "IMPORT_DENIED"
+    assert memory.import_file(file, identity=Identity(user="mia", roles=("member",))).added == 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clew.hosts.around import Directory, around_of, look_around
+from clew.hosts.around import Directory, around_of, around_unseen, look_around
 from clew.hosts.off import switch_off
 from clew.model.host import Around
 from fake_host import recorded
@@ -184,3 +185,36 @@ def test_what_another_machine_may_have_switched_off_is_off() -> None:
     around = around_of({"is_off": 1, "inject": "no", "capture": None, "project": "shop", "held": [ID]})
     assert (around.is_off, around.inject, around.capture) == (True, False, False)
     assert (around.project, around.held) == ("shop", (ID,))
+
+
+@pytest.mark.parametrize("name", [".clewignore", ".git/HEAD", ".git/config"])
+@pytest.mark.parametrize("trap", ["pipe", "device", "directory"])
+def test_what_is_no_regular_file_is_not_waited_for(shop: Path, name: str, trap: str) -> None:
+    (shop / name).unlink(missing_ok=True)
+    if trap == "pipe":
+        os.mkfifo(shop / name)
+    elif trap == "device":
+        (shop / name).symlink_to("/dev/zero")
+    else:
+        (shop / name).mkdir()
+    around = look(shop)
+    assert (around.ignored, around.root) == ((), str(shop))
+
+
+def test_a_git_file_that_leads_to_a_device_is_no_repository(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / ".git").write_text("gitdir: /dev/fd\n")
+    assert look(tmp_path / "shop").project in (None, "shop")
+
+
+def test_what_is_off_is_off_also_where_nobody_can_look(tmp_path: Path) -> None:
+    switch_off(tmp_path / "home", tmp_path / "shop")
+    for directory, is_off in (("shop/src", True), ("web", False)):
+        around = around_unseen({"cwd": str(tmp_path / directory)}, home=tmp_path / "home")
+        assert around == Around(is_known=False, is_off=is_off, inject=False, capture=False)
+    assert not around_unseen({"cwd": 7}, home=tmp_path).is_off
+
+
+def test_that_nobody_could_look_is_told_elsewhere_too() -> None:
+    assert not around_of(asdict(Around(is_known=False))).is_known
+    assert around_of({}).is_known

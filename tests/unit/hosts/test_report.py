@@ -24,7 +24,9 @@ ROOT = "/home/dev/shop"
 
 def tell(clew: Clew, event: str, *, session: str = "s-1", project: str = "shop", **fields: Any) -> None:
     raw = {"hook_event_name": event, "session_id": session, "cwd": ROOT, **fields}
-    clew.hosts.event("claude-code", raw, event_id=next(_ids), around=Around(project=project, root=ROOT))
+    around = Around(project=project, root=ROOT)
+    if clew.hosts.event("claude-code", raw, event_id=(id := next(_ids)), around=around).text:
+        clew.hosts.seen(id)
 
 
 def worked(clew: Clew, *, session: str = "s-1", project: str = "shop") -> None:

@@ -191,11 +191,19 @@ def test_the_same_id_with_another_text_is_a_conflict_and_stays(memory: Clew, tmp
     assert memory.show(id).content == "What is here"
 
 
-def test_an_id_of_another_users_private_memory_is_a_conflict(memory: Clew, tmp_path: Path) -> None:
-    id = memory.remember("Mine alone", scope=Scope(user="ada")).id
-    bob = Identity(user="bob", roles=())
-    report = imported(memory, tmp_path / "x.jsonl", lines({"id": id, "content": "Mine alone"}), identity=bob)
-    assert (report.conflicts, report.added) == (1, 0)
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_id_of_another_users_private_memory_looks_like_a_free_one(
+    memory: Clew, tmp_path: Path, dry_run: bool
+) -> None:
+    taken, free = memory.remember("Mine alone", scope=Scope(user="ada")).id, "mem_" + 26 * "0"
+    bob = Identity(user="bob", roles=("member",))
+    text = lines(*({"id": id, "content": f"Bob's {n}"} for n, id in enumerate((taken, free))))
+    assert imported(memory, tmp_path / "x.jsonl", text, identity=bob, dry_run=dry_run).added == 2
+    for id in (taken, free):
+        with pytest.raises(NotFound):
+            memory.show(id, identity=bob)
+    again = imported(memory, tmp_path / "x.jsonl", text, identity=bob)
+    assert (again.known, again.added) == ((0, 2) if dry_run else (2, 0))
 
 
 def test_another_live_memory_with_the_same_upsert_key_is_a_conflict(memory: Clew, tmp_path: Path) -> None:
@@ -472,11 +480,11 @@ def test_an_export_through_a_pipe_arrives_but_cannot_be_checked_first(
 def test_someone_without_the_owners_role_cannot_import_trust_or_for_others(
     memory: Clew, other: Clew, tmp_path: Path
 ) -> None:
-    id = memory.remember("The user said so").id
+    memory.remember("The user said so")
     memory.remember("Private to ada", scope=Scope(user="ada"))
     bob = Identity(user="bob", roles=())
     report = imported(other, tmp_path / "x.jsonl", exported(memory), identity=bob)
-    assert other.show(id).trust == "tool"
+    assert [one.trust for one in other.list()] == ["tool"]
     assert report.skipped == [(3, "USER_DENIED")]
 
 

@@ -25,7 +25,7 @@ def elsewhere(settings: Settings) -> Clew | None:
         return _daemon_of(settings)
     from clew.wire.client import connect
 
-    return connect(settings.store.url, token=os.environ.get("CLEW_TOKEN"), names_org=False)
+    return connect(settings.store.url, token=os.environ.get("CLEW_TOKEN"))
 
 
 def _daemon_of(settings: Settings) -> Clew | None:
@@ -44,6 +44,6 @@ def _daemon_of(settings: Settings) -> Clew | None:
 
     transport = Transport(Address("unix", path=str(run / "clew.sock")))
     if transport.is_answering(within_s=PROBE_S):
-        return RemoteClew(transport, names_org=False)
+        return RemoteClew(transport)
     transport.close()
     return None

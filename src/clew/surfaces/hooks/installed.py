@@ -105,5 +105,7 @@ def _is_current(host: HostFiles, event: str, own: tuple[tuple[dict[str, Any], Ha
 
 def are_told_twice(places: list[Installed]) -> bool:
     """Hosts run handlers that are the same in every word once, wherever they stand."""
-    both = {event for event in places[0].entries if all(event in one.entries for one in places)} if places else set()
+    both = (
+        {event for event in places[0].entries if all(event in one.entries for one in places)} if places else set()
+    )
     return any(len({repr(one.handlers[event]) for one in places}) > 1 for event in both)

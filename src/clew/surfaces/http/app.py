@@ -26,7 +26,7 @@ from clew.surfaces.http.auth import needs_the_store
 from clew.surfaces.http.gate import Gate, check_content
 from clew.surfaces.http.idempotency import HEADER, once, request_hash
 from clew.surfaces.http.limits import Rates
-from clew.surfaces.http.problems import Refusal, problem_of, status_of, unexpected
+from clew.surfaces.http.problems import Refusal, folders_of, problem_of, status_of, unexpected, without_paths
 from clew.surfaces.http.request import PROCESS, Request
 from clew.surfaces.http.response import AsgiReceive, AsgiSend, Response
 from clew.surfaces.http.route import JSON, Answer, Call, Credential, Envelope, Route, Stream, Written
@@ -46,6 +46,7 @@ access = logging.getLogger("clew.access")
 T = TypeVar("T")
 Sent = Response | tuple[Response, Stream | Written]
 UNKNOWN = "unknown"
+FROM_AFAR = 64 << 20  # bytes of a body at most, of whoever asks with a key
 URGENT = 2  # threads for what is answered also while the others are stuck
 
 
@@ -82,11 +83,13 @@ class App:
         self._gate = gate
         self._serving = Serving(clew)
         serve = clew.settings.serve
+        self._folders = folders_of(clew)
         self._rates = Rates(serve.rate_per_s, serve.burst)
         self._max_bytes = serve.max_body_kb << 10
         self.standing = standing
         self.tally = standing.tally
         self.streams = Streams()
+        self.exports = sending.Exports()
         standing.open_streams = lambda: self.streams.count
 
     async def __call__(self, scope: Mapping[str, Any], receive: AsgiReceive, send: AsgiSend) -> None:
@@ -114,21 +117,23 @@ class App:
 
     async def _call(self, state: _State, request: Request, values: Mapping[str, str], receive: AsgiReceive) -> Sent:
         route = state.the_route
-        credential = await self._credential(route, request)
+        credential = state.credential = await self._credential(route, request)
         _check_rights(route, credential)
-        max_bytes = self._max_bytes if route.max_body_kb is None else route.max_body_kb << 10
+        max_bytes = self._most(route, credential)
         check_content(route, request, max_bytes)
         if route.to_file:
-            with bodies.received_file(self._clew.home, request) as file:
-                await bodies.read_to(file, receive, max_bytes)
+            run = partial(self._run, route)
+            async with bodies.received(self._clew.home, request, receive, max_bytes=max_bytes, run=run) as file:
                 return await self._run(route, lambda: self._answer(state, credential, request, values, b"", file))
         body = await bodies.read(receive, max_bytes) if route.has_body else b""
         if route.on_loop is not None:
-            answered: Response = await route.on_loop(
-                self._clew, credential.identity, request, body, receive
-            )
+            answered: Response = await route.on_loop(self._clew, credential.identity, request, body, receive)
             return answered
         return await self._run(route, lambda: self._answer(state, credential, request, values, body, None))
+
+    def _most(self, route: Route, credential: Credential) -> int:
+        most = self._max_bytes if route.max_body_kb is None else route.max_body_kb << 10
+        return most if credential.is_local else min(most, FROM_AFAR)
 
     async def _credential(self, route: Route, request: Request) -> Credential:
         if route.is_open:
@@ -173,6 +178,7 @@ class App:
             file,
             self.standing,
             partial(self._is_welcome, request, credential),
+            credential.key,
         )
         if first := self.standing.before.get(route.name):
             first()
@@ -219,6 +225,8 @@ class App:
             return unexpected(error, state.name)
         if isinstance(error, Denied) or (isinstance(error, Refusal) and error.status in (401, 403)):
             self.tally.refused(error.code)
+        if not (state.credential and state.credential.is_local):
+            error = without_paths(error, self._folders)
         envelope = state.route.envelope if state.route else state.envelope
         if envelope is None:
             return problem_of(error, expects_version=state.if_match is not None)
@@ -235,16 +243,18 @@ class App:
         begin, rest = response
         if isinstance(rest, Stream):
             return await sending.send_stream(begin, rest, receive, send)
-        return await sending.send_written(begin, rest, send, failed=partial(self._failed, state=state))
+        take = partial(self.exports.take, state.credential.key if state.credential else "")
+        return await sending.send_written(begin, rest, send, failed=partial(self._failed, state=state), take=take)
 
 
 class _State:
     """What is known so far, for whoever has to say what went wrong."""
 
-    __slots__ = ("envelope", "gone", "if_match", "route", "when_gone")
+    __slots__ = ("credential", "envelope", "gone", "if_match", "route", "when_gone")
 
     def __init__(self) -> None:
         self.route: Route | None = None
+        self.credential: Credential | None = None
         self.envelope: Envelope | None = None  # of the path, whatever is wrong with the request
         self.if_match: int | None = None
         self.gone: Callable[[], object] | None = None

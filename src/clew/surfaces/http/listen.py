@@ -64,7 +64,38 @@ def checked(tcp: str | None, listen: str | None, cert: str | None, key: str | No
             code="LISTEN_NEEDS_TLS",
             next="give --listen HOST:PORT, --tls-cert FILE and --tls-key FILE",
         )
-    return Listening(near, far, (Path(cert).absolute(), Path(key).absolute()) if cert and key else None)
+    tls = (Path(cert).absolute(), Path(key).absolute()) if cert and key else None
+    if tls:
+        _check_tls(*tls)
+    return Listening(near, far, tls)
+
+
+def _check_tls(cert: Path, key: Path) -> None:
+    """As the server will load them, while somebody still reads what is wrong with which file."""
+    import ssl  # only for those who listen on the network
+
+    for file in (cert, key):
+        try:
+            file.open("rb").close()
+        except OSError as error:
+            raise _unusable(f"{file} cannot be read: {error.strerror}") from error
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cert)
+    except ssl.SSLError as error:
+        raise _unusable(f"{cert} is no certificate in PEM form") from error
+    try:
+        # Without a password: nobody is there to type it when the machine starts.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password=lambda: "")
+    except (OSError, ValueError) as error:
+        raise _unusable(f"{key} is not the key of {cert}, or has a password") from error
+
+
+def _unusable(message: str) -> Misconfigured:
+    return Misconfigured(
+        message,
+        code="TLS_INVALID",
+        next="give a certificate (with its chain) and its key without a password: --tls-cert FILE --tls-key FILE",
+    )
 
 
 def unix_socket(directory: Path) -> socket.socket:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clew.compose import database_path
 from clew.errors import (
     ClewError,
     Conflict,
@@ -21,6 +24,10 @@ from clew.errors import (
     Unavailable,
 )
 from clew.surfaces.http.response import Response
+from clew.wire.address import is_address
+
+if TYPE_CHECKING:
+    from clew import Clew
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +103,37 @@ def problem_of(error: ClewError, *, expects_version: bool = False) -> Response:
         enc_hook=str,
     )
     return Response(status, msgspec.json.encode(document), MEDIA_TYPE, headers_of(error, status))
+
+
+def folders_of(clew: Clew) -> list[Path]:
+    """Where this server keeps its files. The longest first: one may lie in the other."""
+    url = clew.settings.store.url
+    of_store = [] if is_address(url) else [database_path(clew.settings).parent]
+    return sorted({clew.home, *of_store}, key=lambda folder: -len(str(folder)))
+
+
+def without_paths(error: ClewError, folders: Sequence[Path]) -> ClewError:
+    """The same for whoever need not know where this server keeps its files. The log has it whole."""
+    told = (error.message, error.next, *map(str, error.details.values()))
+    if not any(_names(text, folders) for text in told):
+        return error
+    if status_of(error) >= 500:
+        logger.warning("%s: %s", error.code, error.message)
+    hidden = type(error).__new__(type(error))
+    hidden.__dict__.update(error.__dict__)
+    hidden.message, hidden.next = _without(error.message, folders), _without(error.next, folders)
+    hidden.details = {key: value for key, value in error.details.items() if not _names(str(value), folders)}
+    return hidden
+
+
+def _names(text: str, folders: Sequence[Path]) -> bool:
+    return any(str(folder) in text for folder in folders)
+
+
+def _without(text: str, folders: Sequence[Path]) -> str:
+    for folder in folders:
+        text = text.replace(f"{folder}{os.sep}", "").replace(str(folder), "the store")
+    return text
 
 
 def unexpected(error: BaseException, where: str) -> Response:

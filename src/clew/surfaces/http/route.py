@@ -89,6 +89,7 @@ class Call:
     file: Path | None = None  # the body, of a route with `to_file`
     server: Standing | None = None  # what the server knows of itself; None without one
     is_welcome: Callable[[], bool] = lambda: True  # whether the credential is still valid, for answers that go on
+    key: str = ""  # see Credential
 
     def scope(self, given: Any) -> Scope:
         """Where to look: whoever names no user finds their own and what is shared."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
+from clew.errors import Unavailable
 from clew.surfaces.http.response import AsgiReceive, AsgiSend, Response
 from clew.surfaces.http.route import ClientGone, Stream, Written
 
+MAX_EXPORTS = 8  # at once; each is a thread and a reader of the store
+OF_ONE = 2  # at once of one credential
 AHEAD = 8  # pieces made before the client has taken them
 PIECE = 64 << 10  # bytes: what is written in small bits is sent in pieces of this size
 PATIENCE_S = 60.0  # how long a client may leave a piece lying
@@ -46,13 +50,49 @@ async def _left(receive: AsgiReceive) -> None:
         pass
 
 
+class Exports:
+    """Counts what is being written, as long as it is: also when the client has left. From any thread."""
+
+    def __init__(self, limit: int = MAX_EXPORTS, of_one: int = OF_ONE) -> None:
+        self._limit, self._of_one = limit, of_one
+        self._taken: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @property
+    def count(self) -> int:
+        return self._taken.total()
+
+    def take(self, who: str) -> Callable[[], None]:
+        """What it returns is called at the end."""
+        with self._lock:
+            if self.count >= self._limit or self._taken[who] >= self._of_one:
+                raise Unavailable(
+                    "too many exports are under way", code="EXPORTS_FULL", next="try again when one has ended"
+                )
+            self._taken[who] += 1
+        return lambda: self._leave(who)
+
+    def _leave(self, who: str) -> None:
+        with self._lock:
+            self._taken[who] -= 1
+            self._taken += Counter()  # forgets who has none
+
+
 async def send_written(
-    begin: Response, written: Written, send: AsgiSend, *, failed: Callable[[BaseException], Response]
+    begin: Response,
+    written: Written,
+    send: AsgiSend,
+    *,
+    failed: Callable[[BaseException], Response],
+    take: Callable[[], Callable[[], None]],
 ) -> int:
     """An error before the first piece is an answer of its own. Later, the connection breaks off: what was sent can
     no longer be called back, and nobody must take it for the whole."""
-    writer = _Writer(asyncio.get_running_loop(), written)
-    piece = await writer.next()
+    try:
+        writer = _Writer(asyncio.get_running_loop(), written, take())
+        piece = await writer.next()
+    except Unavailable as error:
+        piece = error
     if isinstance(piece, Exception):
         response = failed(piece)
         await response.send(send)
@@ -75,8 +115,9 @@ async def send_written(
 class _Writer:
     """Runs what writes on a thread of its own, a few pieces ahead of the client."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, written: Written) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, written: Written, done: Callable[[], None]) -> None:
         self._loop = loop
+        self._done = done
         self._written = written
         self._pieces: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
         self._waiting: list[bytes] = []
@@ -101,6 +142,8 @@ class _Writer:
         except Exception as error:  # goes to whoever sends
             with suppress(ClientGone):
                 self._hand(error)
+        finally:
+            self._done()
 
     def _take(self, piece: bytes) -> None:
         self._waiting.append(piece)

@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from clew.settings import Settings
 
 KEEP_ALIVE_S = 75
+FILES = 4_096  # open at once: connections of all listeners, those that come and go, and the store
+AT_ONCE = 128  # connections accepted before those too many are closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Started:
 
 def run(settings: Settings, where: Listening, directory: RunDirectory, told: Callable[[Started], None]) -> None:
     """Until it is stopped. `directory` is made and locked by whoever calls, and cleared here."""
+    allow_files()
     if is_address(settings.store.url):
         from clew.surfaces.http import forward  # a machine whose Clew is elsewhere
 
@@ -104,21 +107,17 @@ class Sockets:
 
 @contextmanager
 def listening(directory: RunDirectory, where: Listening) -> Iterator[Sockets]:
-    unix = listen.unix_socket(directory.path) if listen.HAS_UNIX_SOCKETS else None
-    wanted = where.tcp or (None if unix else Place("127.0.0.1", 0))
-    tcp = listen.tcp_socket(wanted) if wanted else None
-    network = listen.tcp_socket(where.network) if where.network else None
-    names = [listen.bound(one).name if one else None for one in (tcp, network)]
-    if names[0]:
-        directory.write(TCP, names[0] + "\n")
-    path = str(directory.path / SOCKET_NAME) if unix else None
-    try:
+    with ExitStack() as opened:
+        opened.callback(directory.clear)  # also when the next one cannot be bound
+        unix = opened.enter_context(listen.unix_socket(directory.path)) if listen.HAS_UNIX_SOCKETS else None
+        wanted = where.tcp or (None if unix else Place("127.0.0.1", 0))
+        tcp = opened.enter_context(listen.tcp_socket(wanted)) if wanted else None
+        network = opened.enter_context(listen.tcp_socket(where.network)) if where.network else None
+        names = [listen.bound(one).name if one else None for one in (tcp, network)]
+        if names[0]:
+            directory.write(TCP, names[0] + "\n")
+        path = str(directory.path / SOCKET_NAME) if unix else None
         yield Sockets([one for one in (unix, tcp) if one], network, Started(os.getpid(), path, *names))
-    finally:
-        for one in (unix, tcp, network):
-            if one:
-                one.close()
-        directory.clear()
 
 
 class Daemon:
@@ -172,7 +171,8 @@ class Daemon:
         tasks = [asyncio.create_task(server.serve(sockets)) for server, sockets in servers]
         while not all(server.started for server, _sockets in servers) and not any(task.done() for task in tasks):
             await asyncio.sleep(0.005)
-        self._tell(told)
+        if all(server.started for server, _sockets in servers):
+            self._tell(told)
         await asyncio.gather(*tasks)
 
     def _config(self, cert: str | None = None, key: str | None = None) -> uvicorn.Config:
@@ -186,6 +186,7 @@ class Daemon:
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            backlog=AT_ONCE,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=ceil(self._clew.settings.serve.shutdown_s),
             ssl_certfile=cert,
@@ -237,6 +238,19 @@ def _owner_uid() -> int | None:
 def _hosts(where: Listening, named: Sequence[str]) -> frozenset[str]:
     own = [where.network.name] if where.network else []
     return frozenset(host_name(name) for name in (*own, *named))
+
+
+def allow_files() -> None:
+    """As many as are needed, where the system lets every process have them and gives it fewer at first."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def quiet_libraries() -> None:

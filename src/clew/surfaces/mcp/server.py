@@ -31,6 +31,7 @@ T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], Caller]
 Reopened = Callable[[ClewError, "Clew"], bool]
+Shown = Callable[[ClewError, "Clew"], ClewError]
 
 _log = logging.getLogger(__name__)
 _HOUR_MS = 3_600_000
@@ -49,11 +50,16 @@ INSTRUCTIONS = (
 
 
 def make_server(
-    caller_of: CallerOf, *, project: str | None = None, reopened: Reopened = lambda _error, _used: False
+    caller_of: CallerOf,
+    *,
+    project: str | None = None,
+    reopened: Reopened = lambda _error, _used: False,
+    shown: Shown = lambda error, _used: error,
 ) -> Server[Any]:
-    """`project`: that of calls which name none, told to clients. `reopened`: whether an error is over by now."""
+    """`project`: that of calls which name none, told to clients. `reopened`: whether an error is over by now.
+    `shown`: what a client is told of one."""
     default = f" Calls without `project` are about {told.name(project)}." if project else ""
-    handlers = _Handlers(caller_of, reopened)
+    handlers = _Handlers(caller_of, reopened, shown)
     return Server(
         "clew",
         version=__version__,
@@ -73,8 +79,8 @@ def make_server(
 
 
 class _Handlers:
-    def __init__(self, caller_of: CallerOf, reopened: Reopened) -> None:
-        self._caller_of, self._reopened = caller_of, reopened
+    def __init__(self, caller_of: CallerOf, reopened: Reopened, shown: Shown) -> None:
+        self._caller_of, self._reopened, self._shown = caller_of, reopened, shown
 
     # -- tools -------------------------------------------------------------------------------------
 
@@ -150,7 +156,7 @@ class _Handlers:
             return await _in_thread(partial(work, caller))
         except ClewError as error:
             if not await _in_thread(partial(self._reopened, error, caller.clew)):
-                raise
+                raise self._shown(error, caller.clew) from None
         return await _in_thread(partial(work, self._caller_of(context)))
 
 

@@ -102,6 +102,11 @@ CREATE TABLE context_injection_logs (
   PRIMARY KEY (org_id, id)
 ) WITHOUT ROWID;
 
+CREATE INDEX context_injection_logs_age ON context_injection_logs (created_at);
+
+CREATE INDEX context_injection_logs_quiet ON context_injection_logs (created_at)
+  WHERE phase = 'in_session' AND outcome = 'no-match';
+
 CREATE INDEX context_injection_logs_session ON context_injection_logs (org_id, session_id, created_at);
 
 CREATE INDEX context_injection_logs_time ON context_injection_logs (org_id, created_at);
@@ -344,6 +349,8 @@ CREATE TABLE host_sessions (
 ) WITHOUT ROWID;
 
 CREATE INDEX host_sessions_open ON host_sessions (updated_at) WHERE ended_at IS NULL;
+
+CREATE INDEX host_sessions_over ON host_sessions (ended_at) WHERE ended_at IS NOT NULL;
 
 CREATE TABLE idempotency_keys (
   org_id     TEXT NOT NULL,

@@ -69,7 +69,7 @@ def _is_running(args: Namespace, directory: RunDirectory) -> None:
             raise Unavailable(
                 f"another clew serve has {directory.path} and does not answer",
                 code="DAEMON_STUCK",
-                next=f"stop it: kill {directory.told().get('pid', 'its process')}",
+                next=f"end it: kill -9 {directory.told().get('pid', 'PID')}; what it acknowledged is on disk",
             )
         time.sleep(0.05)
     pid = directory.told().get("pid")
@@ -96,7 +96,11 @@ def _connected(directory: RunDirectory) -> socket.socket:
     os.chdir(directory.path)
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     found.settimeout(1)
-    found.connect(SOCKET_NAME)
+    try:
+        found.connect(SOCKET_NAME)
+    except OSError:
+        found.close()
+        raise
     return found
 
 

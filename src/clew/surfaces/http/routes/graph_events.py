@@ -52,13 +52,13 @@ def events(call: Call) -> Any:
             _check_welcome(call)
         return call.clew.graph.changes(after, scope=scope, identity=call.identity)
 
-    streams.check_room()
+    streams.check_room(call.key)
     begun = look(_after(call))  # what is refused is refused before the stream begins
-    return Stream(frames(look, begun, streams))
+    return Stream(frames(look, begun, streams, call.key))
 
 
-async def frames(look: Look, begun: GraphChanges, streams: Streams) -> AsyncIterator[bytes]:
-    with streams.entered() as ended:
+async def frames(look: Look, begun: GraphChanges, streams: Streams, who: str = "") -> AsyncIterator[bytes]:
+    with streams.entered(who) as ended:
         yield b"retry: %d\n: %d\n\n" % (RETRY_MS, begun.next)
         until, told, found = monotonic() + LIFE_S, monotonic(), begun
         while not ended.is_set() and monotonic() < until:

@@ -49,7 +49,7 @@ def event(call: Call) -> Answer:
     return Answer(answer.text, gone=partial(call.clew.hosts.unseen, id))
 
 
-async def seen(clew: Clew, identity: Identity, request: Request, _body: bytes) -> Response:
+async def seen(clew: Clew, identity: Identity, request: Request, *_rest: object) -> Response:
     """On the event loop, so that no event that comes later overtakes it."""
     clew.hosts.seen(_event_id(request.headers.get(EVENT_ID)), identity=identity)
     return Response(200, b"", TEXT, {"connection": "close"})

@@ -110,9 +110,7 @@ def revert(call: Call) -> Any:
 
 def link(call: Call) -> Any:
     asked, scope = call.body, _linked_in(call)
-    return call.clew.link(
-        asked.source, asked.relation, asked.target, scope=scope, identity=call.identity
-    ).as_json()
+    return call.clew.link(asked.source, asked.relation, asked.target, scope=scope, identity=call.identity).as_json()
 
 
 def unlink(call: Call) -> Any:

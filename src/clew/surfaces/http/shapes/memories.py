@@ -62,7 +62,7 @@ class MemoryGiven(Shape, frozen=True, kw_only=True):
 
 
 class Whereabouts(InPlace, frozen=True, kw_only=True):
-    """Whose memory it is. The org comes from the credential alone."""
+    """Where it belongs: without a user all share it, else it is private. The org comes from the credential."""
 
     agent: Name | None = None
     session: Name | None = None
@@ -70,7 +70,7 @@ class Whereabouts(InPlace, frozen=True, kw_only=True):
 
 
 class RememberWanted(MemoryGiven, frozen=True, kw_only=True):
-    """A memory, and where it belongs, as in `Whereabouts`."""
+    """A memory, and where it belongs: with `user` it is private to that user, without one all share it."""
 
     project: Name | None = None
     user: Name | None = None
@@ -93,7 +93,7 @@ class CallSeen(Whereabouts, frozen=True, kw_only=True):
 
 
 class BatchWanted(Whereabouts, frozen=True, kw_only=True):
-    """Several memories of one place. What was stored before one of them is refused stays stored."""
+    """Memories of one place; without `user` all share them. What was stored before one is refused stays stored."""
 
     memories: Annotated[tuple[MemoryGiven, ...], Meta(min_length=1, max_length=MAX_BATCH)]
 

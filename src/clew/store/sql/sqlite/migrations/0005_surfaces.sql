@@ -59,6 +59,7 @@ CREATE TABLE host_sessions (
   PRIMARY KEY (org_id, host, host_session, agent_id)
 ) WITHOUT ROWID;
 CREATE INDEX host_sessions_open ON host_sessions (updated_at) WHERE ended_at IS NULL;
+CREATE INDEX host_sessions_over ON host_sessions (ended_at) WHERE ended_at IS NOT NULL;
 CREATE TABLE host_session_past (
   org_id       TEXT NOT NULL,
   host         TEXT NOT NULL,
@@ -98,6 +99,11 @@ CREATE INDEX host_events_session ON host_events (org_id, host, host_session, at)
 CREATE INDEX host_events_new ON host_events (at) WHERE state = 'new';
 CREATE INDEX host_events_done ON host_events (at) WHERE state = 'done';
 CREATE INDEX host_events_facts ON host_events (at) WHERE state = 'done' AND facts <> '';
+
+-- Every tool call of an agent leaves a row in the log of blocks: for what goes from it after a time.
+CREATE INDEX context_injection_logs_age ON context_injection_logs (created_at);
+CREATE INDEX context_injection_logs_quiet ON context_injection_logs (created_at)
+  WHERE phase = 'in_session' AND outcome = 'no-match';
 
 -- When each hook last fired, for the doctor.
 CREATE TABLE host_hooks (

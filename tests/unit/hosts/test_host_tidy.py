@@ -1,0 +1,38 @@
+"""What hooks leave behind in the store does not grow for ever."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from clew.clew import Clew
+from clew.model.host import Around
+from toys import ToldClock
+
+_ids = (f"{number:032x}" for number in count(1))
+
+
+def tell(clew: Clew, event: str, **fields: Any) -> None:
+    raw = {"hook_event_name": event, "session_id": "s-1", "cwd": "/home/dev/shop", **fields}
+    clew.hosts.event("claude-code", raw, event_id=next(_ids), around=Around(project="shop"))
+
+
+def test_what_hooks_leave_behind_goes_after_its_time(memory: Clew, clock: ToldClock) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "PreToolUse", tool_name="Bash", tool_input={"command": "pytest tests/frobnicate"}, tool_use_id="t")
+    tell(memory, "PostToolBatch", tool_calls=[])
+    tell(memory, "SessionEnd", reason="other")
+    [session] = memory.sessions.list()
+
+    def left(*, days: int) -> tuple[list[str], bool]:
+        clock.pass_by(hours=24 * days)
+        while memory.hosts.capture_waiting():
+            pass
+        with memory.store.read() as tx:
+            row = tx.hosts.session("local", "claude-code", "s-1")
+            return [log.phase for log in tx.injections.of_session("local", session.id)], row is not None
+
+    first, is_known = left(days=0)
+    assert "in_session" in first and "start" in first and is_known
+    assert left(days=8) == (["start"], True)
+    assert left(days=90) == ([], False)
