@@ -139,10 +139,10 @@ def _beside_bare(
         raise RuntimeError("clew_hook.py is not installed beside the package")
     hook = [sys.executable, "-I", "-S", spec.origin, "claude-code", str(home)]
     bare = [sys.executable, "-I", "-S", "-c", "pass"]
-    event = json.dumps(_event()).encode()
     times: dict[str, list[float]] = {"hook": [], "bare": []}
-    for _ in range(runs):
+    for number in range(runs):
         before()
+        event = json.dumps(_event(number)).encode()
         for which, command in (("bare", bare), ("hook", hook)):
             started = time.perf_counter()
             subprocess.run(command, input=event, check=True, stdout=subprocess.DEVNULL)
@@ -195,14 +195,15 @@ class _Lines:
         raise RuntimeError(f"{method}: no answer")
 
 
-def _event() -> dict[str, Any]:
+def _event(number: int) -> dict[str, Any]:
+    """Each another: the same one told twice would be answered at once."""
     return {
         "session_id": "bench-session",
         "hook_event_name": "PreToolUse",
         "cwd": "/nowhere",
         "tool_name": "Read",
-        "tool_input": {"file_path": "/nowhere/app.py"},
-        "tool_use_id": "toolu_bench",
+        "tool_input": {"file_path": f"/nowhere/app{number}.py"},
+        "tool_use_id": f"toolu_{number}",
     }
 
 

@@ -2,9 +2,9 @@
 all ask here.
 
 - The owner of the org: every session, with its texts.
-- An admin, who looks after the org, and an operator, who runs workers: every session, to list, claim, keep, stop and
-  end it. Its texts (title, description, queue, block, what was asked) only where it has no private user or is their
-  own: a block quotes memories of that user, which nobody else may read; who may not read them puts none in either.
+- An admin, who looks after the org, and an operator, who runs workers: every session, to list, claim, keep, stop
+  and end it. Its texts (title, description, queue, block, what was asked) only where it has no private user or is
+  their own: a block quotes memories of that user, which nobody else may read. Who may not read them puts none in.
   What a worker is handed for its agent is the exception: it holds the lock.
 - A user: their own sessions, and those without a user.
 - An agent by itself (no user, none of these roles): sessions without a user whose agent it is. It starts them as

@@ -6,8 +6,8 @@ counts as consumed if this event proves it. Then comes what the event makes wort
 session's queue; and at a place where the host listens, the next of the queue goes into the answer. The same event
 twice, under one id or under two, is answered once. Nothing is acknowledged that its hook did not say it has printed
 (`seen`), and told again (`replayed`) an event says that its answer never arrived. Nobody waits longer than
-`answer_s` for what is worth saying: what comes later stays queued. Whatever fails in here but the first transaction, the
-answer is nothing, and the agent goes on.
+`answer_s` for what is worth saying: what comes later stays queued. Whatever fails in here but the first
+transaction, the answer is nothing, and the agent goes on.
 """
 
 from __future__ import annotations

@@ -21,9 +21,10 @@ def is_point(event: HookEvent, *, batch_fires: bool) -> bool:
 
 
 def is_confirmed(row: HostSession, event: HookEvent, *, received: datetime, now: datetime) -> bool:
-    """Whether this event proves that what the last answer carried has reached the agent: it came after the hook said
-    that it had printed it, and the host would not have sent it otherwise. The end of one tool proves nothing about what was said
-    at the end of another, which may have run beside it; nor does an event that we do not know."""
+    """Whether this event proves that what the last answer carried has reached the agent: it came after the hook
+    said that it had printed it, and the host would not have sent it otherwise. The end of one tool proves nothing
+    about what was said at the end of another, which may have run beside it; nor does an event that we do not
+    know."""
     if not row.printed or row.printed_at is None or row.printed_event == event.event_id or event.kind == "other":
         return False
     if event.kind in TOOL_ENDS and row.printed_kind in TOOL_ENDS:

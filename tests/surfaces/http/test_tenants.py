@@ -82,7 +82,7 @@ ENDLESS = {"graph.changes"}  # a stream: asked as a verb below
 ALL = ASKS | MORE
 HEADERS = {
     "mcp": {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"},
-    **dict.fromkeys(("hooks.event", "hooks.seen"), {"clew-event-id": "0" * 32}),
+    **{name: {"clew-event-id": "0" * 32} for name in ("hooks.event", "hooks.seen")},
 }
 # What the first org calls its things, and what nothing is called.
 WORDS = {

@@ -89,7 +89,7 @@ def _app() -> Callable[[Any, AsgiReceive, AsgiSend], Awaitable[None]]:
 
 
 def _receiving(body: bytes, connection: AsgiReceive) -> AsgiReceive:
-    """The body once; then it waits for the client to leave. Who asks in a loop must not keep the event loop busy."""
+    """The body once; then it waits for the client to leave. Who asks in a loop must not keep the loop busy."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
