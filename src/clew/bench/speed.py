@@ -264,7 +264,8 @@ def table(report: dict[str, Any]) -> str:
             lines.append(
                 f"recall at {int(size):,} through the daemon: p50 {daemon['ms']['p50']} ms, "
                 f"p99 {daemon['ms']['p99']} ms; "
-                f"{daemon['rate']['per_second']:,}/s over {daemon['rate']['connections']} connections"
+                f"on one core {daemon['rate']['recalls']:,} recalls/s, {daemon['rate']['shows']:,} shows/s "
+                f"over {daemon['rate']['connections']} connections"
             )
     lines.append(f"peak memory: {report['peak_rss_mb']} MB")
     return "\n".join(lines)

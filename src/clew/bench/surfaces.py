@@ -51,9 +51,21 @@ class _OverSocket(http.client.HTTPConnection):
 
 
 def over_socket(home: Path, *, asks: int, seconds: float) -> dict[str, Any]:
-    """Of a store that is there: what a recall through its daemon takes, one after the other and several at once."""
+    """Of a store that is there: what a recall through its daemon takes, one after the other and, with one core for
+    the daemon, several at once; the second also for memories by id. Jobs are left alone meanwhile."""
+    with serving(home) as connection:
+        told = {"ms": _recall_ms(connection, asks)}
+        id = json.loads(connection.ask("GET", "/v1/memories?limit=1&project=bench"))["memories"][0]["id"]
     with serving(home, core=0) as connection:
-        return {"ms": _recall_ms(connection, asks), "rate": _rate(home, seconds)}
+        connection.ask("POST", "/v1/recall", {"query": "warm up", "project": "bench"})
+        recalls = [("POST", "/v1/recall", _recall_body(text)) for text in questions(200)]
+        return told | {
+            "rate": {
+                "connections": CONNECTIONS,
+                "recalls": _rate(home, seconds, recalls),
+                "shows": _rate(home, seconds, [("GET", f"/v1/memories/{id}", None)]),
+            }
+        }
 
 
 def plugged_in(home: Path, *, runs: int) -> dict[str, Any]:
@@ -68,7 +80,7 @@ def serving(home: Path, *, core: int | None = None) -> Iterator[_OverSocket]:
     """A daemon for as long as the block lasts, on one core if the platform can."""
     daemon = subprocess.Popen(
         [sys.executable, "-m", "clew", "serve", "--quiet"],
-        env={**os.environ, "CLEW_HOME": str(home)},
+        env={**os.environ, "CLEW_HOME": str(home), "CLEW_RELATE__IN_PROCESS": "false"},
         stdout=subprocess.DEVNULL,
         preexec_fn=None if core is None or not hasattr(os, "sched_setaffinity") else _on_core(core),
     )
@@ -99,27 +111,28 @@ def _answering(path: Path, daemon: subprocess.Popen[bytes]) -> _OverSocket:
 
 
 def _recall_ms(connection: _OverSocket, asks: int) -> dict[str, float]:
-    asked = [{"query": text, "project": "bench", "limit": 10} for text in questions(asks)]
+    asked = [_recall_body(text) for text in questions(asks)]
     connection.ask("POST", "/v1/recall", asked[0])
     return _times([partial(connection.ask, "POST", "/v1/recall", body) for body in asked])
 
 
-def _rate(home: Path, seconds: float) -> dict[str, float]:
-    """Recalls over several connections at once, answered by a daemon that has one core to itself."""
-    path, bodies = home / "run" / "clew.sock", questions(200)
+def _recall_body(text: str) -> dict[str, Any]:
+    return {"query": text, "project": "bench", "limit": 10}
+
+
+def _rate(home: Path, seconds: float, requests: list[tuple[str, str, Any]]) -> int:
+    """Requests per second over several connections at once."""
 
     def drive(first: int) -> int:
         done, until = 0, time.monotonic() + seconds
-        with closing(_OverSocket(path)) as connection:
+        with closing(_OverSocket(home / "run" / "clew.sock")) as connection:
             while time.monotonic() < until:
-                text = bodies[(first + done) % len(bodies)]
-                connection.ask("POST", "/v1/recall", {"query": text, "project": "bench", "limit": 10})
+                connection.ask(*requests[(first + done) % len(requests)])
                 done += 1
         return done
 
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        total = sum(pool.map(drive, range(CONNECTIONS)))
-    return {"connections": CONNECTIONS, "per_second": round(total / seconds)}
+        return round(sum(pool.map(drive, range(CONNECTIONS))) / seconds)
 
 
 def _without_daemon(home: Path, runs: int) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from clew.surfaces.http.gate import Gate, check_content
 from clew.surfaces.http.idempotency import HEADER, once, request_hash
 from clew.surfaces.http.limits import Rates
 from clew.surfaces.http.problems import Refusal, folders_of, problem_of, status_of, unexpected, without_paths
-from clew.surfaces.http.request import PROCESS, Request
+from clew.surfaces.http.request import PROCESS, SOCKET, Request
 from clew.surfaces.http.response import AsgiReceive, AsgiSend, Response
 from clew.surfaces.http.route import JSON, Answer, Call, Credential, Envelope, Route, Stream, Written
 from clew.surfaces.http.router import Router
@@ -144,7 +144,8 @@ class App:
             found = self._authenticate(request)
         if isinstance(found, Identity):
             found = Credential(found, is_local=request.via == PROCESS)
-        self._rates.take(found.key)
+        if request.via != SOCKET or not found.is_local:  # whoever has the socket has the machine
+            self._rates.take(found.key)
         return acting(found, request)
 
     async def _run(self, route: Route, work: Callable[[], T]) -> T:
