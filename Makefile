@@ -26,7 +26,7 @@ demo: $(VENV)/.base  ## see memories written, recalled and explained
 	@$(BIN)/python -m clew.surfaces.demo
 
 test: $(VENV)/.dev  ## run every test of the suite
-	@$(BIN)/python -m pytest -n 2
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2  # its many processes start from compiled files
 
 lint: $(VENV)/.dev  ## ruff, mypy --strict and the import rules
 	@$(BIN)/ruff check .

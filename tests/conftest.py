@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -22,6 +24,11 @@ from toys import ToldClock, ToyEmbedder, open_toy
 # A property holds or does not; how fast a busy machine is says nothing about it.
 settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("clew")
+
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A suite that runs in the background is started deaf to Ctrl-C, and so would be the processes it starts: the tests
+    # that send one would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 << 30:  # a run needs less than two

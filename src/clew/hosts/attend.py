@@ -33,7 +33,7 @@ from clew.hosts.place import ENDS, Place, Placing, Teller, lock_of
 from clew.hosts.render import fits, rendered
 from clew.hosts.rules import TOOL_ENDS, TOOL_EVENTS, is_confirmed, is_point
 from clew.hosts.table import HOSTS
-from clew.hosts.verb import verb_event_of
+from clew.hosts.verb import LOOKED_AT, verb_event_of
 from clew.inject.deadline import AllBusy, Late, Ticket, Workers
 from clew.model.host import Around, HookAnswer, HookEvent, HostSession
 from clew.model.inject import VerbEvent
@@ -241,16 +241,17 @@ class Attendant:
     def _look(self, told: Told, row: HostSession, ticket: Ticket, *, waits: bool) -> None:
         """Where nothing can be said the host does not wait; where something can, what earlier events had looked for
         is waited for, too."""
-        verb = verb_event_of(told.event, row.session_id, told.around)
-        if verb is not None:
-            look = partial(self._looked, verb, told)
+        if told.event.kind in LOOKED_AT:
+            look = partial(self._looked, told, row.session_id)
             self.looking.begin(row.session_id, look, limit_s=self.answer_s)
         if waits:
             self.looking.wait(row.session_id, ticket)
 
-    def _looked(self, verb: VerbEvent, told: Told) -> None:
+    def _looked(self, told: Told, session: str) -> None:
         try:
-            self.look(verb, told)
+            verb = verb_event_of(told.event, session, told.around)
+            if verb is not None:
+                self.look(verb, told)
         except Exception as error:
             self.failed("inject", error)
 

@@ -12,6 +12,7 @@ MAX_ASKED = 400  # characters of a prompt
 # Whoever asks Clew is answered by it: a hint about the question would say the same again.
 OUR_TOOLS = ("mcp__clew__", "mcp__plugin_clew_")
 _KIND = {"tool_start": "pre-tool-use", "tool_end": "post-tool-use", "tool_failure": "tool-use-error"}
+LOOKED_AT = frozenset({"prompt", *_KIND})
 
 
 def verb_event_of(event: HookEvent, session: str, around: Around) -> VerbEvent | None:
