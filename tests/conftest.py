@@ -26,8 +26,8 @@ settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("clew")
 
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A suite that runs in the background is started deaf to Ctrl-C, and so would be the processes it starts: the tests
-    # that send one would wait for ever.
+    # A suite that runs in the background is started deaf to Ctrl-C, and so would be the processes it starts: the
+    # tests that send one would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MEMORY = Path("/dev/shm")
