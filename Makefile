@@ -5,10 +5,10 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench torture test-models embedder lock clean
+.PHONY: help demo demo-postgres test lint format bench torture test-models embedder lock clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 $(VENV)/.base: requirements/base.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Clew needs Python 3.11 or newer: make PYTHON=python3.12")'
@@ -24,6 +24,9 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.base
 
 demo: $(VENV)/.base  ## see memories written, recalled and explained
 	@$(BIN)/python -m clew.surfaces.demo
+
+demo-postgres: $(VENV)/.dev  ## two organisations in one throw-away PostgreSQL
+	@$(BIN)/python -m clew.surfaces.demo_postgres
 
 test: $(VENV)/.dev  ## run every test of the suite
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 2  # its many processes start from compiled files

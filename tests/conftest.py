@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +20,9 @@ from clew.clew import Clew
 from clew.guard.engine import Engine
 from llm_server import LlmServer
 from toys import ToldClock, ToyEmbedder, open_toy
+
+if TYPE_CHECKING:
+    from clew.bench.postgres_server import PostgresServer
 
 # A property holds or does not; how fast a busy machine is says nothing about it.
 settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -91,3 +94,25 @@ def llm_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
     monkeypatch.setenv("no_proxy", "*")
     with LlmServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """The PostgreSQL of this run, shared by all its processes. Who stops a server starts one of its own."""
+    from clew.bench.postgres_server import why_not  # here, not above: only some tests need what these load
+
+    if reason := why_not():
+        pytest.skip(reason)
+    from clew.store.postgres import migrate
+    from postgres_server import shared_postgres
+
+    own = tmp_path_factory.getbasetemp()
+    with shared_postgres(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own, migrate) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> Iterator[str]:
+    """A fresh database with Clew's schema, as the role the application has."""
+    with postgres.fresh_database(user="clew_app") as url:
+        yield url

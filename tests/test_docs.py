@@ -28,6 +28,7 @@ LICENCES = {
     "openai": "Apache-2.0",
     "anthropic": "Apache-2.0",
     "mcp": "MIT",
+    "psycopg": "LGPL-3.0-only",
 }
 
 

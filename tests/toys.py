@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkstemp
+from tempfile import TemporaryDirectory, gettempdir, mkstemp
 from typing import Any
 from zlib import crc32
 
@@ -20,9 +20,11 @@ from clew.clew import Clew
 from clew.model.space import VectorSpace
 from clew.ports import Embedder, LanguageModel
 from clew.settings import load_settings
+from clew.store.session import Engine
 from clew.store.sqlite import SqliteEngine, open_engine
 from clew.store.store import Store
 
+HOME = Path(gettempdir()) / "clew-without-files"  # of a store that is on a server
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -92,8 +94,17 @@ def _copy_to(path: Path) -> None:
         os.unlink(name)
 
 
+def open_store(place: Path | str) -> Engine:
+    """A file, or the URL of a PostgreSQL database."""
+    if isinstance(place, Path):
+        return open_quickly(place)
+    from clew.store.postgres import PostgresEngine
+
+    return PostgresEngine(place)
+
+
 def open_toy(
-    path: Path,
+    path: Path | str,
     *,
     embedder: Embedder | None = None,
     clock: ToldClock | None = None,
@@ -101,15 +112,16 @@ def open_toy(
     make_llm: Callable[[], LanguageModel | None] | None = None,
     **settings: Any,
 ) -> Clew:
-    """A Clew on a real file that reads no setting of this machine and does nothing behind a test's back. A busy
-    machine must not make it miss the limit of a tool call: who tests the limit names one."""
+    """A Clew on a real file, or on a PostgreSQL database that is migrated already. It reads no setting of this
+    machine and does nothing behind a test's back. A busy machine must not make it miss the limit of a tool call:
+    who tests the limit names one."""
     settings["inject"] = {"latency_ms": 10_000} | settings.get("inject", {})
     settings["hooks"] = {"answer_ms": 30_000} | settings.get("hooks", {})
     return Clew(
-        store=Store(open_quickly(path)),
+        store=Store(open_store(path)),
         make_embedder=lambda: embedder,
         clock=clock or ToldClock(),
-        settings=load_settings(settings, home=path.parent, environ={}),
+        settings=load_settings(settings, home=path.parent if isinstance(path, Path) else HOME, environ={}),
         in_background=in_background,
         make_llm=make_llm,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,17 +15,21 @@ from clew.lazy import LazyModule
 from clew.model.facts import ANALYSER, PURGE_PENDING
 from clew.model.progress import Progress, no_progress
 from clew.settings import EmbedSettings, LlmSettings, Settings, load_settings
-from clew.store.sqlite import open_engine
 from clew.store.store import Store
 from clew.wire.address import is_address
 
 if TYPE_CHECKING:
+    from clew.model import copying
     from clew.model import upkeep as answers
     from clew.ports import Clock, Embedder, LanguageModel
     from clew.relate import reindex
     from clew.remember import forget
-    from clew.store import backup, upkeep
+    from clew.store import backup, copy, sqlite_copy, upkeep
+    from clew.store.copy_sides import Side
+    from clew.store.postgres_filling import BulkLoad
+    from clew.store.session import Engine
 else:
+    copy, sqlite_copy = LazyModule("clew.store.copy"), LazyModule("clew.store.sqlite_copy")
     answers, backup, upkeep = (
         LazyModule(f"clew.{name}") for name in ("model.upkeep", "store.backup", "store.upkeep")
     )
@@ -53,7 +58,7 @@ def open_clew(
                 next="leave them out, or change them where it runs",
             )
         return open_remote(address, token=token)
-    return compose(settings, database_path(settings, url))
+    return compose(settings, store_url(settings, url))
 
 
 def open_remote(address: str, *, token: str | None = None) -> Clew:
@@ -71,10 +76,12 @@ def working_directory() -> Path | None:
         return None
 
 
-def compose(settings: Settings, path: Path, *, in_background: bool = True, clock: Clock | None = None) -> Clew:
-    """`in_background`: fill in missing vectors while the process lives; not for a short-lived one. `clock`: another
-    than the system's, for what takes a week."""
-    store = Store(open_engine(path))
+def compose(
+    settings: Settings, store_at: Path | str, *, in_background: bool = True, clock: Clock | None = None
+) -> Clew:
+    """`store_at`: a file, or the URL of a PostgreSQL database. `in_background`: fill in missing vectors while the
+    process lives; not for a short-lived one. `clock`: another than the system's, for what takes a week."""
+    store = Store(open_engine(settings, store_at))
     _settle(store)
     clew = Clew(
         store=store,
@@ -87,6 +94,36 @@ def compose(settings: Settings, path: Path, *, in_background: bool = True, clock
     if in_background:
         _resume_jobs(clew)
     return clew
+
+
+def open_engine(settings: Settings, store_at: Path | str) -> Engine:
+    if isinstance(store_at, Path):
+        from clew.store import sqlite
+
+        return sqlite.open_engine(store_at)
+    try:
+        from clew.store import postgres
+    except ImportError as error:
+        raise _no_postgres() from error
+    return postgres.open_engine(store_at, connections=settings.store.connections)
+
+
+def _no_postgres() -> Misconfigured:
+    return Misconfigured(
+        "PostgreSQL needs a library that is not installed",
+        code="EXTRA_MISSING",
+        next="install it: pip install 'clew[postgres]'",
+    )
+
+
+def store_url(settings: Settings, url: str | os.PathLike[str] | None = None) -> Path | str:
+    """Where the store is: the URL of a PostgreSQL database, or the path of a file."""
+    text = os.fspath(url) if url is not None else settings.store.url
+    return text if is_postgres(text) else database_path(settings, url)
+
+
+def is_postgres(url: str) -> bool:
+    return url.startswith(("postgresql://", "postgres://"))
 
 
 def _resume_jobs(clew: Clew) -> None:
@@ -116,8 +153,73 @@ def restore(
     return backup.restore(source, database_path(settings), overwrite=overwrite, progress=progress)
 
 
+def is_new_store(settings: Settings) -> bool:
+    """Whether opening the store would make it."""
+    place = store_url(settings)
+    if isinstance(place, Path):
+        return not place.exists()
+    from clew.store import postgres
+
+    return postgres.schema_found(place) is None
+
+
+def migrate(settings: Settings) -> tuple[str, int, int]:
+    """Bring the store to the present schema: where it is, the schema it had, the one it has."""
+    place = store_url(settings)
+    if isinstance(place, Path):
+        before = schema_of_file(place)
+        open_engine(settings, place).close()
+        return str(place), before, schema_of_file(place)
+    from clew.store import postgres
+
+    before = postgres.schema_found(place) or 0
+    postgres.migrate(place)
+    return postgres.shown(place), before, postgres.schema_found(place) or 0
+
+
+def bulk_load(url: str) -> BulkLoad:
+    """A PostgreSQL database that is empty and about to be filled, by its owner's URL."""
+    try:
+        from clew.store import postgres_filling
+    except ImportError as error:
+        raise _no_postgres() from error
+    return postgres_filling.BulkLoad(url)
+
+
+def schema_of_file(path: Path) -> int:
+    """SQLite keeps our schema number in bytes 60 to 63 of the header."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        return int.from_bytes(file.read(64)[60:64], "big")
+
+
+def copy_store(
+    settings: Settings, source: str, target: str, *, progress: Progress = no_progress
+) -> copying.CopyReport:
+    """Everything of one store into another, which is empty or an unfinished copy of it. Each is a path or a URL."""
+    with (
+        closing(_copied_side(settings, source, is_source=True)) as taken,
+        closing(_copied_side(settings, target)) as filled,
+    ):
+        return copy.copy_store(taken, filled, progress=progress)
+
+
+def _copied_side(settings: Settings, url: str, *, is_source: bool = False) -> Side:
+    place = store_url(settings, url)
+    if isinstance(place, Path):
+        return sqlite_copy.open_source(place) if is_source else sqlite_copy.open_target(place)
+    try:
+        from clew.store import postgres_copy
+    except ImportError as error:
+        raise _no_postgres() from error
+    return postgres_copy.open_source(place) if is_source else postgres_copy.open_target(place)
+
+
 def doctor(settings: Settings) -> Sequence[answers.Check]:
     """Like `Clew.doctor`, also for a store that cannot be opened."""
+    if isinstance(place := store_url(settings), str):
+        return _doctor_of_server(settings, place)
     path = database_path(settings)
     if not path.exists():
         return [answers.Check("file", True, f"there is no store at {path} yet"), *upkeep.file_checks(path)]
@@ -126,6 +228,14 @@ def doctor(settings: Settings) -> Sequence[answers.Check]:
             return [answers.Check("file", True, str(path)), *opened.doctor()]
     except ClewError as error:
         return [answers.Check("file", False, error.message, error.next), *upkeep.file_checks(path)]
+
+
+def _doctor_of_server(settings: Settings, url: str) -> Sequence[answers.Check]:
+    try:
+        with compose(settings, url, in_background=False) as opened:
+            return [answers.Check("store", True, opened.store.location), *opened.doctor()]
+    except ClewError as error:
+        return [answers.Check("store", False, error.message, error.next)]
 
 
 def database_path(settings: Settings, url: str | os.PathLike[str] | None = None) -> Path:
@@ -142,11 +252,17 @@ def database_path(settings: Settings, url: str | os.PathLike[str] | None = None)
             code="STORE_IS_REMOTE",
             next="do it on the machine of the store, or without CLEW_URL",
         )
+    if is_postgres(text):
+        raise Misconfigured(
+            "this needs the file of a store, and the store is a PostgreSQL database",
+            code="STORE_IS_POSTGRES",
+            next="use the tools of the server, such as pg_dump; see docs/postgres.md",
+        )
     if separator:
         raise Misconfigured(
             f"'{scheme}://' is not a kind of store this Clew can open",
             code="URL_UNSUPPORTED",
-            next="give the path of a file, or sqlite:///path",
+            next="give the path of a file, sqlite:///path or postgresql://user@host/database",
         )
     return Path(text).expanduser().absolute()
 

@@ -37,8 +37,11 @@ class StoreSettings:
     """Where memories live."""
 
     url: str = _setting(
-        "", "where memories live: a file, https:// of a Clew elsewhere, or empty: clew.db at home (also CLEW_URL)"
+        "",
+        "where memories live: a file, postgresql:// of a database, https:// of a Clew elsewhere, or empty: clew.db"
+        " at home (also CLEW_URL)",
     )
+    connections: int = _setting(8, "most connections to a PostgreSQL database, per process", least=2)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

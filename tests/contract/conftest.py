@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from engines import ENGINES
+from engines import ENGINES, opened
 
 from clew.ports import Store
 
 
 @pytest.fixture(params=sorted(ENGINES))
-def open_store(request: pytest.FixtureRequest) -> Callable[[Path], Store]:
-    return ENGINES[request.param]
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """Where a new store is: a file, or the URL of a database."""
+    return ENGINES[request.param](request, tmp_path)
 
 
 @pytest.fixture
-def store(open_store: Callable[[Path], Store], tmp_path: Path) -> Iterator[Store]:
-    with closing(open_store(tmp_path)) as store:
+def store(place: Path | str) -> Iterator[Store]:
+    with closing(opened(place)) as store:
         yield store

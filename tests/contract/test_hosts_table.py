@@ -43,15 +43,44 @@ def test_an_event_is_kept_once_per_org(store: Store) -> None:
 
 def test_only_what_says_something_waits_oldest_first(store: Store) -> None:
     kept(store, "e3", facts='{"k":3}', late=3)
-    kept(store, "e1", facts='{"k":1}', late=1, who=OTHERS)
+    kept(store, "e1", facts='{"k":1}', late=1)
     kept(store, "e2", late=2)
     kept(store, "e4", late=4, ends=("ses_a", "ses_b"))
     with store.read() as tx:
-        found = tx.hosts.waiting(limit=10)
+        found = tx.hosts.waiting("local", limit=10)
     assert [(one.event_id, one.facts, one.ends) for one in found] == [
         ("e1", '{"k":1}', ()), ("e3", '{"k":3}', ()), ("e4", "", ("ses_a", "ses_b")),
     ]  # fmt: skip
-    assert (found[0].org, found[0].user, found[0].roles) == ("acme", "ann", ("member",))
+
+
+def test_what_waits_is_asked_for_org_by_org(store: Store) -> None:
+    kept(store, "e2", facts='{"k":2}', late=2)
+    kept(store, "e1", facts='{"k":1}', late=1, who=OTHERS)
+    kept(store, "e3", late=3, who=replace(OTHERS, org="quiet"))
+    with store.read() as tx:
+        assert tx.hosts.waiting_orgs(limit=10) == ["acme", "local"]
+        assert tx.hosts.waiting_orgs(limit=1) == ["acme"]
+        [found] = tx.hosts.waiting("acme", limit=10)
+    assert (found.org, found.event_id, found.user, found.roles) == ("acme", "e1", "ann", ("member",))
+
+
+def test_clearing_up_in_one_org_leaves_the_others_alone(store: Store) -> None:
+    later = NOW + 9 * SECOND
+    for who in (WHO, OTHERS):
+        kept(store, "e1", facts="{}", who=who)
+        store.write(lambda tx, who=who: tx.hosts.captured(who.org, {"e1": "{}"}))  # type: ignore[misc]
+        store.write(lambda tx, who=who: tx.hosts.put(who.org, ROW))  # type: ignore[misc]
+    with store.read() as tx:
+        assert tx.hosts.idle("acme", before=later, limit=10) == [ROW]
+    store.write(lambda tx: tx.hosts.put("acme", replace(ROW, ended_at=NOW)))
+    with store.read() as tx:
+        assert [len(tx.hosts.idle(org, before=later, limit=9)) for org in ("acme", "local")] == [0, 1]
+    assert store.write(lambda tx: tx.hosts.tidy("acme", facts_before=later, events_before=later)) == 1
+    assert store.write(lambda tx: tx.hosts.drop_sessions("local", before=later, limit=10)) == 0
+    assert store.write(lambda tx: tx.hosts.drop_sessions("acme", before=later, limit=10)) == 1
+    with store.read() as tx:
+        assert len(tx.hosts.facts("local", "codex", "s1", until=later, limit=9)) == 1
+        assert tx.hosts.session("local", "codex", "s1") == ROW
 
 
 def test_what_was_captured_no_longer_waits_and_keeps_its_facts(store: Store) -> None:
@@ -59,7 +88,7 @@ def test_what_was_captured_no_longer_waits_and_keeps_its_facts(store: Store) -> 
     kept(store, "e2", facts='{"k":2}', late=1)
     store.write(lambda tx: tx.hosts.captured("local", {"e1": '{"k":1,"was":{}}'}))
     with store.read() as tx:
-        assert [one.event_id for one in tx.hosts.waiting(limit=10)] == ["e2"]
+        assert [one.event_id for one in tx.hosts.waiting("local", limit=10)] == ["e2"]
         told = tx.hosts.facts("local", "codex", "s1", until=NOW + SECOND, limit=10)
         assert [(one.event_id, one.facts) for one in told] == [("e1", '{"k":1,"was":{}}'), ("e2", '{"k":2}')]
         assert [one.event_id for one in tx.hosts.facts("local", "codex", "s1", until=NOW, limit=10)] == ["e1"]
@@ -77,11 +106,11 @@ def test_the_last_facts_are_those_that_are_told(store: Store) -> None:
 def test_facts_of_a_session_are_forgotten_also_while_they_wait(store: Store) -> None:
     kept(store, "e1", facts='{"k":1}')
     with store.read() as tx:
-        [row] = tx.hosts.waiting(limit=1)
+        [row] = tx.hosts.waiting("local", limit=1)
     store.write(lambda tx: tx.hosts.forget_facts("acme", row.session or ""))
     store.write(lambda tx: tx.hosts.forget_facts("local", row.session or ""))
     with store.read() as tx:
-        assert tx.hosts.waiting(limit=10) == []
+        assert tx.hosts.waiting("local", limit=10) == []
         assert tx.hosts.facts("local", "codex", "s1", until=NOW, limit=10) == []
 
 
@@ -90,19 +119,19 @@ def test_old_facts_go_and_then_old_events(store: Store) -> None:
     kept(store, "waits", facts="{}", late=1)
     store.write(lambda tx: tx.hosts.captured("local", {"old": "{}"}))
     later = NOW + 2 * SECOND
-    assert store.write(lambda tx: tx.hosts.tidy(facts_before=later, events_before=NOW)) == 1
+    assert store.write(lambda tx: tx.hosts.tidy("local", facts_before=later, events_before=NOW)) == 1
     assert not kept(store, "old")
-    assert store.write(lambda tx: tx.hosts.tidy(facts_before=later, events_before=later)) == 1
+    assert store.write(lambda tx: tx.hosts.tidy("local", facts_before=later, events_before=later)) == 1
     assert kept(store, "old")
     with store.read() as tx:
-        assert [one.event_id for one in tx.hosts.waiting(limit=10)] == ["waits"]
+        assert [one.event_id for one in tx.hosts.waiting("local", limit=10)] == ["waits"]
 
 
 def test_the_last_fact_of_a_session_stays_with_its_event(store: Store) -> None:
     for number in range(3):
         kept(store, f"e{number}", facts="{}", late=number)
     store.write(lambda tx: tx.hosts.captured("local", {f"e{number}": "{}" for number in range(3)}))
-    store.write(lambda tx: tx.hosts.tidy(facts_before=NOW + 9 * SECOND, events_before=NOW))
+    store.write(lambda tx: tx.hosts.tidy("local", facts_before=NOW + 9 * SECOND, events_before=NOW))
     with store.read() as tx:
         told = tx.hosts.facts("local", "codex", "s1", until=NOW + 9 * SECOND, limit=10)
     assert [one.event_id for one in told] == ["e2"]
@@ -111,7 +140,7 @@ def test_the_last_fact_of_a_session_stays_with_its_event(store: Store) -> None:
 def test_what_was_forgotten_meanwhile_does_not_come_back(store: Store) -> None:
     kept(store, "e1", facts='{"k":1}')
     with store.read() as tx:
-        [row] = tx.hosts.waiting(limit=1)
+        [row] = tx.hosts.waiting("local", limit=1)
     store.write(lambda tx: tx.hosts.forget_facts("local", row.session or ""))
     store.write(lambda tx: tx.hosts.captured("local", {"e1": '{"k":1}'}))
     with store.read() as tx:
@@ -124,7 +153,7 @@ def test_later_sessions_of_the_same_host_session_carry_nothing_of_what_is_forgot
     store.write(lambda tx: tx.hosts.place("local", "e2", None, facts='{"k":2}'))  # of another session of ours
     store.write(lambda tx: tx.hosts.captured("local", {"e2": '{"k":2,"was":{"task":"x"}}'}))
     with store.read() as tx:
-        [row] = tx.hosts.waiting(limit=1)
+        [row] = tx.hosts.waiting("local", limit=1)
     store.write(lambda tx: tx.hosts.forget_facts("local", row.session or ""))
     with store.read() as tx:
         assert tx.hosts.facts("local", "codex", "s1", until=NOW + SECOND, limit=10) == []
@@ -198,7 +227,7 @@ def test_sessions_that_ended_long_ago_go_with_their_past_a_portion_at_a_time(sto
     for row in (*rows, replace(ROW, host_session="open")):
         store.write(lambda tx, row=row: (tx.hosts.put("local", row), tx.hosts.note_past("local", row)))  # type: ignore[misc]
     before = NOW + 2 * SECOND
-    gone = [store.write(lambda tx: tx.hosts.drop_sessions(before=before, limit=1)) for _ in range(3)]
+    gone = [store.write(lambda tx: tx.hosts.drop_sessions("local", before=before, limit=1)) for _ in range(3)]
     assert gone == [1, 1, 0]
     with store.read() as tx:
         assert [bool(tx.hosts.past("local", row)) for row in rows] == [False, False, True]

@@ -23,6 +23,10 @@ def put(tx: Tx, memory: Memory, indexed: Indexed | None = None) -> int:
     return row
 
 
+def fill(tx: Tx, row: int, *, version: int, vector: bytes, org: str = "local", space: str = "toy@1") -> bool:
+    return tx.index.fill_vector(org, row, version=version, vector=vector, space=space)
+
+
 def terms_of(memory: Memory) -> list[int]:
     packed = index_terms(memory).terms
     return [int.from_bytes(packed[at : at + 4], "little") for at in range(0, len(packed) // 5 * 4, 4)]
@@ -46,17 +50,17 @@ def test_the_index_finds_what_was_put_and_nothing_that_was_dropped(
 
 
 def _drop(tx: Tx, row: int, memory: Memory) -> None:
-    tx.index.drop(row)
+    tx.index.drop("local", row)
     tx.memories.delete(memory)
 
 
 def test_a_dropped_memory_leaves_nothing_in_any_index(store: Store) -> None:
     memory = a_memory("the cache lives in redis")
     row = store.write(lambda tx: put(tx, memory))
-    store.write(lambda tx: tx.index.drop(row))
+    store.write(lambda tx: tx.index.drop("local", row))
     with store.read() as tx:
         assert [tx.index.matching(EVERYTHING, term) for term in terms_of(memory)] == [[], [], []]
-        assert tx.index.terms_of(row) is None
+        assert tx.index.terms_of("local", row) is None
         assert list(tx.index.vectors(EVERYTHING, "toy@1")) == []
         assert tx.index.size(EVERYTHING) == (0, 0)
 
@@ -65,7 +69,7 @@ def test_dropping_twice_does_no_harm(store: Store) -> None:
     memory = a_memory("once")
     row = store.write(lambda tx: put(tx, memory))
     for _ in range(2):
-        store.write(lambda tx: tx.index.drop(row))
+        store.write(lambda tx: tx.index.drop("local", row))
     store.write(lambda tx: tx.index.verify())
 
 
@@ -74,7 +78,7 @@ def test_put_drop_and_put_again_in_one_transaction_ends_with_the_last(store: Sto
 
     def rewrite(tx: Tx) -> int:
         row = put(tx, old)
-        tx.index.drop(row)
+        tx.index.drop("local", row)
         tx.index.put(row, old, new)
         return row
 
@@ -82,7 +86,7 @@ def test_put_drop_and_put_again_in_one_transaction_ends_with_the_last(store: Sto
     with store.read() as tx:
         assert [tx.index.matching(EVERYTHING, term) for term in terms_of(a_memory("new things"))] == [[row], [row]]
         assert [tx.index.matching(EVERYTHING, term) for term in terms_of(old)] == [[], []]
-        assert tx.index.damage() == ""
+        assert tx.index.damage("local") == {}
 
 
 def test_a_word_of_another_org_or_project_is_not_found(store: Store) -> None:
@@ -98,9 +102,9 @@ def test_a_word_of_another_org_or_project_is_not_found(store: Store) -> None:
 def test_a_vector_belongs_to_one_space(store: Store) -> None:
     row = store.write(lambda tx: put(tx, a_memory()))
     with store.read() as tx:
-        assert tx.index.count_without_vector("toy@1") == 0
-        assert tx.index.count_without_vector("other@1") == 1
-        assert [row[0] for row in tx.index.without_vector("other@1", before=1 << 62, limit=10)] == [row]
+        assert tx.index.count_without_vector("local", "toy@1") == 0
+        assert tx.index.count_without_vector("local", "other@1") == 1
+        assert [row[0] for row in tx.index.without_vector("local", "other@1", before=1 << 62, limit=10)] == [row]
         assert list(tx.index.vectors(EVERYTHING, "other@1")) == []
         assert tx.index.vector_counts(Reach.everything("local")) == {"toy@1": 1}
 
@@ -108,10 +112,10 @@ def test_a_vector_belongs_to_one_space(store: Store) -> None:
 def test_a_vector_is_filled_in_unless_the_memory_changed_meanwhile(store: Store) -> None:
     memory = a_memory()
     row = store.write(lambda tx: put(tx, memory, index_terms(memory)))
-    store.write(lambda tx: tx.index.fill_vector(row, memory.version + 1, b"\x00" * 16, "toy@1"))
+    store.write(lambda tx: fill(tx, row, version=memory.version + 1, vector=b"\x00" * 16))
     with store.read() as tx:
         assert list(tx.index.vectors(EVERYTHING, "toy@1")) == []
-    store.write(lambda tx: tx.index.fill_vector(row, memory.version, VECTOR, "toy@1"))
+    store.write(lambda tx: fill(tx, row, version=memory.version, vector=VECTOR))
     with store.read() as tx:
         assert list(tx.index.vectors(EVERYTHING, "toy@1")) == [[(row, VECTOR)]]
 
@@ -119,6 +123,38 @@ def test_a_vector_is_filled_in_unless_the_memory_changed_meanwhile(store: Store)
 def test_a_new_model_replaces_the_vector(store: Store) -> None:
     memory = a_memory()
     row = store.write(lambda tx: put(tx, memory))
-    store.write(lambda tx: tx.index.fill_vector(row, 1, b"\x00\x38" * 8, "new@1"))
+    store.write(lambda tx: fill(tx, row, version=1, vector=b"\x00\x38" * 8, space="new@1"))
     with store.read() as tx:
         assert tx.index.vector_counts(Reach.everything("local")) == {"new@1": 1}
+
+
+def test_nothing_is_done_to_a_memory_under_the_name_of_another_org(store: Store) -> None:
+    memory = a_memory("the cache lives in redis")
+    row = store.write(lambda tx: put(tx, memory))
+    store.write(lambda tx: tx.index.drop("other", row))
+    assert not store.write(
+        lambda tx: fill(tx, row, org="other", version=memory.version, vector=VECTOR, space="s@1")
+    )
+    with store.read() as tx:
+        assert tx.index.terms_of("other", row) is None and tx.index.count_without_vector("other", "s@1") == 0
+        assert tx.index.terms_of("local", row) == replace(index_terms(memory), vector=None, space="")
+        assert tx.index.vector_counts(EVERYTHING) == {"toy@1": 1} and tx.index.damage("local") == {}
+
+
+def test_what_is_wrong_with_the_index_is_counted_org_by_org(store: Store) -> None:
+    memories = [a_memory("redis", org=org) for org in ("local", "other")]
+    rows = [store.write(lambda tx, m=memory: put(tx, m)) for memory in memories]
+    store.write(lambda tx: tx.memories.insert([a_memory("not indexed", org="other")]))
+    with store.read() as tx:
+        assert (tx.index.damage("local"), tx.index.damage("other")) == ({}, {"missing": 1})
+        assert [row for row, _memory in tx.memories.rows_after("local", 0, limit=9)] == rows[:1]
+
+
+def test_a_rebuilt_index_finds_what_it_found_in_every_org(store: Store) -> None:
+    memories = [a_memory("redis", org=org) for org in ("local", "other")]
+    rows = [store.write(lambda tx, m=memory: put(tx, m)) for memory in memories]
+    store.write(lambda tx: tx.index.rebuild(["local", "other"]))
+    with store.read() as tx:
+        [term] = terms_of(memories[0])
+        found = [tx.index.matching(Reach.everything(org), term) for org in ("local", "other")]
+        assert found == [rows[:1], rows[1:]] and tx.index.damage("other") == {}

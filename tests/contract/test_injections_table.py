@@ -153,7 +153,7 @@ def test_what_found_nothing_goes_first_and_the_rest_after_its_session(store: Sto
     later, long_ago = NOW + timedelta(seconds=1), NOW - timedelta(days=1)
 
     def tidied(**before: datetime) -> list[list[tuple[str, str]]]:
-        store.write(lambda tx: tx.injections.tidy(**before, limit=10))  # type: ignore[arg-type]
+        store.write(lambda tx: tx.injections.tidy("local", **before, limit=10))  # type: ignore[arg-type]
         with store.read() as tx:
             logs = [tx.injections.of_session("local", one.id) for one in (over, running)]
         return [sorted((log.phase, log.outcome) for log in found) for found in logs]
@@ -163,6 +163,14 @@ def test_what_found_nothing_goes_first_and_the_rest_after_its_session(store: Sto
     assert tidied(quiet_before=later, before=later) == [[], kept]
 
 
+def test_only_the_log_of_the_org_is_tidied(store: Store) -> None:
+    ids = {org: write(store, replace(LOG, org_id=org, outcome="no-match")) for org in ("local", "acme")}
+    later = NOW + timedelta(days=1)
+    assert store.write(lambda tx: tx.injections.tidy("acme", quiet_before=later, before=later, limit=9)) == 1
+    with store.read() as tx:
+        assert [tx.injections.is_there(org, id) for org, id in ids.items()] == [True, False]
+
+
 def test_ranks_go_with_the_row_that_they_are_behind_and_no_more_than_a_portion(store: Store) -> None:
     ids = [write(store, replace(LOG, outcome="no-match"), seconds=late) for late in range(3)]
     found = [Considered(RankedCandidate("mem_b", 0.4, 1.0, 0.4, 1, 0))]
@@ -170,6 +178,6 @@ def test_ranks_go_with_the_row_that_they_are_behind_and_no_more_than_a_portion(s
         log = replace(LOG, id=id)
         store.write(lambda tx, log=log: tx.injections.put_ranks(log, found, weighting_enabled=True, at=NOW))  # type: ignore[misc]
     later = NOW + timedelta(days=1)
-    assert store.write(lambda tx: tx.injections.tidy(quiet_before=later, before=NOW, limit=2)) == 2
+    assert store.write(lambda tx: tx.injections.tidy("local", quiet_before=later, before=NOW, limit=2)) == 2
     with store.read() as tx:
         assert [len(tx.injections.ranks("local", id)) for id in ids] == [0, 0, 1]

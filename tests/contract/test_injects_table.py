@@ -60,11 +60,11 @@ def test_the_head_is_the_one_in_flight_else_the_oldest_that_waits(store: Store) 
     for text in ("one", "two", "three"):
         put(store, lock, text)
     assert head_text(store, lock) == "one"
-    store.write(lambda tx: tx.injects.hand_out(seq_of(store, lock), token=1, now=NOW))
+    store.write(lambda tx: tx.injects.hand_out("local", seq_of(store, lock), token=1, now=NOW))
     assert head_text(store, lock) == "one"
-    store.write(lambda tx: tx.injects.ack(seq_of(store, lock), receipt="consumed", now=NOW))
+    store.write(lambda tx: tx.injects.ack("local", seq_of(store, lock), receipt="consumed", now=NOW))
     assert head_text(store, lock) == "two"
-    store.write(lambda tx: tx.injects.close(seq_of(store, lock), "dead", reason="why", now=NOW))
+    store.write(lambda tx: tx.injects.close("local", seq_of(store, lock), "dead", reason="why", now=NOW))
     assert head_text(store, lock) == "three"
 
 
@@ -91,9 +91,9 @@ def test_a_second_in_flight_is_refused_by_the_database(store: Store) -> None:
     put(store, lock, "one")
     first = seq_of(store, lock)
     put(store, lock, "two")
-    store.write(lambda tx: tx.injects.hand_out(first, token=1, now=NOW))
+    store.write(lambda tx: tx.injects.hand_out("local", first, token=1, now=NOW))
     with pytest.raises(Conflict):
-        store.write(lambda tx: tx.injects.hand_out(first + 1, token=1, now=NOW))
+        store.write(lambda tx: tx.injects.hand_out("local", first + 1, token=1, now=NOW))
     with store.read() as tx:
         assert [row.state for row in tx.injects.of_session("local", lock.session)] == ["delivered", "pending"]
 
@@ -103,7 +103,7 @@ def test_handing_out_counts_and_keeps_the_first_time(store: Store) -> None:
     put(store, lock, "one")
     later = NOW + timedelta(minutes=1)
     for token, now in ((1, NOW), (2, later)):
-        store.write(lambda tx, t=token, n=now: tx.injects.hand_out(seq_of(store, lock), token=t, now=n))  # type: ignore[misc]
+        store.write(lambda tx, t=token, n=now: tx.injects.hand_out("local", seq_of(store, lock), token=t, now=n))  # type: ignore[misc]
     with store.read() as tx:
         [row] = tx.injects.of_session("local", lock.session)
     assert (row.attempts, row.fencing_token, row.receipt) == (2, 2, "printed")
@@ -172,7 +172,7 @@ def test_a_cancelled_text_is_opened_again_with_its_new_sources(store: Store) -> 
     lock = started(store)
     first = put(store, lock, "one", source_ids=("m1",))
     put(store, lock, "two")
-    store.write(lambda tx: tx.injects.close(seq_of(store, lock), "cancelled", reason="why", now=NOW))
+    store.write(lambda tx: tx.injects.close("local", seq_of(store, lock), "cancelled", reason="why", now=NOW))
     with store.read() as tx:
         assert first and tx.injects.same("local", lock.session, first.content_hash) is None
     again = put(store, lock, "one", source_ids=("m2",), phase="start")
@@ -207,7 +207,7 @@ def test_what_waits_is_cancelled_and_what_is_in_flight_is_not(store: Store) -> N
     lock = started(store)
     put(store, lock, "one")
     put(store, lock, "two")
-    store.write(lambda tx: tx.injects.hand_out(seq_of(store, lock), token=1, now=NOW))
+    store.write(lambda tx: tx.injects.hand_out("local", seq_of(store, lock), token=1, now=NOW))
     assert store.write(lambda tx: tx.injects.cancel_waiting("local", lock.session, reason="over", now=NOW)) == 1
     with store.read() as tx:
         assert [row.state for row in tx.injects.of_session("local", lock.session)] == ["delivered", "cancelled"]
@@ -221,7 +221,7 @@ def test_what_was_in_flight_in_a_session_long_over_is_given_up(store: Store) -> 
         lock = Lock(Reach.everything("local"), session.id, "w", claimed(store, session, "w"))
         put(store, lock, "one")
         at, running = seq_of(store, lock), replace(session, state="running")
-        store.write(lambda tx, at=at: tx.injects.hand_out(at, token=1, now=NOW))  # type: ignore[misc]
+        store.write(lambda tx, at=at: tx.injects.hand_out("local", at, token=1, now=NOW))  # type: ignore[misc]
         store.write(lambda tx, s=running, e=ended: tx.sessions.move(s, "failed", outcome=None, ended_at=e))  # type: ignore[misc]
     before = NOW - timedelta(hours=1)
     assert store.write(lambda tx: tx.injects.give_up("local", before=before, reason="late", now=NOW)) == 1
@@ -234,8 +234,8 @@ def test_only_acknowledged_start_blocks_are_opened_again(store: Store) -> None:
     lock = started(store)
     for text, phase in (("start", "start"), ("hint", "in_session")):
         put(store, lock, text, phase=phase)
-        store.write(lambda tx: tx.injects.hand_out(seq_of(store, lock), token=1, now=NOW))
-        store.write(lambda tx: tx.injects.ack(seq_of(store, lock), receipt="consumed", now=NOW))
+        store.write(lambda tx: tx.injects.hand_out("local", seq_of(store, lock), token=1, now=NOW))
+        store.write(lambda tx: tx.injects.ack("local", seq_of(store, lock), receipt="consumed", now=NOW))
     put(store, lock, "second start", phase="start")
     assert store.write(lambda tx: tx.injects.reopen("local", lock.session)) == 1
     with store.read() as tx:
@@ -251,7 +251,7 @@ def test_room_counts_what_waits(store: Store) -> None:
     lock = started(store)
     put(store, lock, "one")
     put(store, lock, "two")
-    store.write(lambda tx: tx.injects.hand_out(seq_of(store, lock), token=1, now=NOW))
+    store.write(lambda tx: tx.injects.hand_out("local", seq_of(store, lock), token=1, now=NOW))
     with store.read() as tx:
         assert tx.injects.room("local", lock.session) == ("running", "p", "", "a", 1)
         assert tx.injects.room("other", lock.session) is None

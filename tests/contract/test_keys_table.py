@@ -9,6 +9,7 @@ import pytest
 from memories import NOW
 
 from clew.errors import Conflict
+from clew.model.kept import Kept, KeptKey
 from clew.model.key import ApiKey
 from clew.ports import Store
 
@@ -55,3 +56,13 @@ def test_the_last_use_of_a_key_only_moves_on(store: Store) -> None:
     with store.read() as tx:
         found = tx.keys.find("acme", "key_1")
     assert found is not None and found.last_used_at == NOW + timedelta(minutes=5)
+
+
+def test_answers_are_swept_in_one_org_and_by_their_age(store: Store) -> None:
+    keys = {(org, age): KeptKey(org, "ann", f"k{age}") for org in ("acme", "other") for age in (1, 3)}
+    for (_org, age), key in keys.items():
+        kept = Kept(b"r", NOW - timedelta(days=age))
+        store.write(lambda tx, key=key, kept=kept: tx.replays.begin(key, kept))  # type: ignore[misc]
+    assert store.write(lambda tx: tx.replays.sweep("acme", before=NOW - timedelta(days=2))) == 1
+    with store.read() as tx:
+        assert [place for place, key in keys.items() if tx.replays.get(key) is None] == [("acme", 3)]

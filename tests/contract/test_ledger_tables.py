@@ -113,10 +113,8 @@ def test_an_audit_entry_is_an_id_and_a_hash_in_order(store: Store) -> None:
 
     store.write(noted)
     with store.read() as tx:
-        connection = tx.session.connection  # type: ignore[attr-defined]
-        entries = connection.execute(
-            "SELECT seq, actor, action, memory_id, content_hash FROM audit WHERE org_id = 'local' ORDER BY seq"
-        ).fetchall()
+        found = tx.audit.entries("local")
+        entries = [(one.seq, one.actor, one.action, one.id, one.content_hash) for one in found]
     assert entries == [(1, "ada", "forget", "mem_a", "abc"), (2, "ada", "forget_hard", "mem_a", "")]
 
 

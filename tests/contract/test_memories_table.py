@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import count, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -212,6 +213,7 @@ def _ways_in(tx: Tx, reach: Reach, rows: dict[str, int]) -> dict[str, list[str]]
         "rows_by_row": [row[0] for row in index.rows_by_row(reach, list(id_of), "toy@1")],
         "matching": [id_of[row] for row in index.matching(reach, 7)],
         "newest": [id_of[row] for row in index.newest(reach, limit=100)],
+        "nearest": [id_of[row] for row in index.nearest(reach, "toy@1", np.ones((1, 4), np.float32), limit=100)[0]],
         "vectors": [id_of[row] for block in index.vectors(reach, "toy@1", block=2) for row, _vector in block],
         "ids_matching": index.ids_matching(reach, tags=["t"]),
     }
@@ -249,6 +251,21 @@ def test_a_filter_means_what_it_says(store: Store, wanted: Filter, expected: str
     with store.read() as tx:
         found = tx.memories.find(Reach.everything("local"), wanted, now=NOW, limit=10)
     assert "".join(sorted(memory.content for memory in found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("a?c", ["a-c", "a.c", "abc"]), ("a.c", ["a.c"]), ("[a-b]bc", ["abc"]), ("[^a]bc", ["]bc"]),
+        ("[]x]bc", ["]bc"]), ("[b-a]c", ["]bc", "abc"]), ("a[-.]c", ["a-c", "a.c"]), ("[a", []),
+        ("(%_\\", ["(%_\\"]), ("a*c", ["a-c", "a.c", "abc"]),
+    ],
+)  # fmt: skip
+def test_a_pattern_means_the_same_everywhere(store: Store, pattern: str, expected: list[str]) -> None:
+    insert(store, *map(a_memory, ["abc", "a.c", "a-c", "]bc", "(%_\\"]))
+    with store.read() as tx:
+        found = tx.memories.find(Reach.everything("local"), Filter(pattern=pattern), now=NOW, limit=10)
+    assert sorted(memory.content for memory in found) == expected
 
 
 def test_pages_hold_everything_once_and_newest_first(store: Store) -> None:

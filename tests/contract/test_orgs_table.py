@@ -6,7 +6,9 @@ import pytest
 from memories import NOW
 
 from clew.errors import Conflict
+from clew.guard.routing import route
 from clew.model.org import Member, Membership, Org, Routing
+from clew.model.scope import Identity
 from clew.ports import Store
 
 ACME = Org("org_1", "acme", "Acme Inc", NOW, "otto")
@@ -74,3 +76,22 @@ def test_a_mapping_is_taken_back_once(store: Store) -> None:
     store.write(lambda tx: tx.orgs.map("ann", "acme", "org_1"))
     assert not store.write(lambda tx: tx.orgs.unmap("bob", "acme"))
     assert [store.write(lambda tx: tx.orgs.unmap("ann", "acme")) for _ in range(2)] == [True, False]
+
+
+def test_t47_t48_the_documented_routes_follow_from_what_is_stored(store: Store) -> None:
+    create(store, Org("org_web", "webrenew", "Web Renew", NOW, "otto"), Member("ann", "owner"))
+    create(store, Org("org_platform", "platform", "Platform", NOW, "otto"), Member("ann", "member"))
+    store.write(lambda tx: tx.orgs.map("ann", "acme-platform", "org_platform"))
+    store.write(lambda tx: tx.orgs.map("ann", "webrenew", "org_gone"))
+    store.write(lambda tx: tx.orgs.put_routing("ann", mode="auto", active="org_platform"))
+    assert routed(store, "github.com/webrenew/memories") == ("org_web", "slug")  # the mapping leads nowhere
+    assert routed(store, "github.com/acme-platform/api") == ("org_platform", "mapping")
+    assert routed(store, "github.com/stranger/x") == ("user:ann", "personal")
+    store.write(lambda tx: tx.orgs.put_routing("ann", mode="active_workspace", active="org_platform"))
+    assert routed(store, "github.com/webrenew/memories") == ("org_platform", "active_workspace")
+
+
+def routed(store: Store, project: str) -> tuple[str, str]:
+    with store.read() as tx:
+        found = route(Identity("user:ann", "ann"), tx.orgs.routing("ann"), project=project)
+    return found.org, found.reason

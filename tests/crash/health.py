@@ -28,7 +28,7 @@ def assert_sound(store: Store) -> None:
 def _assert_found_by_their_terms(tx, reach: Reach) -> None:  # type: ignore[no-untyped-def]
     for memory in tx.memories.all(reach):
         row = tx.memories.row_of(memory)
-        indexed = tx.index.terms_of(row)
+        indexed = tx.index.terms_of(reach.org, row)
         assert indexed is not None, f"{memory.id} is not in the index"
         first = int.from_bytes(indexed.terms[:4], "little")
         assert row in tx.index.matching(reach, first)

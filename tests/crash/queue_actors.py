@@ -25,15 +25,18 @@ from clew.settings import load_settings
 from clew.store.sqlite import open_engine
 from clew.store.store import Store
 from lease_clock import LeaseClock
+from toys import HOME, open_store
 
 LEASE_S = 90.0
 DELIVER = {"lease_s": LEASE_S, "max_attempts": 10_000, "max_pending": 10_000}
 
 
-def open_at(path: Path) -> Clew:
-    settings = load_settings({"deliver": DELIVER}, home=path.parent, environ={})
+def open_at(place: Path | str) -> Clew:
+    """A file, or the URL of a PostgreSQL database that is migrated already."""
+    home = place.parent if isinstance(place, Path) else HOME
+    settings = load_settings({"deliver": DELIVER}, home=home, environ={})
     return Clew(
-        store=Store(open_engine(path)),
+        store=Store(open_engine(place) if isinstance(place, Path) else open_store(place)),
         make_embedder=lambda: None,
         clock=SystemClock(),
         settings=settings,
@@ -100,8 +103,8 @@ def cycles(clew: Clew, session: str, worker: str, token: int, *, beats: bool) ->
         yield ("ack" if counted else "late", *key)
 
 
-def main(role: str, path: str, seed: str, *rest: str) -> None:
-    clew, rng = open_at(Path(path)), random.Random(int(seed))
+def main(role: str, place: str, seed: str, *rest: str) -> None:
+    clew, rng = open_at(place if "://" in place else Path(place)), random.Random(int(seed))
     LeaseClock(clew.store, None)  # type: ignore[arg-type]
     sessions = [session.id for session in clew.sessions.list(limit=10_000)]
     match role:

@@ -21,7 +21,8 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     directory.mkdir()
     monkeypatch.setenv("CLEW_HOME", str(home))
     monkeypatch.setenv("CLEW_EMBED__PROVIDER", "none")  # words are enough here, and start faster
-    monkeypatch.setattr("clew.compose.open_engine", open_quickly)  # in this process; others make stores as ever
+    # In this process; others make stores as ever.
+    monkeypatch.setattr("clew.store.sqlite.open_engine", open_quickly)
     monkeypatch.setattr(gettext, "find", FIND)
     monkeypatch.chdir(directory)
     return Cli(home, directory, capsys, monkeypatch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 import clew
 from clew import compose
-from clew.errors import Misconfigured
+from clew.errors import Misconfigured, Unavailable
+from clew.ports import Store
 from clew.settings import EmbedSettings, load_settings
 from toys import ToyEmbedder
 
@@ -37,6 +39,28 @@ def test_store_url_is_live(tmp_path: Path) -> None:
     with clew.open(home=tmp_path, store={"url": str(tmp_path / "there.db")}, embed={"provider": "none"}) as memory:
         memory.remember("x")
     assert [file.name for file in tmp_path.glob("*.db")] == ["there.db"]
+
+
+def test_store_connections_is_live(tmp_path: Path, postgres_url: str) -> None:
+    options = {"url": postgres_url, "connections": 2}
+    with clew.open(home=tmp_path, store=options, embed={"provider": "none"}) as memory:
+        memory.store.engine._wait_s = 0.1
+        held, done = [threading.Event(), threading.Event()], threading.Event()
+        readers = [threading.Thread(target=_hold, args=(memory.store, event, done)) for event in held]
+        for reader, event in zip(readers, held, strict=True):
+            reader.start()
+            assert event.wait(10)
+        with pytest.raises(Unavailable, match="2 connections"), memory.store.read():
+            pass
+        done.set()
+        for reader in readers:
+            reader.join()
+
+
+def _hold(store: Store, held: threading.Event, done: threading.Event) -> None:
+    with store.read():
+        held.set()
+        done.wait(30)
 
 
 def test_without_an_address_memories_live_under_the_home(tmp_path: Path) -> None:

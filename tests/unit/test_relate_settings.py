@@ -129,7 +129,7 @@ def test_relate_retry_max_s_is_live(tmp_path: Path) -> None:
 def test_relate_lease_s_is_live(tmp_path: Path) -> None:
     clew, leases = failing(tmp_path, lease_s=7.0)
     with clew:
-        clew.store.write(lambda tx: claim_batch(tx, clew.jobs.policy, holder="gone", limit=1))
+        clew.store.write(lambda tx: claim_batch(tx, "local", clew.jobs.policy, holder="gone", limit=1))
         leases.pass_by(6.9)
         assert clew.jobs.run().processed == 0
         leases.pass_by(0.1)

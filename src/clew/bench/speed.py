@@ -31,6 +31,7 @@ from clew.model.progress import Progress, no_progress
 
 PROJECT = clew.Scope(project="bench")
 PROJECT_SIZE = 5_000
+SIZES = [10_000, 100_000]
 BATCH = 500
 THREADS = 8
 
@@ -50,7 +51,12 @@ def _rounds(quick: bool) -> Rounds:
 
 
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
-    return run(args.sizes, quick=args.quick, progress=progress)
+    if args.url is None:
+        return run(args.sizes or SIZES, quick=args.quick, progress=progress)
+    from clew.bench import engines
+
+    rounds = engines.QUICK if args.quick else engines.Rounds()
+    return engines.run(args.url, args.sizes or engines.SIZES, rounds=rounds, progress=progress)
 
 
 def run(sizes: list[int], *, quick: bool = False, progress: Progress = no_progress) -> dict[str, Any]:
@@ -235,6 +241,10 @@ def cold_recall(home: Path, *, runs: int = 7) -> dict[str, Any]:
 
 
 def table(report: dict[str, Any]) -> str:
+    if "sizes" in report:
+        from clew.bench import engine_table
+
+        return engine_table.table(report)
     lines = [f"machine: {report['machine']}"]
     for chars, row in report["ingest"].items():
         lines.append(

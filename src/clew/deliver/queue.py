@@ -106,8 +106,8 @@ def claim_next(
         is_held = head.delivery_id == held
         if _closed(tx, head, head.seq, lock.reach.org, policy=None if is_held else policy, now=now):
             continue
-        if not is_held:
-            tx.injects.hand_out(head.seq, token=lock.token, now=now)
+        if not is_held and not tx.injects.hand_out(lock.reach.org, head.seq, token=lock.token, now=now):
+            continue
         return Delivery(head.delivery_id, head.text, head.kind, head.attempts + (not is_held))
 
 
@@ -123,12 +123,12 @@ def acknowledge(
         return False
     if target.state == "acked":
         if better := raised(target.receipt, receipt):
-            tx.injects.ack(target.seq, receipt=better, now=now)
+            tx.injects.ack(lock.reach.org, target.seq, receipt=better, now=now)
         return True
     if target.state != "delivered" or _is_too_late(target.ended_at, policy, now):
         return False
-    tx.injects.ack(target.seq, receipt=raised(target.receipt, receipt) or target.receipt, now=now)
-    return True
+    better = raised(target.receipt, receipt) or target.receipt
+    return tx.injects.ack(lock.reach.org, target.seq, receipt=better, now=now)
 
 
 def dead_letter(tx: Tx, lock: Lock, delivery_id: str, *, reason: str, now: datetime) -> bool:
@@ -137,7 +137,7 @@ def dead_letter(tx: Tx, lock: Lock, delivery_id: str, *, reason: str, now: datet
     if target is None or target.seq is None or not target.is_holder or target.state != "delivered":
         return False
     told = " ".join(redact(reason).text.split())[:MAX_REASON]
-    tx.injects.close(target.seq, "dead", reason=told or "no reason given", now=now)
+    tx.injects.close(lock.reach.org, target.seq, "dead", reason=told or "no reason given", now=now)
     return True
 
 
@@ -166,9 +166,9 @@ def _closed(tx: Tx, head: Head, seq: int, org: str, *, policy: DeliverPolicy | N
     in may have been revoked since (rensei.md 2.10). One source that is gone or changed is enough, also where a fact
     has another witness: the next start of the session computes its block anew and puts that in."""
     if reason := _why_cancelled(tx, head, org, now):
-        tx.injects.close(seq, "cancelled", reason=reason, now=now)
+        tx.injects.close(org, seq, "cancelled", reason=reason, now=now)
     elif policy and (reason := why_dead(head, policy)):
-        tx.injects.close(seq, "dead", reason=reason, now=now)
+        tx.injects.close(org, seq, "dead", reason=reason, now=now)
     else:
         return False
     return True

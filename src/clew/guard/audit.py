@@ -12,7 +12,7 @@ import json
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -75,10 +75,14 @@ class Denials:
     def flush(self) -> int:
         """How many were written. Never raises: a decision stands without its entry, which is then counted."""
         with self._lock:
-            batch, self._waiting = self._waiting, []
+            waiting, self._waiting = self._waiting, []
+        orgs = dict.fromkeys(denial.org for denial in waiting)
+        return sum(self._write([denial for denial in waiting if denial.org == org]) for org in orgs)
+
+    def _write(self, batch: Sequence[Denial]) -> int:
+        """Those of one org."""
         try:
-            if batch:
-                self._store.write(partial(note_denials, denials=batch, at=self._now()), durable=False)
+            self._store.write(partial(note_denials, denials=batch, at=self._now()), durable=False)
         except Exception as error:  # beside the answer, which was given long ago
             self.dropped += len(batch)
             _log.warning("%d denials are not in the audit log: %s", len(batch), getattr(error, "code", type(error)))

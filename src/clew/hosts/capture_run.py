@@ -47,9 +47,20 @@ def capture_waiting(
     limit: int = PORTION,
 ) -> int:
     """Look at the oldest events that wait; how many those were. 0: nothing waits. `ended` is told of each event
-    that ended sessions of ours. Events that cannot be looked at do not keep those behind them waiting."""
+    that ended sessions of ours. Events that cannot be looked at do not keep those behind them waiting, nor those of
+    one org those of another: each org that has some gets its part of the limit."""
     with store.read() as tx:
-        waiting = tx.hosts.waiting(limit=limit)
+        orgs = tx.hosts.waiting_orgs(limit=limit)
+    part = partial(capture_org, store, write=write, whose=whose, ended=ended, limit=limit // max(1, len(orgs)))
+    return sum(part(org) for org in orgs)
+
+
+def capture_org(
+    store: Store, org: str, *, write: Write, whose: Whose, ended: Callable[[StoredFact], object], limit: int
+) -> int:
+    """The same in one org."""
+    with store.read() as tx:
+        waiting = tx.hosts.waiting(org, limit=limit)
         told = [(rows, history_of(tx, rows)) for rows in by_session(waiting)]
     for rows, history in told:
         try:

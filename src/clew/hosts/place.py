@@ -269,12 +269,12 @@ class Placing:
         )
 
 
-def end_idle(tx: Tx, *, before: datetime, policy: DeliverPolicy, now: datetime, limit: int = 100) -> int:
-    """End what a host that crashed has left behind, without an outcome. One that is heard of again goes on in a new
-    session."""
-    idle = tx.hosts.idle(before=before, limit=limit)
-    for org, row in idle:
-        reach = Reach.everything(org)
+def end_idle(tx: Tx, org: str, *, before: datetime, policy: DeliverPolicy, now: datetime, limit: int = 100) -> int:
+    """End what a host that crashed has left behind in an org, without an outcome. One that is heard of again goes
+    on in a new session."""
+    reach = Reach.everything(org)
+    idle = tx.hosts.idle(org, before=before, limit=limit)
+    for row in idle:
         session = tx.sessions.get(reach, row.session_id)
         if session is not None and session.state == "running":
             end = partial(steps.end, tx, session.id, state="completed", outcome=None, lock=None)

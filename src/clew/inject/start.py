@@ -16,6 +16,7 @@ from datetime import datetime
 from functools import partial
 
 from clew.deliver import queue
+from clew.deliver.sessions import lock_key
 from clew.deliver.states import DeliverPolicy
 from clew.inject.access import Asker, Decider
 from clew.inject.block import Choice, GraphOptions, Transfer, build_session_memory_block
@@ -210,12 +211,13 @@ class Starter:
         if not reason:
             try:
                 draft = draft_of(session, block)
-                return self.store.write(partial(save, draft=draft))
+                return self.store.write(partial(save, draft=draft), lock=lock_key(session.id))
             except Exception as error:  # the block was computed, and that is logged all the same
                 failed = self._failed("enqueue", error)
                 save = partial(save, reason="enqueue_failed")
         try:
-            return replace(self.store.write(save, durable=False), error=failed or None)
+            saved = self.store.write(save, durable=False, lock=lock_key(session.id))
+            return replace(saved, error=failed or None)
         except Exception as error:  # a session is worth more than its log row
             return InjectReport(block, reason=reason or "enqueue_failed", error=self._failed("log", error))
 

@@ -1,4 +1,5 @@
-"""Times: aware UTC in Python, integer microseconds in SQLite, RFC 3339 with milliseconds in JSON."""
+"""Times: aware UTC in Python, integer microseconds in SQLite, timestamptz in PostgreSQL, RFC 3339 with
+milliseconds in JSON."""
 
 from __future__ import annotations
 
@@ -14,8 +15,21 @@ _AGO = re.compile(r"(\d{1,6})\s*([smhdw])")
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-def to_micros(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MICROSECOND
+class Micros(int):
+    """Microseconds since 1970: a number that says it is a time, for engines that have a type for times."""
+
+    __slots__ = ()
+
+    def after(self, seconds: float) -> Micros:
+        """So many seconds later, or earlier if less than 0: still a time, which a sum is not."""
+        return Micros(self + int(seconds * 1e6))
+
+
+FIRST, LAST = Micros(0), Micros(253_402_300_799_000_000)  # 1970 and 9999: before and after all that is kept
+
+
+def to_micros(moment: datetime) -> Micros:
+    return Micros((moment - _EPOCH) // _MICROSECOND)
 
 
 def from_micros(micros: int) -> datetime:

@@ -33,7 +33,7 @@ class Stats:
     by_type: Mapping[str, int]
     by_layer: Mapping[str, int]
     content_bytes: int
-    path: Path
+    path: str  # of the file, or the address of the database
     file_bytes: int
     log_bytes: int
     bytes_per_memory: float  # of the whole file, all orgs: what one more memory costs
@@ -47,7 +47,7 @@ class Stats:
 
     def without_file(self) -> Stats:
         """For all but those who run the store: the file grows with what every org writes."""
-        return replace(self, path=Path(), file_bytes=0, log_bytes=0, bytes_per_memory=0.0)
+        return replace(self, path="", file_bytes=0, log_bytes=0, bytes_per_memory=0.0)
 
     def as_json(self) -> dict[str, Any]:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}

@@ -79,8 +79,7 @@ class ArrayWalk(Walk):
         if nodes:
             now = self.now
             with self.store.read() as tx:
-                for node in nodes:
-                    self.patched[node] = entries_of(tx, self.reach, node, now=now, moment=now, with_ends=True)
+                self.patched |= entries_of(tx, self.reach, nodes, now=now, moment=now, with_ends=True)
 
     def _plain(self, nodes: Nodes, fan_out: int | None) -> Adjacency:
         base = self.base

@@ -211,17 +211,16 @@ class FiledWalk:
         return links
 
     def memories_of(self, nodes: np.typing.NDArray[np.int64]) -> list[list[str]]:
-        return [
-            self._tx.graph.memories_at(self._reach, node, limit=MAX_PER_NODE, **self._times)
-            for node in nodes.tolist()
-        ]
+        asked = nodes.tolist()
+        found = self._tx.graph.memories_at_many(self._reach, asked, limit=MAX_PER_NODE, **self._times)
+        return [found[node] for node in asked]
 
     def out(self, nodes: np.typing.NDArray[np.int64], *, fan_out: int | None) -> Adjacency:
         rows, counts = [], []
-        for node in nodes.tolist():
-            starting, ending = self._tx.graph.edges_at(
-                self._reach, node, limit=fan_out or MAX_PER_NODE, structural=True, **self._times
-            )
+        asked, limit = nodes.tolist(), fan_out or MAX_PER_NODE
+        found = self._tx.graph.edges_at_many(self._reach, asked, limit=limit, structural=True, **self._times)
+        for node in asked:
+            starting, ending = found[node]
             both = sorted(starting + ending, key=lambda row: -row[2] * row[3])[:fan_out]
             rows += both
             counts.append(len(both))

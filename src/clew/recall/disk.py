@@ -1,8 +1,8 @@
 """Search a scope too large to keep in memory: candidates from the engine, the same scoring after that.
 
-Lexical candidates come from the full-text index, rarest words first; semantic ones from a scan of the
-vectors in blocks. The scope's own counts are asked from the engine, so a memory scores as it would have
-in memory; a test compares the two.
+Lexical candidates come from the full-text index, rarest words first; semantic ones are the nearest vectors, by a
+scan in blocks or by the engine's own index. The scope's own counts are asked from the engine, so a memory scores
+as it would have in memory; a test compares the two.
 """
 
 from __future__ import annotations
@@ -70,10 +70,6 @@ def _lexical(tx: Tx, reach: Reach, text: str) -> tuple[set[int], dict[int, int]]
 
 
 def _nearest(tx: Tx, reach: Reach, space: str, vector: NDArray[np.float32]) -> set[int]:
-    best: list[tuple[float, int]] = []
-    for block in tx.index.vectors(reach, space):
-        matrix = np.frombuffer(b"".join([blob for _row, blob in block]), "<f2").reshape(len(block), -1)
-        cosines = matrix.astype(np.float32) @ vector
-        top = np.argpartition(-cosines, min(MAX_SEMANTIC, len(block) - 1))[:MAX_SEMANTIC]
-        best = heapq.nlargest(MAX_SEMANTIC, [*best, *((float(cosines[at]), block[at][0]) for at in top)])
-    return {row for _cosine, row in best}
+    """However many are as near as the last: no more than wanted."""
+    [found] = tx.index.nearest(reach, space, vector[None], limit=MAX_SEMANTIC)
+    return set(heapq.nlargest(MAX_SEMANTIC, found, key=lambda row: (found[row], row)))

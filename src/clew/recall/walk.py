@@ -1,6 +1,6 @@
 """A way through the graph as one reach sees it: what is next to a node, and which nodes are memories.
 
-This one asks the store, node by node; `arrays.py` keeps the answers in memory. Both give the same entries in the
+This one asks the store, hop by hop; `arrays.py` keeps the answers in memory. Both give the same entries in the
 same order, so the same pure functions find the same memories; a test compares them.
 """
 
@@ -16,14 +16,15 @@ from clew.graph.adjacency import Adjacency
 from clew.model.graph import type_weight
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from clew.model.scope import Reach
-    from clew.ports import Tx
+    from clew.ports import Row, Tx
 
 Nodes = NDArray[np.int64]
 Entry = tuple[int, float, float, str, int]  # target, weight, confidence, type, until when it counts
+Ends = tuple[dict[int, int], dict[int, int]]  # until when nodes and edges count
 
 NEVER = int(np.iinfo(np.int64).max)
 MAX_ENTRIES = 1_024  # read of one node, strongest or newest first; a walk follows far fewer
@@ -65,17 +66,24 @@ class Walk:
 
 
 def entries_of(
-    tx: Tx, reach: Reach, node: int, *, now: datetime, moment: datetime, with_ends: bool = False
-) -> list[Entry]:
-    """Everything next to a node, strongest first; equals by falling row, so newest first. Who keeps them wants to
-    know until when they count; who walks on at once does not."""
-    starting, ending = tx.graph.edges_at(reach, node, now=now, moment=moment, limit=MAX_ENTRIES)
-    linked = tx.graph.linked_at(reach, node, now=now, moment=moment, limit=MAX_ENTRIES)
-    nodes: dict[int, int] = {}
-    edges: dict[int, int] = {}
+    tx: Tx, reach: Reach, nodes: Iterable[int], *, now: datetime, moment: datetime, with_ends: bool = False
+) -> dict[int, list[Entry]]:
+    """Everything next to each node, strongest first; equals by falling row, so newest first. Who keeps them wants
+    to know until when they count; who walks on at once does not."""
+    wanted = list(nodes)
+    edges = tx.graph.edges_at_many(reach, wanted, now=now, moment=moment, limit=MAX_ENTRIES)
+    linked = tx.graph.linked_at_many(reach, wanted, now=now, moment=moment, limit=MAX_ENTRIES)
+    ends: Ends = ({}, {})
     if with_ends:
-        rows = [row[0] for row in (*starting, *ending)] + linked
-        nodes, edges = tx.graph.ends(reach, [node, *rows], [row[4] for row in (*starting, *ending)], now=now)
+        rows = [row for both in edges.values() for found in both for row in found]
+        others = [node for found in linked.values() for node in found] + [row[0] for row in rows]
+        ends = tx.graph.ends(reach, [*wanted, *others], [row[4] for row in rows], now=now)
+    return {node: _entries(node, edges[node], linked[node], ends) for node in wanted}
+
+
+def _entries(node: int, both: tuple[list[Row], list[Row]], linked: Sequence[int], ends: Ends) -> list[Entry]:
+    starting, ending = both
+    nodes, edges = ends
     end = nodes.get(node, NEVER)
     entries = [
         (to, weight * factor(type_), sure, type_, min(end, nodes.get(to, NEVER), edges.get(row, NEVER)))
@@ -100,7 +108,7 @@ def _strongest_first(entry: Entry) -> tuple[float, int, str]:
 
 
 class QueryWalk(Walk):
-    """Reads each node when it is asked for, and remembers it for the rest of one recall."""
+    """Reads nodes when they are asked for, and remembers them for the rest of one recall."""
 
     kind: ClassVar[str] = "queries"
 
@@ -110,13 +118,11 @@ class QueryWalk(Walk):
         self._known: dict[int, list[Entry]] = {}
 
     def out(self, nodes: Nodes, *, fan_out: int | None) -> Adjacency:
-        found = [self._entries(node)[:fan_out] for node in nodes.tolist()]
-        return adjacency(found, self._kinds)
-
-    def _entries(self, node: int) -> list[Entry]:
-        if node not in self._known:
-            self._known[node] = entries_of(self._tx, self._reach, node, now=self._now, moment=self._moment)
-        return self._known[node]
+        asked = nodes.tolist()
+        unknown = dict.fromkeys(node for node in asked if node not in self._known)
+        if unknown:
+            self._known |= entries_of(self._tx, self._reach, unknown, now=self._now, moment=self._moment)
+        return adjacency([self._known[node][:fan_out] for node in asked], self._kinds)
 
     def nodes_of(self, ids: Sequence[str]) -> dict[str, int]:
         return self._tx.graph.own_nodes(self._reach.org, ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from clew.errors import ClewError
@@ -11,6 +12,7 @@ from clew.model.upkeep import Check
 from clew.ports import Embedder, LanguageModel, Store
 from clew.recall.analyse import REVISION
 from clew.relate.decay import last_report
+from clew.relate.embed import count_missing
 from clew.remember.forget import finish_purge, is_purge_pending
 from clew.remember.graph import MAX_ATTEMPTS
 
@@ -66,7 +68,7 @@ def check_embedder(make: Callable[[], Embedder | None], store: Store) -> Iterato
 
 def _check_vectors(store: Store, space: str) -> Check:
     with store.read() as tx:
-        missing, is_paused = tx.index.count_without_vector(space), tx.jobs.is_backfill_paused(space)
+        missing, is_paused = count_missing(tx, space), tx.jobs.is_backfill_paused(space)
     if missing and is_paused:
         detail = f"{missing:,} memories have no vector of {space}, and making them is paused"
         return Check("vectors", False, detail, "run: clew jobs backfill resume")
@@ -88,9 +90,13 @@ def check_llm(make: Callable[[], LanguageModel | None], _store: Store) -> Iterat
 
 def check_graph(store: Store) -> Iterator[Check]:
     """Whether every memory is in the graph, and everything in it belongs to something."""
+    failed = given_up = 0
+    dangling: Counter[str] = Counter()
     with store.read() as tx:
-        failed, given_up = tx.edges.failures(max_attempts=MAX_ATTEMPTS)
-        dangling = tx.edges.dangling()
+        for org in tx.config.orgs():
+            more, lost = tx.edges.failures(org, max_attempts=MAX_ATTEMPTS)
+            failed, given_up = failed + more, given_up + lost
+            dangling.update(tx.edges.dangling(org))
     if dangling:
         found = ", ".join(f"{count:,} {name}" for name, count in dangling.items())
         yield Check("graph", False, f"what belongs to nothing: {found}", REINDEX)

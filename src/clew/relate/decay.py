@@ -1,17 +1,17 @@
 """Edges that nothing reinforces lose confidence, window by window, down to a floor.
 
-In: a store and the settings of decay. Out: a report, kept in the store for whoever asks later. Edges of all orgs
-are looked through page by page in the order of their rows. A page is read without the write lock and then written
-in one transaction, each edge only if it is still as it was read, so nothing that happens meanwhile is lost. How far
-a look has come is part of that transaction: stopped by its limit, or interrupted, the next portion goes on there.
-Run twice, the second run changes nothing: the anchors have moved by whole windows. One process at a time does it,
-under a lease.
+In: a store and the settings of decay. Out: a report, kept in the store for whoever asks later. Edges are looked
+through org by org, page by page in the order of their rows; the report is of all orgs together. A page is read
+without the write lock and then written in one transaction, each edge only if it is still as it was read, so nothing
+that happens meanwhile is lost. How far a look has come is part of that transaction: stopped by its limit, or
+interrupted, the next portion goes on there. Run twice, the second run changes nothing: the anchors have moved by
+whole windows. One process at a time does it, under a lease.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -114,7 +114,6 @@ class Aged(NamedTuple):
     """An edge that is due, as it was read, and what it decays to."""
 
     row: int
-    org: str
     project: str
     source: int
     target: int
@@ -125,11 +124,16 @@ class Aged(NamedTuple):
     anchor: int
 
     @property
+    def new(self) -> tuple[float, int]:
+        return self.confidence, self.anchor
+
+    @property
     def drop(self) -> float:
         return self.old[0] - self.confidence
 
 
 class Page(NamedTuple):
+    org: str
     upto: int
     tally: list[tuple[str, int, int]]
     aged: list[Aged]
@@ -137,9 +141,10 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """How far a look through the edges has come, and what it found."""
+    """How far a look through the edges has come, in which org and behind which row, and what it found."""
 
     ran_at: int
+    org: str = ""
     after: int = 0
     spent_ms: float = 0.0
     types: dict[str, TypeTally] = field(default_factory=dict)
@@ -158,20 +163,29 @@ class SoFar:
                 drop, count = labels.get(edge.label, (0.0, 0))
                 labels[edge.label] = (drop + edge.drop, count + 1)
         kept = dict(_by_drop(labels)[:LABELS_KEPT])
-        return SoFar(self.ran_at, page.upto, self.spent_ms + spent_ms, types, kept)
+        return SoFar(self.ran_at, page.org, page.upto, self.spent_ms + spent_ms, types, kept)
 
     def report(self, policy: DecayPolicy, *, dry_run: bool = False) -> DecayReport:
         top = tuple(FadedEntity(label, *lost) for label, lost in _by_drop(self.labels)[:TOP_ENTITIES])
         return DecayReport(from_micros(self.ran_at), self.spent_ms, policy, self.types, top, dry_run)
 
     def as_text(self) -> str:
-        return json.dumps([self.ran_at, self.after, self.spent_ms, self.types, self.labels])
+        return json.dumps([self.ran_at, self.org, self.after, self.spent_ms, self.types, self.labels])
 
     @classmethod
-    def of_text(cls, text: str) -> SoFar:
-        ran_at, after, spent_ms, types, labels = json.loads(text)
+    def of_text(cls, text: str) -> SoFar | None:
+        """None for that of an earlier version, which went over all orgs at once."""
+        values = json.loads(text)
+        if len(values) != len(cls.__slots__):
+            return None
+        ran_at, org, after, spent_ms, types, labels = values
         tallies = {name: TypeTally(*tally) for name, tally in types.items()}
-        return cls(ran_at, after, spent_ms, tallies, {label: (lost[0], lost[1]) for label, lost in labels.items()})
+        lost = {label: (drop, count) for label, (drop, count) in labels.items()}
+        return cls(ran_at, org, after, spent_ms, tallies, lost)
+
+    def ahead(self, orgs: Sequence[str]) -> Iterator[tuple[str, int]]:
+        """Where to look on: behind the last row in its org, then in the orgs that come after it."""
+        return ((org, self.after if org == self.org else 0) for org in orgs if org >= self.org)
 
 
 def _by_drop(labels: dict[str, tuple[float, int]]) -> list[tuple[str, tuple[float, int]]]:
@@ -197,11 +211,12 @@ def last_report(tx: Tx) -> dict[str, Any] | None:
 
 def forget_labels(tx: Tx) -> None:
     """A hard forget leaves no names: neither in the last report nor in a pass under way."""
-    last, so_far = last_report(tx), _unfinished(tx)
+    last, text = last_report(tx), tx.meta.get(EDGE_DECAY_SO_FAR)
     if last and last["top_decayed_entities"]:
         tx.meta.put(EDGE_DECAY, json.dumps(last | {"top_decayed_entities": []}))
-    if so_far and so_far.labels:
-        tx.meta.put(EDGE_DECAY_SO_FAR, replace(so_far, labels={}).as_text())
+    so_far = SoFar.of_text(text) if text else None
+    if text and (so_far is None or so_far.labels):
+        tx.meta.put(EDGE_DECAY_SO_FAR, replace(so_far, labels={}).as_text() if so_far else "")
 
 
 # -- what ------------------------------------------------------------------------------------------
@@ -232,8 +247,8 @@ def decay_some(store: Store, policy: DecayPolicy, now: datetime, *, limit: int =
 def preview(store: Store, policy: DecayPolicy, now: datetime) -> DecayReport:
     """What `decay` would report. Nothing is written."""
     so_far = SoFar(to_micros(now))
-    started = perf_counter()
-    while page := _read_page(store, policy, now, so_far.after, PAGE):
+    started, orgs = perf_counter(), _orgs(store)
+    while page := _read_page(store, policy, now, so_far.ahead(orgs), PAGE):
         so_far = so_far.plus(page, page.aged, policy.visibility_threshold, 0.0)
     return replace(so_far, spent_ms=_ms_since(started)).report(policy, dry_run=True)
 
@@ -242,10 +257,10 @@ def _run(
     store: Store, policy: DecayPolicy, now: datetime, token: int, so_far: SoFar, *, limit: int | None
 ) -> DecayReport | None:
     """None when the limit came first. After a failure the lease is left to run out: a pause before the next try."""
-    seen = 0
+    seen, orgs = 0, _orgs(store)
     while limit is None or seen < limit:
         started = perf_counter()
-        page = _read_page(store, policy, now, so_far.after, min(PAGE, limit - seen) if limit else PAGE)
+        page = _read_page(store, policy, now, so_far.ahead(orgs), min(PAGE, limit - seen) if limit else PAGE)
         if page is None:
             report = so_far.report(policy)
             store.write(partial(_finish, token=token, report=report), durable=False)
@@ -259,17 +274,33 @@ def _run(
     return None
 
 
-def _read_page(store: Store, policy: DecayPolicy, now: datetime, after: int, size: int) -> Page | None:
+def _orgs(store: Store) -> list[str]:
+    with store.read() as tx:
+        return sorted(tx.config.orgs())
+
+
+def _read_page(
+    store: Store, policy: DecayPolicy, now: datetime, places: Iterable[tuple[str, int]], size: int
+) -> Page | None:
+    """The edges at the first place where there are any."""
+    for org, after in places:
+        with store.read() as tx:
+            page = _page_of(tx, policy, now, org, after=after, size=size)
+        if page is not None:
+            return page
+    return None
+
+
+def _page_of(tx: Tx, policy: DecayPolicy, now: datetime, org: str, *, after: int, size: int) -> Page | None:
     """What lies behind a row, and what of it is due. An edge that a person made is not among that: it says what
     somebody decided, which does not become less true because no memory repeats it; they take it back themselves."""
-    with store.read() as tx:
-        upto = tx.edges.page_end(after, limit=size)
-        if upto is None:
-            return None
-        tally = tx.edges.tally(after, upto, threshold=policy.visibility_threshold)
-        rows = tx.edges.aged(after, upto, before=to_micros(now) - policy.window // timedelta(microseconds=1))
+    upto = tx.edges.page_end(org, after, limit=size)
+    if upto is None:
+        return None
+    tally = tx.edges.tally(org, after, upto, threshold=policy.visibility_threshold)
+    rows = tx.edges.aged(org, after, upto, before=to_micros(now) - policy.window // timedelta(microseconds=1))
     aged = [_aged(row, policy, now) for row in rows]
-    return Page(upto, tally, [edge for edge in aged if edge.old != (edge.confidence, edge.anchor)])
+    return Page(org, upto, tally, [edge for edge in aged if edge.old != edge.new])
 
 
 def _aged(row: Row, policy: DecayPolicy, now: datetime) -> Aged:
@@ -282,11 +313,11 @@ def _aged(row: Row, policy: DecayPolicy, now: datetime) -> Aged:
 
 def _write_page(tx: Tx, *, page: Page, so_far: SoFar, token: int, policy: DecayPolicy, started: float) -> SoFar:
     tx.leases.renew("", LEASE_KEY, token, ttl_s=LEASE_S)
-    faded = [edge for edge in page.aged if tx.edges.fade(edge.row, edge.confidence, edge.anchor, old=edge.old)]
+    faded = [edge for edge in page.aged if tx.edges.fade(page.org, edge.row, old=edge.old, new=edge.new)]
     dropped = [edge for edge in faded if edge.drop > 0]
-    touched = {(edge.org, edge.project, node) for edge in dropped for node in (edge.source, edge.target)}
-    for org, project, node in sorted(touched):
-        tx.changes.note(org, project, "node", str(node), "put")
+    touched = {(edge.project, node) for edge in dropped for node in (edge.source, edge.target)}
+    for project, node in sorted(touched):
+        tx.changes.note(page.org, project, "node", str(node), "put")
     so_far = so_far.plus(page, faded, policy.visibility_threshold, _ms_since(started))
     tx.meta.put(EDGE_DECAY_SO_FAR, so_far.as_text())
     tx.meta.put(EDGE_DECAY_AT, "0")

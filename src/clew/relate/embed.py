@@ -1,7 +1,7 @@
 """Vectors for memories: packed for the store, and made up for where they are missing.
 
 Embedding is an extra. A provider that fails costs a memory its vector, never its write; the next pass
-fills the gap. A switch of model is the same gap for every memory, filled newest first.
+fills the gap. A switch of model is the same gap for every memory, filled org by org, newest first.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def embed_missing(
     should_stop: Callable[[], bool] = lambda: False,
     rest: Callable[[float], object] = time.sleep,
 ) -> int:
-    """Give every memory a vector of the embedder's space, newest first; returns how many were made.
+    """Give every memory a vector of the embedder's space, org by org, newest first; returns how many were made.
 
     Interrupted at any point it goes on where it stopped, since what is done is in the store. While it is paused,
     nothing happens, in whatever process, nor while another process does it. An embedder that fails ends it with its
@@ -92,7 +92,7 @@ def embed_missing(
     turn = Turn(embedder.space.key)
     with store.read() as tx:
         is_paused = tx.jobs.is_backfill_paused(turn.space)
-        total = 0 if is_paused else tx.index.count_without_vector(turn.space)
+        total = 0 if is_paused else count_missing(tx, turn.space)
     if not total or not store.write(turn.begin(total), durable=False):
         return 0
     done, status, error = 0, "idle", ""
@@ -120,19 +120,30 @@ def _fill_batches(
 ) -> Iterator[int]:
     """How many were made, batch by batch; 0 at last when none is missing any more. Ends if it lasted so long that
     somebody else took over."""
-    before, began = 1 << 62, time.monotonic()
-    while not should_stop() and (rows := _missing(store, embedder.space.key, before, policy.batch)) is not None:
-        if not rows:
-            yield 0
+    began = time.monotonic()
+    for org, rows in _batches(store, turn.space, policy.batch):
+        if should_stop() or rows is None:
             return
         vectors = _pack(embedder, [embedding_text(title, content) for *_, title, content in rows])
-        before, now = rows[-1][0], time.monotonic()
-        fill = partial(_fill, turn=turn, rows=rows, vectors=vectors, seconds=now - began)
+        now = time.monotonic()
+        fill = partial(_fill, turn=turn, org=org, rows=rows, vectors=vectors, seconds=now - began)
         if not store.write(fill, durable=False):
             return
         began = now
         yield len(rows)
         rest(policy.pause_ms / 1e3)
+    yield 0
+
+
+def _batches(store: Store, space: str, limit: int) -> Iterator[tuple[str, list[Row] | None]]:
+    """(org, rows of what lacks a vector); None for the rows once somebody paused it."""
+    with store.read() as tx:
+        orgs = tx.config.orgs()
+    for org in orgs:
+        before = 1 << 62
+        while (rows := _missing(store, org, space, before, limit)) is None or rows:
+            yield org, rows
+            before = rows[-1][0] if rows else before
 
 
 def _pack(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
@@ -140,24 +151,23 @@ def _pack(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
     return [(row.tobytes(), embedder.space.key) for row in packed]
 
 
-def _missing(store: Store, space: str, before: int, limit: int) -> list[Row] | None:
+def _missing(store: Store, org: str, space: str, before: int, limit: int) -> list[Row] | None:
     """None once somebody paused it."""
     with store.read() as tx:
         if tx.jobs.is_backfill_paused(space):
             return None
-        return tx.index.without_vector(space, before=before, limit=limit)
+        return tx.index.without_vector(org, space, before=before, limit=limit)
 
 
-def _fill(tx: Tx, *, turn: Turn, rows: list[Row], vectors: list[Vector], seconds: float) -> bool:
+def _fill(tx: Tx, *, turn: Turn, org: str, rows: list[Row], vectors: list[Vector], seconds: float) -> bool:
     if not turn.goes_on(tx):
         return False
-    filled: dict[str, list[str]] = {}
-    for (row, org, project, id, version, *_), (vector, space) in zip(rows, vectors, strict=True):
-        if vector is not None and tx.index.fill_vector(row, version, vector, space):
+    filled: list[str] = []
+    for (row, project, id, version, *_), (vector, space) in zip(rows, vectors, strict=True):
+        if vector and tx.index.fill_vector(org, row, version=version, vector=vector, space=space):
             tx.changes.note(org, project, "memory", id, "put")
-            filled.setdefault(org, []).append(id)
-    for org, ids in filled.items():
-        enqueue(tx, org, ids, operation=BACKFILL)
+            filled.append(id)
+    enqueue(tx, org, filled, operation=BACKFILL)
     tx.jobs.count_backfilled(turn.space, len(rows), seconds=seconds)
     return True
 
@@ -165,9 +175,14 @@ def _fill(tx: Tx, *, turn: Turn, rows: list[Row], vectors: list[Vector], seconds
 # -- for those who look after it -------------------------------------------------------------------------
 
 
+def count_missing(tx: Tx, space: str) -> int:
+    """How many memories lack a vector of a space, in all orgs."""
+    return sum(tx.index.count_without_vector(org, space) for org in tx.config.orgs())
+
+
 def backfill_state(store: Store, space: str) -> BackfillState:
     """How far it is, what remains, and how long that will take at the rate so far."""
     with store.read() as tx:
-        remaining = tx.index.count_without_vector(space)
+        remaining = count_missing(tx, space)
         state = tx.jobs.backfill(space, remaining=remaining)
     return replace(state, status="completed") if state.status == "idle" and not remaining else state

@@ -3,8 +3,9 @@
 In: memories with their vectors. Out: for each the `limit` nearest that it may know of, nearest first. A memory sees
 no further than its own scope: what all share never gets to know of what is somebody's own. Left out are itself and
 whatever is forgotten, expired, superseded or no longer valid; rules and working memories count like all others.
-Exact, no index: memories of one scope share one product of matrices over the read model, and a scope too large for
-it is looked through in blocks. Equals come in one order: who changed last first, then by id. Reads only.
+Exact: memories of one scope share one product of matrices over the read model, and a scope too large for it is
+looked through in blocks; only there an engine's index of vectors may serve, and miss one in a hundred. Equals come
+in one order: who changed last first, then by id. Reads only.
 """
 
 from __future__ import annotations
@@ -149,7 +150,8 @@ def _on_disk(
     found: dict[str, list[Neighbour]] = {}
     wanted, left = 2 * limit + SPARE, list(asked)
     while left:
-        scanned = _scan(tx, left, reach, near.space.key, wanted)
+        vectors = np.stack([one.vector for one in left])
+        scanned = tx.index.nearest(reach, near.space.key, vectors, limit=wanted)
         for one, best in zip(left, scanned, strict=True):
             found[one.memory.id] = _living(tx, one.memory, best, near, limit=limit, now=now)
         left = [
@@ -158,30 +160,6 @@ def _on_disk(
         ]  # fmt: skip
         wanted *= 4
     return found
-
-
-def _scan(tx: Tx, asked: Sequence[Asked], reach: Reach, space: str, wanted: int) -> list[Mapping[int, float]]:
-    """The nearest rows of each, at least `wanted` if there are so many, and all that are as near as the last."""
-    vectors = np.stack([one.vector for one in asked])
-    best: list[dict[int, float]] = [{} for _ in asked]
-    for block in tx.index.vectors(reach, space):
-        matrix = np.frombuffer(b"".join([blob for _row, blob in block]), "<f2").reshape(len(block), -1)
-        cosines = (vectors @ matrix.astype(np.float32).T).round(DIGITS)
-        for at, scores in enumerate(cosines):
-            best[at] = _nearest_of(best[at] | _top(block, scores, wanted), wanted)
-    return list(best)
-
-
-def _top(block: Sequence[tuple[int, bytes]], scores: Floats, wanted: int) -> dict[int, float]:
-    least = np.partition(scores, -wanted)[-wanted] if len(scores) > wanted else scores.min()
-    return {block[at][0]: float(scores[at]) for at in np.flatnonzero(scores >= least).tolist()}
-
-
-def _nearest_of(rows: dict[int, float], wanted: int) -> dict[int, float]:
-    if len(rows) <= wanted:
-        return rows
-    least = sorted(rows.values(), reverse=True)[wanted - 1]
-    return {row: cosine for row, cosine in rows.items() if cosine >= least}
 
 
 def _living(

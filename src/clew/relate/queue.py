@@ -78,14 +78,19 @@ def enqueue_changed(tx: Tx, old: Memory, new: Memory) -> None:
 def enqueue_everything(store: Store, *, operation: str, org: str | None = None) -> int:
     """Ask for a job for each memory that is not forgotten or replaced, of one org or of all; returns how many.
     Nobody else does for those from before there were jobs, or before there was a model to ask."""
+    if org is not None:
+        return _enqueue_all_of(store, org, operation)
+    with store.read() as tx:
+        orgs = tx.config.orgs()
+    return sum(_enqueue_all_of(store, one, operation) for one in orgs)
+
+
+def _enqueue_all_of(store: Store, org: str, operation: str) -> int:
     count = row = 0
-    while page := _subjects(store, row):
-        row = page[-1][0]
-        wanted = [(of, id) for _row, of, id in page if org in (None, of)]
-        for of in sorted({of for of, _id in wanted}):
-            ids = [id for place, id in wanted if place == of]
-            store.write(partial(_put, org=of, subjects=ids, operation=operation), durable=False)
-        count += len(wanted)
+    while page := _subjects(store, org, row):
+        row, ids = page[-1][0], [id for _row, id in page]
+        store.write(partial(_put, org=org, subjects=ids, operation=operation), durable=False)
+        count += len(ids)
     return count
 
 
@@ -93,33 +98,33 @@ def _put(tx: Tx, *, org: str, subjects: Sequence[str], operation: str) -> None:
     tx.jobs.put(org, RELATE, subjects, operation=operation)
 
 
-def _subjects(store: Store, after: int) -> list[tuple[int, str, str]]:
+def _subjects(store: Store, org: str, after: int) -> list[tuple[int, str]]:
     with store.read() as tx:
-        return tx.jobs.subjects(after=after, limit=ASKED_AT_ONCE)
+        return tx.jobs.subjects(org, after=after, limit=ASKED_AT_ONCE)
 
 
 # -- claiming ----------------------------------------------------------------------------------------
 
 
-def claim_batch(tx: Tx, policy: JobPolicy, *, holder: str, limit: int) -> tuple[list[Job], list[Job]]:
-    """Jobs of one org, and those that were given up.
+def claim_batch(tx: Tx, org: str, policy: JobPolicy, *, holder: str, limit: int) -> tuple[list[Job], list[Job]]:
+    """Jobs of an org, and those that were given up.
 
     A job whose worker vanished is tried alone: if it was the one that ended the worker, it takes no others along.
     """
     claimed: list[Job] = []
     buried: list[Job] = []
-    for job in tx.jobs.due(limit=limit):
+    for job in tx.jobs.due(org, limit=limit):
         is_suspect = job.state == "leased"
         if is_suspect and job.attempts >= policy.max_attempts:
             buried.append(_bury_lost(tx, job))
-        elif claimed and (is_suspect or job.org != claimed[0].org):
+        elif claimed and is_suspect:
             break
-        elif token := tx.leases.claim(job.org, key_of(job), holder=holder, ttl_s=policy.lease_s):
+        elif token := tx.leases.claim(org, key_of(job), holder=holder, ttl_s=policy.lease_s):
             tx.jobs.claim(job, ttl_s=policy.lease_s)
             claimed.append(replace(job, state="leased", attempts=job.attempts + 1, token=token))
             if is_suspect:
                 break
-    for org in {job.org for job in (*claimed, *buried)}:
+    if claimed or buried:
         tx.jobs.prune_runs(org, older_than_s=KEEP_RUNS_S, limit=PRUNED_AT_ONCE)
     return claimed, buried
 

@@ -1,16 +1,17 @@
 """Make the indices anew with the present analyser and embedder.
 
-In: a store. Out: a report. Each batch is one consistent transaction, readers go on meanwhile, and the change log
-tells read models what to look at again. A full-text index that is damaged is first filled anew from the stored
-terms, and what dangles in the graph goes. Interrupted, the next run starts over and passes quickly over what is
-done; run twice, the second changes nothing. Analysing happens outside the write lock; a memory changed meanwhile is
-left to whoever changed it. The graph is made anew where it is not what a memory gives to it now, or where that is
-still pending, however often it has failed. How memories are related is left to jobs, one for each that is live:
-those from before there were jobs have none. No language model is asked in them.
+In: a store. Out: a report. It goes org by org; each batch is one consistent transaction, readers go on meanwhile,
+and the change log tells read models what to look at again. A full-text index that is damaged is first filled anew
+from the stored terms, and what dangles in the graph goes. Interrupted, the next run starts over and passes quickly
+over what is done; run twice, the second changes nothing. Analysing happens outside the write lock; a memory changed
+meanwhile is left to whoever changed it. The graph is made anew where it is not what a memory gives to it now, or
+where that is still pending, however often it has failed. How memories are related is left to jobs, one for each
+that is live: those from before there were jobs have none. No language model is asked in them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -54,19 +55,13 @@ def reindex(
     store: Store, embedder: Embedder | None, *, graph: GraphPolicy, now: datetime, progress: Progress
 ) -> ReindexReport:
     rebuilt = mend(store)
-    pending = _begin_mapping(store, now) if graph.write else set()
     with store.read() as tx:
-        total = tx.memories.count_all()
-    done = changed = mapped = row = 0
-    while batch := _batch(store, after=row):
-        row = batch[-1][0]
-        stale = _stale(store, batch)
-        changed += store.write(partial(_put, stale=stale), durable=False) if stale else 0
-        mapped += _map_batch(store, batch, pending, policy=graph, now=now) if graph.write else 0
-        done += len(batch)
-        progress(done, max(done, total))
-    if pending:
-        store.write(partial(_drop_pending, gone=pending), durable=False)
+        orgs, total = tx.config.orgs(), tx.memories.count_all()
+    done = changed = mapped = 0
+    for org in orgs:
+        for size, new_terms, new_parts in _reindex_org(store, org, graph=graph, now=now):
+            done, changed, mapped = done + size, changed + new_terms, mapped + new_parts
+            progress(done, max(done, total))
     store.write(stamp)
     at_once = BackfillPolicy(pause_ms=0)  # somebody waits for it
     vectors = embed_missing(store, embedder, policy=at_once, progress=progress) if embedder else 0
@@ -74,11 +69,25 @@ def reindex(
     return ReindexReport(done, changed, rebuilt, vectors, mapped, jobs)
 
 
+def _reindex_org(store: Store, org: str, *, graph: GraphPolicy, now: datetime) -> Iterator[tuple[int, int, int]]:
+    """Batch by batch: how many memories, how many of them got new terms, and how many a new part of the graph."""
+    pending = _begin_mapping(store, org, now) if graph.write else set()
+    row = 0
+    while batch := _batch(store, org, after=row):
+        row = batch[-1][0]
+        stale = _stale(store, batch)
+        changed = store.write(partial(_put, stale=stale), durable=False) if stale else 0
+        mapped = _map_batch(store, batch, pending, policy=graph, now=now) if graph.write else 0
+        yield len(batch), changed, mapped
+    if pending:
+        store.write(partial(_drop_pending, org=org, gone=pending), durable=False)
+
+
 def mend(store: Store) -> bool:
     """Fill the full-text index anew if it is broken or holds what it should not."""
     if not _is_broken(store):
         return False
-    store.write(lambda tx: tx.index.rebuild())
+    store.write(lambda tx: tx.index.rebuild(tx.config.orgs()))
     return True
 
 
@@ -91,14 +100,14 @@ def _is_broken(store: Store) -> bool:
     try:
         store.write(lambda tx: tx.index.verify(), durable=False)
         with store.read() as tx:
-            return bool(tx.index.damage())
+            return any(tx.index.damage(org) for org in tx.config.orgs())
     except StoreRefused:
         return True
 
 
-def _batch(store: Store, *, after: int) -> list[tuple[int, Memory]]:
+def _batch(store: Store, org: str, *, after: int) -> list[tuple[int, Memory]]:
     with store.read() as tx:
-        return tx.memories.rows_after(after, limit=BATCH)
+        return tx.memories.rows_after(org, after, limit=BATCH)
 
 
 def _stale(store: Store, batch: list[tuple[int, Memory]]) -> list[Entry]:
@@ -108,7 +117,7 @@ def _stale(store: Store, batch: list[tuple[int, Memory]]) -> list[Entry]:
         return [
             (row, memory, new)
             for (row, memory), new in zip(batch, indexed, strict=True)
-            if tx.index.terms_of(row) != new
+            if tx.index.terms_of(memory.org, row) != new
         ]
 
 
@@ -124,38 +133,34 @@ def _put(tx: Tx, *, stale: list[Entry]) -> int:
 # -- the graph -------------------------------------------------------------------------------------
 
 
-def _begin_mapping(store: Store, now: datetime) -> set[tuple[str, int]]:
-    """Sweep what dangles; returns (org, row) of the memories that are still to be mapped."""
+def _begin_mapping(store: Store, org: str, now: datetime) -> set[int]:
+    """Sweep what dangles; returns the rows of the memories that are still to be mapped."""
     with store.read() as tx:
-        is_damaged = bool(tx.edges.dangling())
-        pending = tx.graph.pending(max_attempts=EVERY_ATTEMPT, patient=now, limit=EVERY_ATTEMPT)
+        is_damaged = bool(tx.edges.dangling(org))
+        pending = tx.graph.pending(org, max_attempts=EVERY_ATTEMPT, patient=now, limit=EVERY_ATTEMPT)
     if is_damaged:
-        store.write(_sweep, durable=False)
+        store.write(partial(_sweep, org=org), durable=False)
     return set(pending)
 
 
-def _sweep(tx: Tx) -> None:
-    for org, project, node in sorted(tx.edges.sweep()):
+def _sweep(tx: Tx, *, org: str) -> None:
+    for project, node in sorted(tx.edges.sweep(org)):
         tx.changes.note(org, project, "node", str(node), "put")
 
 
 def _map_batch(
     store: Store,
     batch: list[tuple[int, Memory]],
-    pending: set[tuple[str, int]],
+    pending: set[int],
     *,
     policy: GraphPolicy,
     now: datetime,
 ) -> int:
     """Map those whose part of the graph is missing or not what it should be. They are taken out of `pending`."""
-    waiting = pending.intersection((memory.org, row) for row, memory in batch)
+    waiting = pending.intersection(row for row, _memory in batch)
     pending -= waiting
     with store.read() as tx:
-        stale = [
-            (row, memory)
-            for row, memory in batch
-            if (memory.org, row) in waiting or not is_mapped(tx, row, memory, policy)
-        ]
+        stale = [(row, memory) for row, memory in batch if row in waiting or not is_mapped(tx, row, memory, policy)]
     return store.write(partial(_map, stale=stale, policy=policy, now=now), durable=False) if stale else 0
 
 
@@ -169,8 +174,8 @@ def _map(tx: Tx, *, stale: list[tuple[int, Memory]], policy: GraphPolicy, now: d
     return mapped
 
 
-def _drop_pending(tx: Tx, *, gone: set[tuple[str, int]]) -> None:
+def _drop_pending(tx: Tx, *, org: str, gone: set[int]) -> None:
     """Nothing is to be made any more of memories that are not there."""
-    for org, row in gone:
+    for row in gone:
         if tx.graph.memory_at(org, row) is None:
             tx.graph.drop_pending(org, row)

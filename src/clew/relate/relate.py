@@ -195,8 +195,8 @@ class Relator:
         near = near or ()
         with self._sources.store.read() as tx:
             nodes = _things(tx, memory, subject.row)
-            linked = [tx.graph.linked_at(reach, node, now=now, moment=now, limit=MAX_PER_THING) for node in nodes]
-            described = tx.graph.described(memory.org, {node for found in linked for node in found})
+            linked = tx.graph.linked_at_many(reach, nodes, now=now, moment=now, limit=MAX_PER_THING)
+            described = tx.graph.described(memory.org, {node for found in linked.values() for node in found})
             ids = {*wordy, *(node.key for node in described.values())}
             ids -= {memory.id, *(one.memory.id for one in near)}
             others = tx.memories.get_many(reach, sorted(ids))
@@ -287,7 +287,7 @@ def embed_memories(store: Store, embedder: Embedder, subjects: Sequence[Subject]
 def _keep(tx: Tx, *, subjects: Sequence[Subject], packed: NDArray[np.float16], space: str) -> None:
     for one, vector in zip(subjects, packed, strict=True):
         memory = one.memory
-        tx.index.fill_vector(one.row, memory.version, vector.tobytes(), space)
+        tx.index.fill_vector(memory.org, one.row, version=memory.version, vector=vector.tobytes(), space=space)
         tx.changes.note(memory.org, memory.project, "memory", memory.id, "put")
 
 

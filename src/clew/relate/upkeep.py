@@ -10,14 +10,14 @@ Edges that have expired are left where they are: no walk follows them, and they 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from clew.lazy import LazyModule
 from clew.model.facts import RETENTION_AT
-from clew.ports import Store
+from clew.ports import Store, Tx
 from clew.relate.decay import DecayPolicy, decay_some, due
 from clew.remember.graph import MAX_ATTEMPTS, PATIENCE, GraphPolicy, repair
 
@@ -28,14 +28,16 @@ else:
 
 logger = logging.getLogger(__name__)
 
+MENDED_AT_ONCE = 8  # orgs
+
 
 def upkeep(store: Store, policy: GraphPolicy, decay: DecayPolicy, now: datetime) -> bool:
     """One portion; whether there is more to do right away."""
     with store.read() as tx:
-        is_pending = policy.write and tx.edges.has_pending(max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE)
+        pending = _pending(tx, now) if policy.write else []
         is_due = decay.edge_decay and due(tx, now, decay.cadence)
         is_over = tx.meta.get(RETENTION_AT) is not None and retention.due(tx, now)
-    more = is_pending and _mend(store, policy, now)
+    more = bool(pending) and _mend(store, pending[:MENDED_AT_ONCE], policy, now)
     if is_due:
         more = decay_some(store, decay, now) or more
     if is_over:
@@ -43,12 +45,17 @@ def upkeep(store: Store, policy: GraphPolicy, decay: DecayPolicy, now: datetime)
     return more
 
 
-def _mend(store: Store, policy: GraphPolicy, now: datetime) -> bool:
+def _mend(store: Store, orgs: Sequence[str], policy: GraphPolicy, now: datetime) -> bool:
     """Whether more is pending. Where nothing could be mended, trying again at once would not help."""
-    if not store.write(partial(repair, policy=policy, now=now), durable=False):
+    mended = [store.write(partial(repair, org=org, policy=policy, now=now), durable=False) for org in orgs]
+    if not any(mended):
         return False
     with store.read() as tx:
-        return tx.edges.has_pending(max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE)
+        return bool(_pending(tx, now))
+
+
+def _pending(tx: Tx, now: datetime) -> list[str]:
+    return tx.edges.pending_orgs(max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE)
 
 
 def after_write(look: Callable[[], bool]) -> bool:

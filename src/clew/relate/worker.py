@@ -30,11 +30,13 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[Sequence[Job]], Sequence[Done | Failed]]  # one answer per job, in their order
 
 BATCH = 32  # enough for one request to an embedder, and settled in some ten milliseconds
+ORGS = 1_000  # that one look finds
 RENEWED_AFTER = 1 / 3  # of the lease
 STUCK_AFTER_S = 3_600.0
 REST_S, MAX_REST_S = 0.05, 2.0  # between two batches beside other work: as long as the last one took
 LOOK_S = 1.0  # how often a process that does nothing else looks for jobs
-IDLE_S = 60.0  # beside other work: writes of this process wake it, those of others are noticed after this long
+IDLE_S = 60.0  # beside other work: writes of this process wake it, those of others are noticed after this long,
+# or at once where the store tells of them
 BEAT_S = 5.0  # while it waits: whoever watches it sees that it is alive
 GRACE_S = 1.0  # how long a stop waits for the batch at hand
 GIVE_BACK_MS = 250  # and for a store that somebody else holds
@@ -62,6 +64,7 @@ class JobRunner:
         self._batch = batch
         self._jitter = jitter
         self._held: dict[tuple[str, str], Job] = {}  # by kind and subject: a batch is of one org
+        self._turns: dict[str, int] = {}  # of orgs: the batch in which each last had something done
         self.stopping = threading.Event()
 
     def run_some(
@@ -100,16 +103,29 @@ class JobRunner:
     def run_batch(self, limit: int = BATCH) -> Ran:
         """One claim, and what came of it; `left` is not counted."""
         claim = partial(claim_batch, policy=self._policy, holder=self._holder, limit=min(limit, self._batch))
+        for org in self._orgs_in_turn():
+            jobs, buried = self._store.write(partial(claim, org=org), durable=False, lock=f"jobs:{self._holder}")
+            if not jobs and not buried:
+                continue  # another worker was faster
+            self._turns[org] = max(self._turns.values(), default=0) + 1
+            ran = Ran(processed=len(buried), dead_letters=len(buried))
+            return ran + self._work_on(jobs) if jobs else ran
+        return Ran()
+
+    def _orgs_in_turn(self) -> list[str]:
+        """Those with something due, whoever had the last turn longest ago first: however much one org asks for,
+        the others come after one batch of it."""
         with self._store.read() as tx:  # most looks find nothing, and those take no lock
-            if (due_s := tx.jobs.next_due_s()) is None or due_s > 0:
-                return Ran()
-        jobs, buried = self._store.write(claim, durable=False)
-        ran = Ran(processed=len(buried), dead_letters=len(buried))
-        return ran + self._work_on(jobs) if jobs else ran
+            due = tx.jobs.due_orgs(limit=ORGS)
+        return sorted(due, key=lambda org: self._turns.get(org, 0))
 
     def next_due_s(self) -> float | None:
         with self._store.read() as tx:
             return tx.jobs.next_due_s()
+
+    def when_asked(self, told: Callable[[], object]) -> None:
+        """Call `told` when some process may have asked for jobs, where the store can tell."""
+        self._store.listen("jobs", told)
 
     def give_back(self) -> None:
         """Let others have what is claimed at once; for a worker that is not waited for any longer."""
@@ -227,11 +243,13 @@ class BackgroundJobs(Background):
         self._make_runner = make_runner
         self._runner: JobRunner | None = None
         self._wake = threading.Event()
+        self._was_nudged = False
         self.beat_at = 0.0  # when it last was between two batches; 0 before it began
         self.worked_at = 0.0  # when it last came to the end of a batch that had jobs in it, or began
 
     def nudge(self) -> None:
         """There may be something to do."""
+        self._was_nudged = True
         self._wake.set()
         self.start()
 
@@ -249,9 +267,11 @@ class BackgroundJobs(Background):
     def _work(self) -> None:
         self.beat_at = self.worked_at = monotonic()
         self._runner = runner = self._make_runner()
+        runner.when_asked(self._wake.set)
         while not self._stopping.is_set():
             self.beat_at = monotonic()
             self._wake.clear()
+            self._was_nudged = False
             try:
                 self._one_batch(runner)
             except Exception as error:  # the loop outlives a store that is busy or full; `clew doctor` tells
@@ -268,7 +288,7 @@ class BackgroundJobs(Background):
             self.failed, self.worked_at = "", monotonic()
             rest_s = _within(REST_S, self.worked_at - began, MAX_REST_S)
             self._stopping.wait(rest_s)
-            if self._wake.is_set():
+            if self._was_nudged:
                 self._stopping.wait(MAX_REST_S - rest_s)
         else:
             due_s = runner.next_due_s()

@@ -192,7 +192,7 @@ def _hide(tx: Tx, memory: Memory, now: datetime) -> None:
 
 def _erase(tx: Tx, memory: Memory, now: datetime) -> None:
     row = tx.memories.row_of(memory)
-    tx.index.drop(row)
+    tx.index.drop(memory.org, row)
     unmap(tx, row, memory.org, memory.project, now, erase=True)
     tx.memories.delete(memory)
     if memory.project:

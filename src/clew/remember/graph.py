@@ -202,12 +202,12 @@ def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, era
             graph.put_pending(org, spelling, UNSETTLED, now)
 
 
-def repair(tx: Tx, policy: GraphPolicy, now: datetime, *, limit: int = REPAIRED_AT_ONCE) -> int:
-    """Make up for what is pending; returns how many were mended. Nothing to do while writing is off."""
+def repair(tx: Tx, org: str, policy: GraphPolicy, now: datetime, *, limit: int = REPAIRED_AT_ONCE) -> int:
+    """Make up for what is pending in an org; returns how many were mended. Nothing to do while writing is off."""
     if not policy.write:
         return 0
     mended = 0
-    for org, row in tx.graph.pending(max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE, limit=limit):
+    for row in tx.graph.pending(org, max_attempts=MAX_ATTEMPTS, patient=now - PATIENCE, limit=limit):
         memory = tx.graph.memory_at(org, row)
         if memory is None:
             unmap(tx, row, org, None, now)

@@ -56,7 +56,7 @@ def soft_delete(tx: Tx, memory: Memory, now: datetime) -> Memory:
     """Out of every index and every answer; history and row stay until a hard forget."""
     gone = put_state(tx, memory, replace(memory, deleted_at=now, updated_at=now), "forgotten")
     row = tx.memories.row_of(memory)
-    tx.index.drop(row)
+    tx.index.drop(memory.org, row)
     unmap_quietly(tx, row, memory, now)
     tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")
     return gone
@@ -75,7 +75,7 @@ def revive(tx: Tx, memory: Memory, graph: GraphPolicy, now: datetime) -> Memory:
 
 def reindex(tx: Tx, memory: Memory, indexed: Indexed) -> None:
     row = tx.memories.row_of(memory)
-    tx.index.drop(row)
+    tx.index.drop(memory.org, row)
     tx.index.put(row, memory, indexed)
 
 

@@ -90,8 +90,10 @@ class Meter:
     def _write(self, *, is_last: bool = False) -> None:
         with self._lock:
             rows, self._waiting = self._waiting, []
-        if not rows:
-            return
+        for org in dict.fromkeys(row.org for row in rows):
+            self._write_org([row for row in rows if row.org == org], is_last=is_last)
+
+    def _write_org(self, rows: list[Metric], *, is_last: bool) -> None:
         try:
             self._store.write_unless_busy(partial(_write, rows=rows, look_after=self._look_after), wait_ms=WAIT_MS)
         except Exception as error:  # nobody who asked is to hear of it
@@ -112,11 +114,10 @@ class Meter:
 
 
 def _write(tx: Tx, *, rows: Sequence[Metric], look_after: Callable[[Tx, str, datetime], None]) -> None:
+    """Rows of one org."""
     tx.rollout.add(rows)
-    newest = {row.org: row.created_at for row in rows}
-    for org, now in newest.items():
-        try:
-            with tx.savepoint():
-                look_after(tx, org, now)
-        except Exception as error:  # what was counted is kept whatever follows from it
-            _log.warning("the rollout could not be judged: %s", getattr(error, "code", type(error).__name__))
+    try:
+        with tx.savepoint():
+            look_after(tx, rows[-1].org, rows[-1].created_at)
+    except Exception as error:  # what was counted is kept whatever follows from it
+        _log.warning("the rollout could not be judged: %s", getattr(error, "code", type(error).__name__))

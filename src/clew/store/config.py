@@ -6,7 +6,7 @@ from datetime import datetime
 
 from clew.model.config import MatrixRow, OrgFeatures, ProjectConfig
 from clew.model.times import to_micros
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session
 
 
 class ConfigTable:
@@ -54,7 +54,9 @@ class ConfigTable:
 
     def matrix_rows(self, org: str, work_type: str) -> tuple[MatrixRow | None, MatrixRow | None]:
         """The org's own row and the one for all orgs."""
-        return self.matrix_row(org, work_type), self.matrix_row(None, work_type)
+        rows = self._session.all("matrix_rows", org_id=org, work_type=work_type)
+        found = {row.org: row for row in map(_matrix_row, rows)}
+        return found.get(org or None), found.get(None)
 
     def matrix(self, org: str) -> list[MatrixRow]:
         """Every row that counts for an org, by work type."""

@@ -10,7 +10,7 @@ from clew.model.conflict import Conflict, ConflictDraft, Merge
 from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros
 from clew.store.memories import reach_values
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session, listed
 
 SUREST = 2.0  # above every confidence
 LAST = "\x7f"  # after every id
@@ -63,8 +63,8 @@ class ConflictTable:
 
     def touching(self, org: str, ids: Sequence[str], *, now: datetime) -> list[Conflict]:
         """Those that one of these memories is part of, also if they are over."""
-        rows = [row for (row,) in self._session.all("rows_of_ids", org_id=org, ids=json.dumps(ids))]
-        found = self._session.all("conflicts_of_rows", org_id=org, rows=json.dumps(rows), now=to_micros(now))
+        rows = [row for (row,) in self._session.all("rows_of_ids", org_id=org, ids=listed(ids))]
+        found = self._session.all("conflicts_of_rows", org_id=org, rows=listed(rows), now=to_micros(now))
         return [_conflict(row) for row in found]
 
     # -- merges --------------------------------------------------------------------------------------

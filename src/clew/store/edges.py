@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
 from clew.model.graph import EdgeKey
 from clew.model.scope import Reach
-from clew.model.times import to_micros
+from clew.model.times import Micros, to_micros
 from clew.store.memories import reach_values
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session, listed
 
 
 class EdgeTable:
@@ -24,28 +23,25 @@ class EdgeTable:
 
     # -- decay -------------------------------------------------------------------------------------
 
-    def page_end(self, after: int, *, limit: int) -> int | None:
-        """The last row of the next `limit` edges; None when there is none."""
-        row = self._session.value("edges_upto", after=after, limit=limit)
+    def page_end(self, org: str, after: int, *, limit: int) -> int | None:
+        """The last row of the next `limit` edges of an org; None when there is none."""
+        row = self._session.value("edges_upto", org_id=org, after=after, limit=limit)
         return None if row is None else int(row)
 
-    def tally(self, after: int, upto: int, *, threshold: float) -> list[tuple[str, int, int]]:
+    def tally(self, org: str, after: int, upto: int, *, threshold: float) -> list[tuple[str, int, int]]:
         """(type, how many, how many below the threshold)"""
-        return [
-            (str(kind), int(total), int(below))
-            for kind, total, below in self._session.all("edges_tally", after=after, upto=upto, threshold=threshold)
-        ]
+        found = self._session.all("edges_tally", org_id=org, after=after, upto=upto, threshold=threshold)
+        return [(str(kind), int(total), int(below)) for kind, total, below in found]
 
-    def aged(self, after: int, upto: int, *, before: int) -> list[Row]:
-        """(row, org, project, from, to, type, label, confidence, anchor) of those not reinforced since."""
-        return self._session.all("edges_aged", after=after, upto=upto, before=before)
+    def aged(self, org: str, after: int, upto: int, *, before: int) -> list[Row]:
+        """(row, project, from, to, type, label, confidence, anchor) of those not reinforced since."""
+        return self._session.all("edges_aged", org_id=org, after=after, upto=upto, before=Micros(before))
 
-    def fade(self, row: int, confidence: float, anchor: int, *, old: tuple[float, int]) -> bool:
-        """False when the edge is no longer as it was read."""
-        changed = self._session.run(
-            "edge_fade", row=row, confidence=confidence, anchor=anchor, old_confidence=old[0], old_anchor=old[1]
-        )
-        return changed == 1
+    def fade(self, org: str, row: int, *, old: tuple[float, int], new: tuple[float, int]) -> bool:
+        """Confidence and anchor each; False when the edge is no longer as it was read."""
+        was = {"old_confidence": old[0], "old_anchor": Micros(old[1])}
+        becomes = {"confidence": new[0], "anchor": Micros(new[1])}
+        return self._session.run("edge_fade", org_id=org, row=row, **was, **becomes) == 1
 
     # -- single edges ------------------------------------------------------------------------------
 
@@ -72,8 +68,8 @@ class EdgeTable:
     def is_stated_by(self, org: str, row: int, memory_rows: Iterable[int]) -> bool:
         """Whether all of these memories state an edge."""
         wanted = set(memory_rows)
-        listed = json.dumps(sorted(wanted))
-        return len(self._session.all("edge_witnesses", org_id=org, edge_row=row, memory_rows=listed)) == len(wanted)
+        rows = listed(sorted(wanted))
+        return len(self._session.all("edge_witnesses", org_id=org, edge_row=row, memory_rows=rows)) == len(wanted)
 
     def first_witness(self, org: str, row: int) -> tuple[int, int, int, str] | None:
         """(memory row, from, to, type): who was the first to state an edge in its text, and what it says."""
@@ -87,7 +83,7 @@ class EdgeTable:
     def drop_stranded(self, org: str, node_rows: Iterable[int]) -> set[int]:
         """Delete the edges of these nodes that only a person states and nobody can see any more, because no memory
         is left at one end; returns the nodes at both ends, which may be pruned now."""
-        dropped = self._session.all("drop_stranded", org_id=org, rows=json.dumps(sorted(set(node_rows))))
+        dropped = self._session.all("drop_stranded", org_id=org, rows=listed(sorted(set(node_rows))))
         return {row for ends in dropped for row in ends}
 
     def restore(
@@ -100,7 +96,7 @@ class EdgeTable:
 
     def seen_nodes(self, reach: Reach, rows: Iterable[int], *, now: datetime) -> set[int]:
         """Those that a memory within the reach hangs on or states something about."""
-        asked = _seen_by(reach, now) | {"rows": json.dumps(sorted(set(rows)))}
+        asked = _seen_by(reach, now) | {"rows": listed(sorted(set(rows)))}
         return {row for (row,) in self._session.all("nodes_seen", **asked)}
 
     def projects(self, org: str) -> list[str]:
@@ -112,14 +108,14 @@ class EdgeTable:
 
     def naming(self, org: str, names: Iterable[int], rows: Iterable[int]) -> set[int]:
         """Those of these memories that name one of these."""
-        asked = {"names": json.dumps(sorted(set(names))), "rows": json.dumps(sorted(set(rows)))}
+        asked = {"names": listed(sorted(set(names))), "rows": listed(sorted(set(rows)))}
         return {row for (row,) in self._session.all("names_by", org_id=org, **asked)}
 
     # -- what was found between memories -----------------------------------------------------------
 
     def similar_at(self, org: str, node_rows: Iterable[int], now: datetime) -> list[Row]:
         """As `similar_at` selects them: what the memories with these nodes are similar to."""
-        asked = {"rows": json.dumps(sorted(set(node_rows))), "now": to_micros(now)}
+        asked = {"rows": listed(sorted(set(node_rows))), "now": to_micros(now)}
         return self._session.all("similar_at", org_id=org, **asked)
 
     def unlike(self, org: str, edge_rows: Iterable[int]) -> None:
@@ -166,35 +162,30 @@ class EdgeTable:
 
     # -- health ------------------------------------------------------------------------------------
 
-    def has_pending(self, *, max_attempts: int, patient: datetime) -> bool:
-        """Whether a memory's part of the graph is still to be made; see `GraphTable.pending`."""
+    def pending_orgs(self, *, max_attempts: int, patient: datetime) -> list[str]:
+        """Where a memory's part of the graph is still to be made; see `GraphTable.pending`."""
         asked = {"max_attempts": max_attempts, "patient": to_micros(patient)}
-        return self._session.one("pending_any", **asked) is not None
+        return [org for (org,) in self._session.all("pending_orgs", **asked)]
 
-    def failures(self, *, max_attempts: int) -> tuple[int, int]:
+    def failures(self, org: str, *, max_attempts: int) -> tuple[int, int]:
         """(memories that could not be mapped, those that are no longer tried)"""
-        row = self._session.one("pending_failures", max_attempts=max_attempts)
+        row = self._session.one("pending_failures", org_id=org, max_attempts=max_attempts)
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
-    def dangling(self) -> dict[str, int]:
+    def dangling(self, org: str) -> dict[str, int]:
         """How much of what refers to something that is not there; only what there is any of."""
-        [counted] = self._session.all("dangling")
+        [counted] = self._session.all("dangling", org_id=org)
         found = dict(zip(("witnesses", "links", "edges", "nodes"), counted, strict=True))
         return {name: int(count) for name, count in found.items() if count}
 
-    def sweep(self) -> set[tuple[str, str, int]]:
-        """Drop what dangles; returns (org, project, row) of the nodes whose edges went."""
-        self._session.run("sweep_pending")
-        self._session.run("sweep_names")
-        self._session.run("sweep_links")
-        self._session.run("sweep_nodes")
-        self._session.run("sweep_evidence")
-        dropped = self._session.all("sweep_edges")
-        self._session.run("sweep_evidence")  # of the edges that just went
-        touched = {(org, project, row) for org, project, *ends in dropped for row in ends}
-        for org in {org for org, _project, _row in touched}:
-            rows = sorted({row for of, _project, row in touched if of == org})
-            self._session.run("nodes_prune", org_id=org, rows=json.dumps(rows))
+    def sweep(self, org: str) -> set[tuple[str, int]]:
+        """Drop what dangles; returns (project, row) of the nodes whose edges went."""
+        for query in ("sweep_pending", "sweep_names", "sweep_links", "sweep_nodes", "sweep_evidence"):
+            self._session.run(query, org_id=org)
+        dropped = self._session.all("sweep_edges", org_id=org)
+        self._session.run("sweep_evidence", org_id=org)  # of the edges that just went
+        touched = {(project, row) for project, *ends in dropped for row in ends}
+        self._session.run("nodes_prune", org_id=org, rows=listed(sorted({row for _project, row in touched})))
         return touched
 
 

@@ -15,6 +15,7 @@ from clew.model.memory import Memory
 from clew.model.times import to_micros
 from clew.store.graph_reads import GraphReads
 from clew.store.memories import from_row
+from clew.store.session import listed
 
 REINFORCEMENT = 0.05  # for each further memory that states an edge; taken back when it no longer does
 
@@ -47,10 +48,10 @@ class GraphTable(GraphReads):
         rows = {id: row for id, (row, _plain) in found.items()}
         self._spell(org, {ids[place]: draft for place, draft in wanted.items()}, found)
         missing = [place for place in wanted if ids[place] not in rows]
-        first = self.last_node() + 1
+        fresh_rows = self._session.next_rows("graph_nodes", len(missing))
         created = to_micros(now)
         inserted = []
-        for row, place in enumerate(missing, first):
+        for row, place in zip(fresh_rows, missing, strict=True):
             project, (type_, key) = place
             label = "" if type_ == "memory" else wanted[place].label
             rows[ids[place]] = row
@@ -61,7 +62,7 @@ class GraphTable(GraphReads):
         return {place: rows[id] for place, id in ids.items()}
 
     def last_node(self) -> int:
-        return int(self._session.value("node_last_row"))
+        return int(self._session.value("row_last", table="graph_nodes"))
 
     def node_rows(self, org: str, ids: Iterable[bytes]) -> dict[bytes, int]:
         return {id: row for id, (row, _plain) in self._nodes_known(org, ids).items()}
@@ -72,7 +73,7 @@ class GraphTable(GraphReads):
         if len(wanted) <= FEW:
             asked = {id: self._session.one("node_row", org_id=org, id=id) for id in wanted}
             return {id: (row[0], bool(row[1])) for id, row in asked.items() if row}
-        found = self._session.all("node_rows", org_id=org, ids=json.dumps([id.hex() for id in wanted]))
+        found = self._session.all("node_rows", org_id=org, ids=listed([id.hex() for id in wanted]))
         return {bytes.fromhex(id): (row, bool(plain)) for id, row, plain in found}
 
     def _spell(self, org: str, drafts: Mapping[bytes, NodeDraft], known: Mapping[bytes, tuple[int, bool]]) -> None:
@@ -84,8 +85,8 @@ class GraphTable(GraphReads):
 
     def respell(self, org: str, nodes: Iterable[int], edges: Iterable[int]) -> list[int]:
         """Drop the spelling of nodes and edges that stay; returns a memory for each node that can spell it."""
-        rows = json.dumps(sorted(set(nodes)))
-        self._session.run("edges_respell", org_id=org, rows=json.dumps(sorted(set(edges))))
+        rows = listed(sorted(set(nodes)))
+        self._session.run("edges_respell", org_id=org, rows=listed(sorted(set(edges))))
         if not self._session.run("nodes_respell", org_id=org, rows=rows):
             return []
         return sorted({row for (row,) in self._session.all("spellers", org_id=org, rows=rows) if row is not None})
@@ -96,12 +97,12 @@ class GraphTable(GraphReads):
 
     def replaced_by(self, org: str, ids: Sequence[str]) -> list[tuple[str, int]]:
         """(id, node of a memory that it replaced)"""
-        found: list[tuple[str, int]] = self._session.all("replaced_by", org_id=org, ids=json.dumps(ids))
+        found: list[tuple[str, int]] = self._session.all("replaced_by", org_id=org, ids=listed(ids))
         return found
 
     def prune(self, org: str, rows: Iterable[int]) -> None:
         """Drop those that nothing refers to any more."""
-        self._session.run("nodes_prune", org_id=org, rows=json.dumps(sorted(set(rows))))
+        self._session.run("nodes_prune", org_id=org, rows=listed(sorted(set(rows))))
 
     def link(self, org: str, links: Iterable[tuple[int, int, str]]) -> None:
         """(memory row, node row, role) each."""
@@ -116,11 +117,11 @@ class GraphTable(GraphReads):
         self._session.run(query, org_id=org, memory_row=memory_row)
 
     def self_nodes(self, org: str, memory_rows: Iterable[int]) -> dict[int, int]:
-        rows = json.dumps(sorted(set(memory_rows)))
+        rows = listed(sorted(set(memory_rows)))
         return dict(self._session.all("self_nodes", org_id=org, memory_rows=rows))
 
     def nodes_of_memories(self, org: str, ids: Sequence[str]) -> list[int]:
-        rows = self._session.all("nodes_of_memories", org_id=org, ids=json.dumps(ids))
+        rows = self._session.all("nodes_of_memories", org_id=org, ids=listed(ids))
         return [row for (row,) in rows]
 
     # -- who names whom ----------------------------------------------------------------------------
@@ -139,7 +140,7 @@ class GraphTable(GraphReads):
         wanted = sorted(set(names))
         if not wanted:
             return {}
-        asked = json.dumps(wanted)
+        asked = listed(wanted)
         rows = self._session.all(
             "names_held", org_id=org, names=asked, user_id=user, is_subject=subject, limit=limit
         )
@@ -166,7 +167,7 @@ class GraphTable(GraphReads):
 
     def places_of(self, org: str, memory_rows: Iterable[int]) -> dict[int, tuple[str, str, int | None]]:
         """(project, user, when it expires) of those that live."""
-        rows = self._session.all("places_of", org_id=org, memory_rows=json.dumps(sorted(set(memory_rows))))
+        rows = self._session.all("places_of", org_id=org, memory_rows=listed(sorted(set(memory_rows))))
         return {row: (project, user, expires_at) for row, project, user, expires_at in rows}
 
     # -- edges and witnesses -----------------------------------------------------------------------
@@ -178,13 +179,14 @@ class GraphTable(GraphReads):
         looked_up = {statement.key for statement in statements if not 0 < new_from <= statement.source}
         rows = self.edge_rows(org, looked_up)
         known = dict(rows)
-        first = int(self._session.value("edge_last_row")) + 1
+        unknown = {said.key for said in statements if said.key not in rows}
+        fresh = iter(self._session.next_rows("graph_edges", len(unknown)))
         inserted: list[tuple[object, ...]] = []
         again: dict[tuple[int, int], Statement] = {}
         for said in statements:
             row = rows.get(said.key)
             if row is None:
-                row = rows[said.key] = first + len(inserted)
+                row = rows[said.key] = next(fresh)
                 inserted.append(
                     (row, org, said.project, said.source, said.target, said.type, said.label, said.weight,
                      said.confidence, said.confidence, 0, at, said.expires_at, at)
@@ -289,13 +291,11 @@ class GraphTable(GraphReads):
     def drop_pending(self, org: str, memory_row: int) -> None:
         self._session.run("pending_delete", org_id=org, memory_row=memory_row)
 
-    def pending(self, *, max_attempts: int, patient: datetime, limit: int) -> list[tuple[str, int]]:
-        """(org, memory row) of all orgs. One that failed more than twice is left out until `patient` has passed
-        its last failure."""
-        found: list[tuple[str, int]] = self._session.all(
-            "pending_next", max_attempts=max_attempts, patient=to_micros(patient), limit=limit
-        )
-        return found
+    def pending(self, org: str, *, max_attempts: int, patient: datetime, limit: int) -> list[int]:
+        """Rows of memories. One that failed more than twice is left out until `patient` has passed its last
+        failure."""
+        asked = {"max_attempts": max_attempts, "patient": to_micros(patient), "limit": limit}
+        return [row for (row,) in self._session.all("pending_next", org_id=org, **asked)]
 
     def memory_at(self, org: str, memory_row: int) -> Memory | None:
         row = self._session.one("memory_at_row", org_id=org, row=memory_row)

@@ -4,7 +4,6 @@ a label through one that spells it so."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,7 +14,7 @@ from clew.model.listed import DatedEdge
 from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros
 from clew.store.memories import reach_values
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session, listed
 
 
 class GraphExplore:
@@ -71,7 +70,7 @@ class GraphExplore:
 
     def named_by(self, reach: Reach, ids: Sequence[str], *, now: datetime) -> list[tuple[str, int, str]]:
         """(memory, node, role) of what these memories hang on, their own nodes included."""
-        asked = seen_by(reach, now) | {"ids": json.dumps(ids)}
+        asked = seen_by(reach, now) | {"ids": listed(ids)}
         found: list[tuple[str, int, str]] = self._session.all("nodes_named_by", **asked)
         return found
 
@@ -110,7 +109,7 @@ class GraphExplore:
         """Edges of the whole reach, or of some nodes, the newest first."""
         asked = seen_by(reach, now) | {
             "rows": None if rows is None else _listed(rows),
-            "kinds": None if kinds is None else json.dumps(kinds),
+            "kinds": None if kinds is None else listed(kinds),
             "since": None if since is None else to_micros(since),
             "limit": limit,
         }
@@ -139,7 +138,7 @@ def seen_by(reach: Reach, now: datetime, moment: datetime | None = None) -> dict
 
 
 def _listed(rows: Iterable[int]) -> str:
-    return json.dumps(sorted(set(rows)))
+    return listed(sorted(set(rows)))
 
 
 def _node(id: bytes, type_: str, key: str, label: str, project: str, importance: float) -> SeenNode:

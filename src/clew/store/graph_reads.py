@@ -3,7 +3,6 @@ a memory that states it, a node through a memory that hangs on it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,7 +11,7 @@ from clew.model.graph import Node
 from clew.model.scope import Reach
 from clew.model.times import to_micros
 from clew.store.memories import reach_values
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session, listed
 
 
 class GraphReads:
@@ -23,31 +22,47 @@ class GraphReads:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    # -- walking, node by node ---------------------------------------------------------------------
+    # -- walking, hop by hop: each asks once for all nodes, and caps what it reads of each ---------
 
-    def edges_at(
-        self, reach: Reach, node: int, *, now: datetime, moment: datetime, limit: int, structural: bool = False
-    ) -> tuple[list[Row], list[Row]]:
-        """(other node, type, weight, confidence, edge row) of the edges that start and that end at a node, the
+    def edges_at_many(
+        self,
+        reach: Reach,
+        nodes: Iterable[int],
+        *,
+        now: datetime,
+        moment: datetime,
+        limit: int,
+        structural: bool = False,
+    ) -> dict[int, tuple[list[Row], list[Row]]]:
+        """(other node, type, weight, confidence, edge row) of the edges that start and that end at each node, the
         strongest first. `structural`: also those that say no more than where memories are filed."""
-        place = _seen_by(reach, now, moment) | {"node_row": node}
-        if self._session.one("node_is_hidden", **place):
-            return [], []
-        asked = place | {"limit": limit, "structural": structural}
-        return self._session.all("walk_out", **asked), self._session.all("walk_in", **asked)
+        found: dict[int, tuple[list[Row], list[Row]]] = {node: ([], []) for node in nodes}
+        asked = _seen_by(reach, now, moment) | {"limit": limit, "structural": structural}
+        for node, ends, *edge, _strength in self._asked("walk_edges", found, asked):
+            found[node][ends].append(tuple(edge))
+        return found
 
-    def linked_at(self, reach: Reach, node: int, *, now: datetime, moment: datetime, limit: int) -> list[int]:
+    def linked_at_many(
+        self, reach: Reach, nodes: Iterable[int], *, now: datetime, moment: datetime, limit: int
+    ) -> dict[int, list[int]]:
         """From a memory's node to what it hangs on; from such a node to the newest memories that hang on it."""
-        asked = _seen_by(reach, now, moment) | {"node_row": node, "limit": limit}
-        rows = self._session.all("walk_nodes", **asked) or self._session.all("walk_memories", **asked)
-        return [row for (row,) in rows]
+        found: dict[int, list[int]] = {node: [] for node in nodes}
+        asked = _seen_by(reach, now, moment) | {"limit": limit}
+        for query in ("walk_nodes", "walk_memories"):
+            for node, other in self._asked(query, [node for node in found if not found[node]], asked):
+                found[node].append(other)
+        return found
+
+    def _asked(self, query: str, nodes: Iterable[int], asked: dict[str, Any]) -> list[Row]:
+        rows = sorted(nodes)
+        return self._session.all(query, **asked, rows=listed(rows)) if rows else []
 
     def ends(
         self, reach: Reach, nodes: Iterable[int], edges: Iterable[int], *, now: datetime
     ) -> tuple[dict[int, int], dict[int, int]]:
         """Until when nodes of memories and edges count, in microseconds. Other nodes do not end by themselves."""
-        rows = json.dumps(sorted(set(nodes)))
-        stated = json.dumps(sorted(set(edges)))
+        rows = listed(sorted(set(nodes)))
+        stated = listed(sorted(set(edges)))
         return (
             dict(self._session.all("nodes_end", org_id=reach.org, rows=rows)),
             dict(self._session.all("edges_end", **_seen_by(reach, now, now), rows=stated)),
@@ -55,17 +70,21 @@ class GraphReads:
 
     def nodes_by_memory(self, org: str, ids: Sequence[str]) -> list[tuple[str, int]]:
         """(memory id, node): what each hangs on, in the order given, its own node first."""
-        found: list[tuple[str, int]] = self._session.all("nodes_by_memory", org_id=org, ids=json.dumps(ids))
+        found: list[tuple[str, int]] = self._session.all("nodes_by_memory", org_id=org, ids=listed(ids))
         return found
 
-    def memories_at(self, reach: Reach, node: int, *, now: datetime, moment: datetime, limit: int) -> list[str]:
-        """The newest memories that hang on a node, rules excepted."""
-        asked = _seen_by(reach, now, moment) | {"node_row": node, "limit": limit}
-        return [id for (id,) in self._session.all("memories_at", **asked)]
+    def memories_at_many(
+        self, reach: Reach, nodes: Iterable[int], *, now: datetime, moment: datetime, limit: int
+    ) -> dict[int, list[str]]:
+        """The newest memories that hang on each node, rules excepted."""
+        found: dict[int, list[str]] = {node: [] for node in nodes}
+        for node, id in self._asked("memories_at", found, _seen_by(reach, now, moment) | {"limit": limit}):
+            found[node].append(id)
+        return found
 
     def contradictions(self, reach: Reach, ids: Sequence[str], now: datetime) -> list[tuple[str, str, float]]:
         """(one of these memories, another one, how sure), as far as may be seen; a pair may come twice."""
-        asked = _seen_by(reach, now, now) | {"ids": json.dumps(ids), "structural": False}
+        asked = _seen_by(reach, now, now) | {"ids": listed(ids), "structural": False}
         found: list[tuple[str, str, float]] = self._session.all("contradictions", **asked)
         return found
 
@@ -75,28 +94,28 @@ class GraphReads:
 
     def linked_nodes(self, reach: Reach, nodes: Iterable[int], now: datetime) -> set[int]:
         """Those on which a memory hangs that may be seen."""
-        asked = _seen_by(reach, now, now) | {"rows": json.dumps(sorted(set(nodes)))}
+        asked = _seen_by(reach, now, now) | {"rows": listed(sorted(set(nodes)))}
         return {row for (row,) in self._session.all("nodes_linked", **asked)}
 
     def not_yet_valid(self, reach: Reach, ids: Sequence[str] | None, now: datetime) -> list[tuple[str, int]]:
         """(id, when it begins to hold) of memories in reach that do not hold yet."""
         asked, query = _seen_by(reach, now, now), "not_yet_valid"
         if ids is not None:
-            asked, query = asked | {"ids": json.dumps(ids)}, "not_yet_valid_of"
+            asked, query = asked | {"ids": listed(ids)}, "not_yet_valid_of"
         found: list[tuple[str, int]] = self._session.all(query, **asked)
         return found
 
     def own_nodes(self, org: str, ids: Sequence[str]) -> dict[str, int]:
-        return dict(self._session.all("own_nodes", org_id=org, ids=json.dumps(ids)))
+        return dict(self._session.all("own_nodes", org_id=org, ids=listed(ids)))
 
     def described(self, org: str, rows: Iterable[int]) -> dict[int, Node]:
-        found = self._session.all("nodes_described", org_id=org, rows=json.dumps(sorted(set(rows))))
+        found = self._session.all("nodes_described", org_id=org, rows=listed(sorted(set(rows))))
         return {row: Node(row, *rest) for row, *rest in found}
 
     def touched_by(self, org: str, ids: Sequence[str]) -> list[int]:
         """The nodes that these memories hang on, state something about, or are joined to by what others state."""
-        touched = [row for (row,) in self._session.all("nodes_touched", org_id=org, ids=json.dumps(ids))]
-        own = json.dumps(sorted(self.own_nodes(org, ids).values()))
+        touched = [row for (row,) in self._session.all("nodes_touched", org_id=org, ids=listed(ids))]
+        own = listed(sorted(self.own_nodes(org, ids).values()))
         return touched + [row for (row,) in self._session.all("nodes_joined", org_id=org, rows=own)]
 
     # -- everything a reach sees, for the read model -----------------------------------------------

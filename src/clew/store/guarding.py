@@ -12,7 +12,7 @@ from clew.model.quarantine import Quarantined
 from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros
 from clew.store.memories import from_row, reach_values, to_row
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session
 
 
 class GuardTable:

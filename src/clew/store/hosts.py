@@ -10,7 +10,7 @@ from clew.model.host import HookEvent, HookFired, HostSession, StoredFact
 from clew.model.scope import Identity
 from clew.model.session import AgentSession
 from clew.model.times import from_micros, to_micros
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session
 
 _OPTIONAL = ("agent_id", "source", "project", "user", "branch", "printed", "printed_event", "printed_kind")
 _TIMES = ("created_at", "updated_at", "printed_at", "ended_at")
@@ -80,9 +80,13 @@ class HostTable:
 
     # -- facts -------------------------------------------------------------------------------------
 
-    def waiting(self, *, limit: int) -> list[StoredFact]:
-        """Of every org, oldest first."""
-        return [_fact(row) for row in self._session.all("host_events_waiting", limit=limit)]
+    def waiting_orgs(self, *, limit: int) -> list[str]:
+        """Those with events that nobody has looked at, the one that waits longest first."""
+        return [org for (org,) in self._session.all("host_events_orgs", limit=limit)]
+
+    def waiting(self, org: str, *, limit: int) -> list[StoredFact]:
+        """Oldest first."""
+        return [_fact(row) for row in self._session.all("host_events_waiting", org_id=org, limit=limit)]
 
     def facts(self, org: str, host: str, host_session: str, *, until: datetime, limit: int) -> list[StoredFact]:
         """The last so many up to a moment, oldest first."""
@@ -99,15 +103,15 @@ class HostTable:
         """No fact stays of a session of ours, looked at or not."""
         return self._session.run("host_facts_forget", org_id=org, session_id=session)
 
-    def tidy(self, *, facts_before: datetime, events_before: datetime) -> int:
+    def tidy(self, org: str, *, facts_before: datetime, events_before: datetime) -> int:
         """Facts and then events go when nothing needs them any more. The last fact of a session stays as long as
         its event: it carries what the session has read and is about."""
-        cleared = self._session.run("host_facts_clear", before=to_micros(facts_before))
-        return cleared + self._session.run("host_events_drop", before=to_micros(events_before))
+        cleared = self._session.run("host_facts_clear", org_id=org, before=to_micros(facts_before))
+        return cleared + self._session.run("host_events_drop", org_id=org, before=to_micros(events_before))
 
-    def drop_sessions(self, *, before: datetime, limit: int) -> int:
+    def drop_sessions(self, org: str, *, before: datetime, limit: int) -> int:
         """So many at most of those that ended before a moment; one that is heard of again is a new one."""
-        keys = self._session.all("tidy_host_sessions", before=to_micros(before), limit=limit)
+        keys = self._session.all("tidy_host_sessions", org_id=org, before=to_micros(before), limit=limit)
         for query in ("tidy_past_drop", "tidy_host_session_drop"):
             self._session.many(query, keys)
         return len(keys)
@@ -136,10 +140,10 @@ class HostTable:
         rows = self._session.all("host_session_agents", org_id=org, host=host, host_session=host_session)
         return [_host_session(row) for row in rows]
 
-    def idle(self, *, before: datetime, limit: int) -> list[tuple[str, HostSession]]:
-        """Of every org, with the org: those that have not ended and of which nothing was heard since."""
-        rows = self._session.all("host_sessions_idle", before=to_micros(before), limit=limit)
-        return [(row[0], _host_session(row[1:])) for row in rows]
+    def idle(self, org: str, *, before: datetime, limit: int) -> list[HostSession]:
+        """Those that have not ended and of which nothing was heard since."""
+        rows = self._session.all("host_sessions_idle", org_id=org, before=to_micros(before), limit=limit)
+        return [_host_session(row) for row in rows]
 
     def put(self, org: str, session: HostSession) -> None:
         values: dict[str, Any] = {name: getattr(session, name) for name in HostSession.__slots__}

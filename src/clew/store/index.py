@@ -1,20 +1,27 @@
-"""The two indices of SQLite: terms for lexical candidates and scores, vectors for semantic search.
+"""The two indices: terms for lexical candidates and scores, vectors for semantic search.
 
-What differs between engines lives here: FTS5 for candidates, blobs for the read model.
+What differs between engines lies behind the same names: candidates in each engine's `fulltext.sql`, nearest vectors
+in `nearest.py` and `postgres_nearest.py`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from clew.model.memory import Indexed, Memory
 from clew.model.scope import Reach
 from clew.store.memories import reach_values
-from clew.store.sqlite import Row, Session
+from clew.store.session import HalfVector, Row, Session, listed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _BYTES_PER_TERM = 5  # four of hash, one of count
 
@@ -30,11 +37,11 @@ class IndexTable:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._entries: list[tuple[str, int, str]] = []
+        self._entries: list[tuple[str, Row]] = []
 
     def flush(self) -> None:
-        for query, row, terms in self._entries:
-            self._session.run(query, row=row, terms=terms)
+        for query, entries in groupby(self._entries, itemgetter(0)):
+            self._session.many(query, [values for _query, values in entries])
         self._entries.clear()
 
     def put(self, row: int, memory: Memory, indexed: Indexed) -> None:
@@ -45,70 +52,73 @@ class IndexTable:
         for row, memory, indexed in entries:
             org, scope_term = memory.org, scope_term_of(memory.org, memory.project or "", memory.user or "")
             scope_terms = f"{org_term_of(org)} {scope_term}"
-            self._entries.append(("fts_insert", row, _document(indexed.terms, scope_terms)))
+            self._entries.append(("fts_insert", (row, org, document(indexed.terms, scope_terms))))
             terms.append((row, org, indexed.length, indexed.terms, scope_terms))
             if indexed.vector is not None:
-                vectors.append((row, org, indexed.space, indexed.vector))
+                vectors.append((row, org, indexed.space, HalfVector(indexed.vector)))
         self._session.many("terms_insert", terms)
         self._session.many("vector_put", vectors)
 
-    def fill_vector(self, row: int, version: int, vector: bytes, space: str) -> bool:
+    def fill_vector(self, org: str, row: int, *, version: int, vector: bytes, space: str) -> bool:
         """False when the memory changed since it was read: then this is not its vector."""
-        return self._session.run("vector_fill", row=row, version=version, vector=vector, space=space) > 0
+        filled = {"version": version, "vector": HalfVector(vector), "space": space}
+        return self._session.run("vector_fill", org_id=org, row=row, **filled) > 0
 
-    def drop(self, row: int) -> None:
+    def drop(self, org: str, row: int) -> None:
         """Take a memory out of every index. FTS5 keeps no copy, so it is told what it had stored."""
-        self._drop_terms(row)
-        self._session.run("vector_delete", row=row)
+        self._drop_terms(org, row)
+        self._session.run("vector_delete", org_id=org, row=row)
 
-    def _drop_terms(self, row: int) -> None:
-        entry = self._session.one("terms_get", row=row)
+    def _drop_terms(self, org: str, row: int) -> None:
+        entry = self._session.one("terms_get", org_id=org, row=row)
         if entry:
             _length, terms, scope_term = entry
-            self._entries.append(("fts_delete", row, _document(terms, scope_term)))
-        self._session.run("terms_delete", row=row)
+            self._entries.append(("fts_delete", (row, org, document(terms, scope_term))))
+        self._session.run("terms_delete", org_id=org, row=row)
 
     # -- re-indexing -------------------------------------------------------------------------------
 
-    def terms_of(self, row: int) -> Indexed | None:
-        entry = self._session.one("terms_get", row=row)
+    def terms_of(self, org: str, row: int) -> Indexed | None:
+        entry = self._session.one("terms_get", org_id=org, row=row)
         return Indexed(length=entry[0], terms=entry[1]) if entry else None
 
     def put_terms(self, row: int, memory: Memory, indexed: Indexed) -> bool:
         """Replace the terms and keep the vector; False when the memory changed since it was read."""
-        if not self._session.one("memory_is_at", row=row, version=memory.version):
+        if not self._session.one("memory_is_at", org_id=memory.org, row=row, version=memory.version):
             return False
-        self._drop_terms(row)
+        self._drop_terms(memory.org, row)
         self.put(row, memory, replace(indexed, vector=None))
         return True
 
-    def damage(self) -> str:
-        """What is wrong with the full-text index and its terms; '' when they agree with the memories."""
-        missing = self._session.value("terms_missing")
-        if missing:
-            return f"{missing} memories are not in the index"
-        stray = len(self._session.all("terms_stray"))
-        if stray:
-            return f"the index holds {stray} forgotten memories"
-        differing = sum(
-            self._session.value("fts_difference", org_id=org, match=org_term_of(org))
-            for (org,) in self._session.all("terms_orgs")
-        )
-        return f"full text and terms differ in {differing} memories" if differing else ""
+    def damage(self, org: str) -> dict[str, int]:
+        """How many memories of an org are missing in the index, how many forgotten ones it holds, and in how many
+        full text and terms differ; only what there is any of."""
+        found = {
+            "missing": self._session.value("terms_missing", org_id=org),
+            "stray": len(self._session.all("terms_stray", org_id=org)),
+            "differing": self._session.value("fts_difference", org_id=org, match=org_term_of(org)),
+        }
+        return {name: int(count) for name, count in found.items() if count}
 
     def verify(self) -> None:
         """Let SQLite check the structure of the full-text index; raises where it is broken."""
         self._session.run("fts_check")
 
-    def rebuild(self) -> None:
-        """Fill the full-text index anew from the terms, without those of forgotten memories."""
-        for (row,) in self._session.all("terms_stray"):
-            self._session.run("terms_delete", row=row)
-        self._session.run("fts_clear")
+    def rebuild(self, orgs: Sequence[str]) -> None:
+        """Fill the full-text index anew from the terms, without those of forgotten memories. Of every org, in one
+        transaction: SQLite has one index for all, and what is written to it meanwhile must be in it once."""
+        for org in orgs:
+            for (row,) in self._session.all("terms_stray", org_id=org):
+                self._session.run("terms_delete", org_id=org, row=row)
+            self._session.run("fts_clear", org_id=org)
+        for org in orgs:
+            self._fill_terms(org)
+
+    def _fill_terms(self, org: str) -> None:
         after = 0
-        while page := self._session.all("terms_page", after=after, limit=1_000):
-            for row, terms, scope_term in page:
-                self._session.run("fts_insert", row=row, terms=_document(terms, scope_term))
+        while page := self._session.all("terms_page", org_id=org, after=after, limit=1_000):
+            entries = [(row, org, document(terms, scope_term)) for row, terms, scope_term in page]
+            self._session.many("fts_insert", entries)
             after = page[-1][0]
 
     # -- what the read model loads -----------------------------------------------------------------
@@ -126,11 +136,11 @@ class IndexTable:
         return rows
 
     def rows_by_id(self, reach: Reach, ids: Sequence[str], space: str) -> list[Row]:
-        rows = self._session.all("scope_rows_by_id", org_id=reach.org, ids=json.dumps(ids), space=space)
+        rows = self._session.all("scope_rows_by_id", org_id=reach.org, ids=listed(ids), space=space)
         return _visible(reach, rows)
 
     def rows_by_row(self, reach: Reach, numbers: Sequence[int], space: str) -> list[Row]:
-        rows = self._session.all("scope_rows_by_row", org_id=reach.org, rows=json.dumps(numbers), space=space)
+        rows = self._session.all("scope_rows_by_row", org_id=reach.org, rows=listed(numbers), space=space)
         return _visible(reach, rows)
 
     def size(self, reach: Reach) -> tuple[int, int]:
@@ -153,17 +163,17 @@ class IndexTable:
         """Dense rows in reach that contain a term."""
         places = reach.places()
         if places is None:
-            scopes = org_term_of(reach.org)
+            scopes = [org_term_of(reach.org)]
         else:
-            scopes = " OR ".join(scope_term_of(reach.org, project, user) for project, user in places)
-        match = f"({scopes}) AND {term.to_bytes(4, 'little').hex()}"
-        found = [row for (row,) in self._session.all("fts_match", match=match)]
+            scopes = [scope_term_of(reach.org, project, user) for project, user in places]
+        asked = {"scopes": listed(scopes), "term": term.to_bytes(4, "little").hex()}
+        found = [row for (row,) in self._session.all("fts_match", org_id=reach.org, **asked)]
         return found if places or reach.users is None else self._of_users(reach, found)
 
     def _of_users(self, reach: Reach, rows: list[int]) -> list[int]:
         """The org's term stands for all of its users; here only some may be seen."""
         found = self._session.all(
-            "rows_of_users", org_id=reach.org, rows=json.dumps(rows), users=json.dumps(reach.users)
+            "rows_of_users", org_id=reach.org, rows=listed(rows), users=listed(reach.users or ())
         )
         return [row for (row,) in found]
 
@@ -180,6 +190,20 @@ class IndexTable:
             yield rows
             after = rows[-1][0]
 
+    def nearest(
+        self, reach: Reach, space: str, vectors: NDArray[np.float32], *, limit: int
+    ) -> list[Mapping[int, float]]:
+        """For each of some vectors the nearest rows in reach with their cosines: at least `limit` if there are so
+        many, and others that are as near as the last. Exact, but for what an engine's index of vectors may miss."""
+        if self._session.finds_nearest:
+            from clew.store.postgres_nearest import nearest_by_server
+
+            asked = reach_values(reach) | {"space": space}
+            return [nearest_by_server(self._session, asked, vector, limit=limit) for vector in vectors]
+        from clew.store.nearest import nearest_in  # numpy: not for those who only write
+
+        return nearest_in(self.vectors(reach, space), vectors, limit)
+
     def ids_matching(self, reach: Reach, **wanted: Any) -> list[str]:
         """Ids that carry one of the tags, or come from an agent, session or namespace."""
         tags = wanted.get("tags")
@@ -189,18 +213,18 @@ class IndexTable:
             agent=wanted.get("agent") or "",
             session_id=wanted.get("session") or "",
             namespace=wanted.get("namespace") or "",
-            tags=json.dumps(tags) if tags else None,
+            tags=listed(tags) if tags else None,
         )
         return [id for (id,) in rows]
 
     # -- vectors -----------------------------------------------------------------------------------
 
-    def without_vector(self, space: str, *, before: int, limit: int) -> list[Row]:
-        """(row, org, project, id, version, title, content), newest first."""
-        return self._session.all("vectors_missing", space=space, before=before, limit=limit)
+    def without_vector(self, org: str, space: str, *, before: int, limit: int) -> list[Row]:
+        """(row, project, id, version, title, content), newest first."""
+        return self._session.all("vectors_missing", org_id=org, space=space, before=before, limit=limit)
 
-    def count_without_vector(self, space: str) -> int:
-        return int(self._session.value("vectors_missing_count", space=space))
+    def count_without_vector(self, org: str, space: str) -> int:
+        return int(self._session.value("vectors_missing_count", org_id=org, space=space))
 
     def vector_counts(self, reach: Reach) -> dict[str, int]:
         return dict(self._session.all("vector_counts", **reach_values(reach)))
@@ -223,7 +247,7 @@ def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _document(terms: bytes, scope_term: str) -> str:
+def document(terms: bytes, scope_term: str) -> str:
     """What the full-text index is given: the scope, then every hash as eight hexadecimal digits."""
     hashes = terms[: len(terms) // _BYTES_PER_TERM * 4]
     return f"{scope_term} {hashes.hex(' ', 4)}"

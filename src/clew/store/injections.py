@@ -15,9 +15,9 @@ from clew.model.replay import Recorded
 from clew.model.scope import Reach
 from clew.model.session import AgentSession
 from clew.model.start import SessionSummary
-from clew.model.times import from_micros, to_micros
+from clew.model.times import LAST, from_micros, to_micros
 from clew.store.graph_explore import seen_by
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session, listed
 
 _LOG = tuple(name for name in ContextInjectionLog.__slots__ if name not in ("id", "timestamp"))
 _COLUMN = {"agent_id": "agent"}
@@ -25,7 +25,6 @@ _OPTIONAL = frozenset(("project_id", "agent_id", "event_id", "work_type", "deliv
 _SUMMARY = tuple(name for name in SessionSummary.__slots__ if name != "created_at")
 _SUMMARY_COLUMN = {"org": "org_id", "session": "session_id", "project": "project_id", "user": "user_id"}
 _SUMMARY_OPTIONAL = frozenset(("project", "user", "agent", "work_type", "issue", "outcome"))
-_NO_END = 2**62
 _LISTS = frozenset(("observation_ids", "session_summary_ids", "graph_node_ids", "files", "errors", "open_items"))
 
 
@@ -74,7 +73,7 @@ class InjectionTable:
     def said(self, org: str, session: str, ids: Sequence[str], *, beside: str) -> set[str]:
         """Which of these memories are in a text of the session's queue other than `beside`."""
         key = {"org_id": org, "session_id": session}
-        rows = self._session.all("injection_said", **key, ids=json.dumps(ids), text=beside)
+        rows = self._session.all("injection_said", **key, ids=listed(ids), text=beside)
         return {id for (id,) in rows}
 
     def is_there(self, org: str, id: str) -> bool:
@@ -91,15 +90,15 @@ class InjectionTable:
         self, org: str, *, since: datetime, project: str | None = None, after: Recorded | None = None, limit: int
     ) -> list[Recorded]:
         """What was asked for sessions since then, the newest first; `after` is the last of the page before."""
-        place = {"before": to_micros(after.at) if after else _NO_END, "before_id": after.id if after else ""}
+        place = {"before": to_micros(after.at) if after else LAST, "before_id": after.id if after else ""}
         asked = {"org_id": org, "since": to_micros(since), "project_id": project or "", "limit": limit}
         return [_recorded(row) for row in self._session.all("replay_recorded", **asked, **place)]
 
-    def tidy(self, *, quiet_before: datetime, before: datetime, limit: int) -> int:
-        """Of every org: looks that found nothing, and everything of sessions that are over, with their ranks; so
-        many of each at most."""
-        quiet = self._session.all("tidy_quiet_looks", before=to_micros(quiet_before), limit=limit)
-        old = self._session.all("tidy_old_looks", before=to_micros(before), limit=limit)
+    def tidy(self, org: str, *, quiet_before: datetime, before: datetime, limit: int) -> int:
+        """Looks that found nothing, and everything of sessions that are over, with their ranks; so many of each at
+        most."""
+        quiet = self._session.all("tidy_quiet_looks", org_id=org, before=to_micros(quiet_before), limit=limit)
+        old = self._session.all("tidy_old_looks", org_id=org, before=to_micros(before), limit=limit)
         keys = list(dict.fromkeys((*quiet, *old)))
         for query in ("tidy_ranks_drop", "tidy_look_drop"):
             self._session.many(query, keys)
@@ -150,7 +149,7 @@ class InjectionTable:
     ) -> dict[str, list[str]]:
         """Node ids to the ids of the newest memories that hang on them and may be seen."""
         spelled = {node.replace("-", ""): node for node in nodes}
-        asked = seen_by(reach, now) | {"nodes": json.dumps(list(spelled)), "per_node": per_node}
+        asked = seen_by(reach, now) | {"nodes": listed(list(spelled)), "per_node": per_node}
         found: dict[str, list[str]] = {node: [] for node in nodes}
         for node, ids in self._session.all("memories_at_nodes", **asked):
             found[spelled[node]] = list(dict.fromkeys(json.loads(ids)))  # it may hang on the node in two roles

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from clew.model.session import Head, Inject, InjectDraft, Lock, ReceiptTarget
-from clew.model.times import from_micros, to_micros
-from clew.store.sqlite import Row, Session
+from clew.model.times import Micros, from_micros, to_micros
+from clew.store.session import Row, Session, listed
 
 _TIMES = ("enqueued_at", "first_delivered_at", "last_delivered_at", "ended_at")
 
@@ -62,17 +62,20 @@ class InjectTable:
         )
         return Head(*row) if row else None
 
-    def hand_out(self, seq: int, *, token: int, now: datetime) -> None:
-        self._session.run("inject_hand_out", seq=seq, token=token, now=to_micros(now))
+    def hand_out(self, org: str, seq: int, *, token: int, now: datetime) -> bool:
+        """False when it was taken off the queue meanwhile."""
+        return self._session.run("inject_hand_out", org_id=org, seq=seq, token=token, now=to_micros(now)) > 0
 
-    def close(self, seq: int, state: str, *, reason: str, now: datetime) -> None:
-        self._session.run("inject_close", seq=seq, state=state, reason=reason, now=to_micros(now))
+    def close(self, org: str, seq: int, state: str, *, reason: str, now: datetime) -> None:
+        told = {"state": state, "reason": reason, "now": to_micros(now)}
+        self._session.run("inject_close", org_id=org, seq=seq, **told)
 
     def are_sources_gone(self, org: str, ids: str, *, since: int, now: datetime) -> bool:
         """Whether one of a JSON list of memories was forgotten, put into quarantine, replaced, restricted or
         changed since that microsecond, or no longer holds."""
-        times = {"since": since, "now": to_micros(now)}
-        return bool(self._session.value("inject_sources_gone", org_id=org, ids=ids, **times))
+        times = {"since": Micros(since), "now": to_micros(now)}
+        wanted = listed(json.loads(ids))
+        return bool(self._session.value("inject_sources_gone", org_id=org, ids=wanted, **times))
 
     # -- acknowledging -----------------------------------------------------------------------------
 
@@ -88,8 +91,9 @@ class InjectTable:
         )
         return ReceiptTarget(*row) if row else None
 
-    def ack(self, seq: int, *, receipt: str, now: datetime) -> None:
-        self._session.run("inject_ack", seq=seq, receipt=receipt, now=to_micros(now))
+    def ack(self, org: str, seq: int, *, receipt: str, now: datetime) -> bool:
+        """False when it was given up meanwhile."""
+        return self._session.run("inject_ack", org_id=org, seq=seq, receipt=receipt, now=to_micros(now)) > 0
 
     # -- as a whole --------------------------------------------------------------------------------
 
@@ -115,7 +119,7 @@ class InjectTable:
 
     def erase_memories(self, org: str, ids: Sequence[str], *, now: datetime) -> int:
         """No text that rests on one of these memories stays; what was not acknowledged yet is cancelled."""
-        return self._session.run("injects_forget", org_id=org, ids=json.dumps(ids), now=to_micros(now))
+        return self._session.run("injects_forget", org_id=org, ids=listed(ids), now=to_micros(now))
 
 
 def _sources(draft: InjectDraft) -> list[str]:

@@ -13,10 +13,10 @@ from typing import Any
 
 from clew.model.ids import new_id
 from clew.model.job import ASKED_AGAIN, STATES, BackfillState, Job, JobHealth, JobRun
-from clew.model.times import from_micros
-from clew.store.sqlite import Row, Session
+from clew.model.times import FIRST, Micros, from_micros
+from clew.store.session import Row, Session
 
-_HOUR, _DAY = 3_600_000_000, 86_400_000_000
+_HOUR_S, _DAY_S = 3_600.0, 86_400.0
 _FAILED = ("retry", "dead_letter")
 _ALIVE_S = 300.0  # a backfill that has said nothing for so long is running no more
 
@@ -28,8 +28,8 @@ class JobTable:
         self._session = session
 
     @cached_property
-    def _now(self) -> int:
-        return int(self._session.value("clock"))
+    def _now(self) -> Micros:
+        return Micros(self._session.value("clock"))
 
     def now(self) -> datetime:
         """The database's, by which everything here is told."""
@@ -48,9 +48,13 @@ class JobTable:
 
     # -- working on them -----------------------------------------------------------------------------
 
-    def due(self, *, limit: int) -> list[Job]:
-        """Of all orgs, the longest due first; among them leased ones whose lease has run out."""
-        return [_job(row) for row in self._session.all("jobs_due", now=self._now, limit=limit)]
+    def due_orgs(self, *, limit: int) -> list[str]:
+        """Those that have jobs which are due, the longest due first."""
+        return [org for (org,) in self._session.all("jobs_due_orgs", now=self._now, limit=limit)]
+
+    def due(self, org: str, *, limit: int) -> list[Job]:
+        """The longest due first; among them leased ones whose lease has run out."""
+        return [_job(row) for row in self._session.all("jobs_due", org_id=org, now=self._now, limit=limit)]
 
     def next_due_s(self) -> float | None:
         """In how many seconds the next one may be claimed, less than 0 if it is late; None: nothing waits."""
@@ -62,10 +66,10 @@ class JobTable:
         return int(self._session.value("jobs_waiting"))
 
     def claim(self, job: Job, *, ttl_s: float) -> None:
-        self._session.run("job_claim", **_key(job), until=self._after(ttl_s), now=self._now)
+        self._session.run("job_claim", **_key(job), until=self._now.after(ttl_s), now=self._now)
 
     def renew(self, job: Job, *, ttl_s: float) -> None:
-        self._session.run("job_renew", **_key(job), until=self._after(ttl_s))
+        self._session.run("job_renew", **_key(job), until=self._now.after(ttl_s))
 
     def is_asked_again(self, job: Job) -> bool:
         """Whether another generation was asked for since this one was read."""
@@ -75,7 +79,7 @@ class JobTable:
         self._session.run("job_drop", **_key(job))
 
     def requeue(self, job: Job, *, attempts: int, after_s: float = 0.0, code: str = "", message: str = "") -> None:
-        due_at = self._after(after_s)
+        due_at = self._now.after(after_s)
         why = {"code": code, "message": message, "now": self._now}
         self._session.run("job_requeue", **_key(job), attempts=attempts, due_at=due_at, **why)
 
@@ -97,7 +101,7 @@ class JobTable:
         )
 
     def prune_runs(self, org: str, *, older_than_s: float, limit: int) -> int:
-        before = self._now - int(older_than_s * 1e6)
+        before = self._now.after(-older_than_s)
         return self._session.run("job_runs_prune", org_id=org, before=before, limit=limit)
 
     # -- looking at them -----------------------------------------------------------------------------
@@ -127,14 +131,16 @@ class JobTable:
 
     def degraded(self, org: str, code: str) -> list[tuple[str, str]]:
         """(kind, subject) of those whose last attempt left this code."""
-        return [(kind, subject) for kind, subject in self._session.all("job_runs_degraded", org_id=org, code=code)]
+        rows = self._session.all("job_runs_degraded", org_id=org, code=code, since=FIRST)
+        return [(kind, subject) for kind, subject in rows]
 
     def orgs(self) -> list[str]:
         return [org for (org,) in self._session.all("job_orgs")]
 
-    def subjects(self, *, after: int, limit: int) -> list[tuple[int, str, str]]:
-        """(row, org, id) of memories of all orgs for which there may be something to do, in the order of rows."""
-        return [(row, org, id) for row, org, id in self._session.all("job_subjects", after=after, limit=limit)]
+    def subjects(self, org: str, *, after: int, limit: int) -> list[tuple[int, str]]:
+        """(row, id) of memories of an org for which there may be something to do, in the order of rows."""
+        found: list[tuple[int, str]] = self._session.all("job_subjects", org_id=org, after=after, limit=limit)
+        return found
 
     def counts(self, org: str) -> dict[str, int]:
         found = {state: count for state, count, _oldest in self._by_state(org)}
@@ -144,8 +150,8 @@ class JobTable:
         states = {state: (count, oldest) for state, count, oldest in self._by_state(org)}
         oldest = min((states[state][1] for state in ("queued", "leased") if state in states), default=None)
         last = self._session.value("job_last_success", org_id=org)
-        day = self._session.all("job_runs_since", org_id=org, since=self._now - _DAY)
-        hour = self._session.all("job_runs_since", org_id=org, since=self._now - _HOUR)
+        day = self._session.all("job_runs_since", org_id=org, since=self._now.after(-_DAY_S))
+        hour = self._session.all("job_runs_since", org_id=org, since=self._now.after(-_HOUR_S))
         return JobHealth(
             org,
             **{state: count for state, (count, _oldest) in states.items()},
@@ -190,9 +196,6 @@ class JobTable:
     def resume_backfill(self, space: str) -> bool:
         """Whether it was paused."""
         return self._session.run("backfill_resume", space=space) > 0
-
-    def _after(self, seconds: float) -> int:
-        return self._now + int(seconds * 1e6)
 
 
 def _key(job: Job) -> dict[str, str]:

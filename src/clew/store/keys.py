@@ -8,7 +8,7 @@ from datetime import datetime
 from clew.model.kept import Kept, KeptKey
 from clew.model.key import ApiKey
 from clew.model.times import from_micros, to_micros
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session
 
 
 class KeyTable:
@@ -113,8 +113,8 @@ class ReplayTable:
         """Answers may quote what is forgotten for good."""
         self._session.run("replays_drop_org", org_id=org)
 
-    def sweep(self, before: datetime) -> int:
-        return self._session.run("replays_sweep", before=to_micros(before))
+    def sweep(self, org: str, *, before: datetime) -> int:
+        return self._session.run("replays_sweep", org_id=org, before=to_micros(before))
 
 
 def _named(key: KeptKey) -> dict[str, str]:

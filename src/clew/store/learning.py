@@ -11,7 +11,7 @@ from typing import Any
 from clew.model.graph import edge_id, uuid_text
 from clew.model.learning import Diagnostics, Entry, Shown, Target, WeightChange
 from clew.model.times import from_micros, to_micros
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session, listed
 
 EdgeName = tuple[str, str, str]  # source, target, relation
 _NO_END = 2**62
@@ -131,7 +131,7 @@ class LearningTable:
 
     def samples(self, org: str, ids: Sequence[str]) -> dict[str, int]:
         """How many outcomes and verdicts stand behind the weight of each memory."""
-        return dict(self._session.all("samples_of", org_id=org, ids=json.dumps(list(ids))))
+        return dict(self._session.all("samples_of", org_id=org, ids=listed(list(ids))))
 
     def verdict(self, org: str, id: str) -> str | None:
         """What was said last about a memory itself: up, outdated or wrong."""
@@ -140,7 +140,7 @@ class LearningTable:
 
     def retired(self, org: str, ids: Sequence[str], *, below: float, samples: int) -> set[str]:
         """Those that are no longer injected; a recall still finds them, and praise brings them back."""
-        asked = {"ids": json.dumps(list(ids)), "below": below, "samples": samples}
+        asked = {"ids": listed(list(ids)), "below": below, "samples": samples}
         return {id for (id,) in self._session.all("retired", org_id=org, **asked)}
 
     # -- diagnostics -------------------------------------------------------------------------------

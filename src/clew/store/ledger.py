@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import Conflict
 from clew.lazy import LazyModule
 from clew.model.change import Change
-from clew.model.times import to_micros
-from clew.store.sqlite import Session
+from clew.model.times import FIRST, Micros, to_micros
+from clew.store.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ else:
     sealing = LazyModule("clew.model.audit")  # a recall does without
 
 CHANGES_KEPT = 100_000  # a read model further behind than this is rebuilt instead
-_CHAINED = "audit_chained_from/{org}"
+_CHAINED = "audit_chained_from"
 _NO_END = 2**62
 
 
@@ -105,7 +105,7 @@ class Audit:
 
     def chained_from(self, org: str) -> int | None:
         """The first entry with a hash; None while there is none."""
-        found = self._session.value("meta_get", key=_CHAINED.format(org=org))
+        found = self._session.value("meta_get_of_org", org_id=org, fact=_CHAINED)
         return int(found) if found else None
 
     def entries(self, org: str, *, after: int = 0, page: int = 1_000) -> Iterator[AuditEntry]:
@@ -122,7 +122,7 @@ class Audit:
             "audit_latest",
             org_id=org,
             before=_NO_END if before is None else before,
-            since=to_micros(since) if since else -_NO_END,
+            since=to_micros(since) if since else FIRST,
             action=action,
             limit=limit,
         )
@@ -136,7 +136,7 @@ class Audit:
         head = self.head(org)
         if head and head.hash:
             return head.hash
-        self._session.run("meta_put", key=_CHAINED.format(org=org), value=str(seq))
+        self._session.run("meta_put_of_org", org_id=org, fact=_CHAINED, value=str(seq))
         return sealing.digest_of(self.entries(org))
 
 
@@ -165,28 +165,28 @@ class Leases:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._now = int(session.value("clock"))  # the database's clock, shared by every process
+        self._now = Micros(session.value("clock"))  # the database's clock, shared by every process
 
     def claim(self, org: str, key: str, *, holder: str, ttl_s: float) -> int | None:
         """A fresh token, or None while another holder's lease runs."""
         lease = self._session.one("lease_get", org_id=org, key=key)
         if lease and lease[2] > self._now and lease[0] != holder:
             return None
-        token = int(self._session.value("counter_next", org_id=org, name="lease", step=1))
+        token = int(self._session.value("lease_token_next", org_id=org))
         self._session.run(
             "lease_put",
             org_id=org,
             key=key,
             holder=holder,
             token=token,
-            expires_at=self._now + int(ttl_s * 1e6),
+            expires_at=self._now.after(ttl_s),
             attempts=(lease[3] if lease else 0) + 1,
         )
         return token
 
     def renew(self, org: str, key: str, token: int, *, ttl_s: float) -> None:
         self._check(org, key, token)
-        self._session.run("lease_extend", org_id=org, key=key, token=token, expires_at=self._now + int(ttl_s * 1e6))
+        self._session.run("lease_extend", org_id=org, key=key, token=token, expires_at=self._now.after(ttl_s))
 
     def finish(self, org: str, key: str, token: int) -> None:
         self._check(org, key, token)
@@ -195,7 +195,7 @@ class Leases:
     def fail(self, org: str, key: str, token: int, reason: str) -> int:
         """Give the key back and keep the reason; returns how often it was tried."""
         attempts = self._check(org, key, token)
-        self._session.run("lease_fail", org_id=org, key=key, token=token, reason=reason)
+        self._session.run("lease_fail", org_id=org, key=key, token=token, reason=reason, expires_at=FIRST)
         return attempts
 
     def _check(self, org: str, key: str, token: int) -> int:

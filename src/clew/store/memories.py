@@ -12,7 +12,7 @@ from typing import Any
 from clew.model.memory import NOTHING, Filter, Memory, Version
 from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session, listed
 
 FIELDS: tuple[str, ...] = Memory.__slots__  # in the order of $memory_columns
 _COLUMN = {"org": "org_id", "project": "project_id", "user": "user_id", "session": "session_id"}
@@ -41,8 +41,7 @@ class MemoryTable:
 
     def insert(self, memories: Sequence[Memory]) -> list[int]:
         """Returns the dense rows, which the indices use."""
-        first = int(self._session.value("memory_last_row")) + 1
-        rows = list(range(first, first + len(memories)))
+        rows = list(self._session.next_rows("memories", len(memories)))
         self._session.many(
             "memory_insert", [(row, *_values_of_row(memory)) for memory, row in zip(memories, rows, strict=True)]
         )
@@ -50,12 +49,12 @@ class MemoryTable:
 
     def taken_ids(self, org: str, ids: Sequence[str]) -> set[str]:
         """Those that exist, forgotten ones included."""
-        return {id for (id,) in self._session.all("ids_taken", org_id=org, ids=json.dumps(ids))}
+        return {id for (id,) in self._session.all("ids_taken", org_id=org, ids=listed(ids))}
 
     def live_hashes(self, like: Memory, hashes: Sequence[str]) -> set[str]:
         """Those that a live memory of the same place and type has."""
         place = {"org_id": like.org, "project_id": like.project or "", "user_id": like.user or ""}
-        rows = self._session.all("hashes_live", **place, type=like.type, hashes=json.dumps(hashes))
+        rows = self._session.all("hashes_live", **place, type=like.type, hashes=listed(hashes))
         return {content_hash for (content_hash,) in rows}
 
     def update(self, memory: Memory, *, change: str, expected_version: int) -> bool:
@@ -75,7 +74,7 @@ class MemoryTable:
         return memory if deleted or memory.deleted_at is None else None
 
     def get_many(self, reach: Reach, ids: Sequence[str]) -> dict[str, Memory]:
-        rows = self._session.all("memories_by_id", org_id=reach.org, ids=json.dumps(ids))
+        rows = self._session.all("memories_by_id", org_id=reach.org, ids=listed(ids))
         found = (from_row(row) for row in rows)
         return {memory.id: memory for memory in found if reach.sees(memory.project, memory.user)}
 
@@ -134,8 +133,8 @@ class MemoryTable:
             with_superseded=wanted.superseded,
             now=to_micros(now),
             layer=wanted.layer or "",
-            types=json.dumps(wanted.types) if wanted.types else None,
-            tags=json.dumps(wanted.tags) if wanted.tags else None,
+            types=listed(wanted.types) if wanted.types else None,
+            tags=listed(wanted.tags) if wanted.tags else None,
             namespace=wanted.namespace or "",
             agent=wanted.agent or "",
             session_id=wanted.session or "",
@@ -171,9 +170,10 @@ class MemoryTable:
         change = self._session.value("memory_change", **key)
         return [*kept, Version(memory.version, change, memory.updated_at, memory)]
 
-    def rows_after(self, row: int, *, limit: int) -> list[tuple[int, Memory]]:
-        """Live memories of all orgs with their dense rows, in that order."""
-        return [(at, from_row(rest)) for at, *rest in self._session.all("memory_rows", after=row, limit=limit)]
+    def rows_after(self, org: str, row: int, *, limit: int) -> list[tuple[int, Memory]]:
+        """Live memories of an org with their dense rows, in that order."""
+        found = self._session.all("memory_rows", org_id=org, after=row, limit=limit)
+        return [(at, from_row(rest)) for at, *rest in found]
 
     def counts(self, reach: Reach) -> list[Row]:
         """(project, type, layer, how many, bytes of content)"""
@@ -191,8 +191,8 @@ class MemoryTable:
 def reach_values(reach: Reach) -> dict[str, Any]:
     return {
         "org_id": reach.org,
-        "projects": None if reach.projects is None else json.dumps(reach.projects),
-        "users": None if reach.users is None else json.dumps(reach.users),
+        "projects": None if reach.projects is None else listed(reach.projects),
+        "users": None if reach.users is None else listed(reach.users),
         # The same between unit separators, which no name contains: where a list is asked about once per row.
         "in_projects": None if reach.projects is None else f"\x1f{_US.join(reach.projects)}\x1f",
         "in_users": None if reach.users is None else f"\x1f{_US.join(reach.users)}\x1f",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from clew.model.org import Member, Membership, Org, Routing
 from clew.model.times import from_micros, to_micros
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session
 
 
 class OrgTable:

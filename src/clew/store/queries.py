@@ -54,3 +54,8 @@ def migrations(engine: str) -> tuple[tuple[int, str, str], ...]:
             number, slug = entry.name.removesuffix(".sql").split("_", 1)
             found.append((int(number), slug, entry.read_text(encoding="utf-8")))
     return tuple(sorted(found))
+
+
+def newest_migration() -> int:
+    """The schema this Clew knows; the same number on every engine."""
+    return migrations("sqlite")[-1][0]

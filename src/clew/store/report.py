@@ -9,7 +9,7 @@ from clew.model.ids import stable_id
 from clew.model.report import WorkReport
 from clew.model.session import OUTCOMES
 from clew.model.times import to_micros
-from clew.store.sqlite import Session
+from clew.store.session import Session
 
 _PHASES = {"start": "start", "in_session": "hints"}
 

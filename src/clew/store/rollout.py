@@ -9,7 +9,7 @@ from typing import Any
 
 from clew.model.rollout import Metric, Policy, RequestCounts, Rollout, StandingRow, Verdict, WindowCounts
 from clew.model.times import from_micros, to_micros
-from clew.store.sqlite import Session
+from clew.store.session import Session
 
 # In the order in which the query names them, org and time before, project and what follows it behind.
 _COUNTED = (

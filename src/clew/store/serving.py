@@ -7,7 +7,7 @@ from datetime import datetime
 from clew.model.kept import Counted, Waiting
 from clew.model.times import to_micros
 from clew.store import queries
-from clew.store.sqlite import Session, SqliteEngine
+from clew.store.session import Session
 
 
 class ServingTable:
@@ -23,9 +23,8 @@ class ServingTable:
         return bool(self._session.value("serving_has_keys", now=to_micros(now)))
 
     def schema(self) -> tuple[int, int]:
-        """The one of the file, and the one this Clew knows."""
-        found = int(self._session.connection.pragma("user_version"))
-        return found, queries.migrations(SqliteEngine.name)[-1][0]
+        """The one of the store, and the one this Clew knows."""
+        return self._session.schema(), queries.newest_migration()
 
     def counted(self, now: datetime, *, next_due_s: float | None) -> Counted:
         """`next_due_s`: as the jobs tell it, less than 0 when one is late."""

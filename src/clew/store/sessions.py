@@ -7,13 +7,11 @@ from typing import Any
 
 from clew.model.scope import Reach
 from clew.model.session import AgentSession, Lock
-from clew.model.times import from_micros, to_micros
-from clew.store.sqlite import Row, Session
+from clew.model.times import LAST, from_micros, to_micros
+from clew.store.session import Row, Session
 
 _TEXT = ("project", "user", "agent", "work_type", "issue", "issue_id", "title", "description")
 _COLUMN = {"project": "project_id", "user": "user_id"}
-
-END_OF_TIME = 2**63 - 1  # microseconds: before any page
 
 
 class SessionTable:
@@ -50,7 +48,7 @@ class SessionTable:
         query = "session_list"
         if project is not None:
             wanted, query = wanted | {"project_id": project}, "session_list_project"
-        before = {"before": END_OF_TIME, "before_id": ""}
+        before = {"before": LAST, "before_id": ""}
         while len(found) < limit and (rows := self._session.all(query, **wanted, **before)):
             sessions = [_from_row(row) for row in rows]
             seen = (session for session in sessions if reach.sees(session.project, session.user))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.model.llm import Usage
-from clew.store.sqlite import Session
+from clew.store.session import Session
 
 
 class SpendTable:

@@ -22,12 +22,12 @@ import apsw
 
 from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
 from clew.store import queries
+from clew.store.session import Row
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
 
 APPLICATION_ID = 0x434C4557  # "CLEW" in the file header: how we know a file is ours
 BUSY_TIMEOUT_MS = 30_000  # another process may hold the write lock for one import batch, never longer
@@ -45,6 +45,8 @@ class Session:
     """Named queries on one connection, inside one transaction."""
 
     __slots__ = ("_queries", "connection")
+
+    finds_nearest = False
 
     def __init__(self, connection: apsw.Connection, named: Mapping[str, str]) -> None:
         self.connection = connection
@@ -70,6 +72,14 @@ class Session:
         """One execution per row of values, in the order in which the query names them: an import runs this
         millions of times, and looking values up by name costs as much as inserting them."""
         self.connection.executemany(self._queries[query], rows).fetchall()
+
+    def next_rows(self, table: str, count: int) -> range:
+        """The writer is alone: what it reads stays true until it commits."""
+        first = int(self.value("row_last", table=table)) + 1
+        return range(first, first + count)
+
+    def schema(self) -> int:
+        return int(self.connection.pragma("user_version"))
 
     @property
     def is_open(self) -> bool:
@@ -137,6 +147,7 @@ class SqliteEngine:
 
     def __init__(self, path: Path, *, vfs: str | None = None) -> None:
         self.path = path
+        self.location = str(path)
         self._vfs = vfs
         self._queries = queries.load(self.name)
         self._local = threading.local()
@@ -169,6 +180,9 @@ class SqliteEngine:
         session = self._reader()
         return self._local.number, int(session.connection.pragma("data_version"))
 
+    def listen(self, channel: str, told: Callable[[], object]) -> bool:  # noqa: ARG002 - a file tells nobody
+        return False
+
     def _reader(self) -> Session:
         if self._closed:
             raise _store_closed()
@@ -195,7 +209,14 @@ class SqliteEngine:
 
     # -- writing ---------------------------------------------------------------------------------
 
-    def write(self, action: Callable[[Session], T], *, durable: bool = True, savepoint: bool = True) -> T:
+    def write(
+        self,
+        action: Callable[[Session], T],
+        *,
+        durable: bool = True,
+        savepoint: bool = True,
+        lock: str = "",  # noqa: ARG002 - the one writer is alone anyway
+    ) -> T:
         """Run `action` in a transaction of the writer thread; returns after the commit.
 
         `savepoint=False` is for an action whose changes may each stand alone when a later one fails.
@@ -312,6 +333,9 @@ class SqliteEngine:
             session.connection.execute("RELEASE one")
 
     # -- life ------------------------------------------------------------------------------------
+
+    def sizes(self) -> tuple[int, int]:
+        return _size(self.path), _size(Path(f"{self.path}-wal"))
 
     def purge(self) -> bool:
         """Leave nothing of deleted rows on the disk, neither in the pages nor in the log.
@@ -475,6 +499,13 @@ def migrate(connection: apsw.Connection) -> list[int]:
     if connection.pragma("journal_mode") != "wal":
         connection.pragma("journal_mode", "wal")
     return ran
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 @contextmanager

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from clew.errors import InvalidInput
 from clew.lazy import LazyModule
 from clew.model.scope import Reach
 from clew.store.graph import GraphTable
 from clew.store.index import IndexTable
 from clew.store.ledger import Audit, ChangeLog, Leases, Meta
 from clew.store.memories import MemoryTable
-from clew.store.sqlite import Session, SqliteEngine
+from clew.store.session import Engine, Session
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from datetime import datetime
-    from pathlib import Path
 
     from clew.model.upkeep import BackupReport, Check, Stats
-    from clew.store import backup, edges, graph_explore, upkeep
+    from clew.store import backup, edges, graph_explore, postgres_upkeep, upkeep
     from clew.store import config as config_table
     from clew.store import conflicts as conflict_table
     from clew.store import guarding as guard_table
@@ -42,6 +43,7 @@ else:
     backup, edges, graph_explore, upkeep = (
         LazyModule(f"clew.store.{name}") for name in ("backup", "edges", "graph_explore", "upkeep")
     )
+    postgres_upkeep = LazyModule("clew.store.postgres_upkeep")
     config_table, guard_table, injection_table, inject_table = (
         LazyModule(f"clew.store.{name}") for name in ("config", "guarding", "injections", "injects")
     )
@@ -172,12 +174,18 @@ class Tx:
 
 
 class Store:
-    def __init__(self, engine: SqliteEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     @property
+    def location(self) -> str:
+        """As it may be shown."""
+        return self.engine.location
+
+    @property
     def path(self) -> Path:
-        return self.engine.path
+        """Of the file; a store on a server has none."""
+        return Path(self.engine.location)
 
     @contextmanager
     def read(self) -> Iterator[Tx]:
@@ -185,10 +193,12 @@ class Store:
         with self.engine.read() as session:
             yield Tx(session)
 
-    def write(self, action: Callable[[Tx], T], *, durable: bool = True, savepoint: bool = True) -> T:
+    def write(
+        self, action: Callable[[Tx], T], *, durable: bool = True, savepoint: bool = True, lock: str = ""
+    ) -> T:
         """One transaction, change log included; everything or nothing. `savepoint=False`: each change of the action
         may stand alone, which spares the engine from being able to undo it."""
-        return self.engine.write(_bound(action), durable=durable, savepoint=savepoint)
+        return self.engine.write(_bound(action), durable=durable, savepoint=savepoint, lock=lock)
 
     def submit(self, action: Callable[[Tx], T], *, durable: bool = True) -> Future[T]:
         """The same without waiting; what was handed over is written before the store closes."""
@@ -201,20 +211,35 @@ class Store:
     def purge(self) -> bool:
         return self.engine.purge()
 
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of the store, and of its log."""
+        return self.engine.sizes()
+
     def backup(
         self, target: Path, *, overwrite: bool = False, progress: Callable[[int, int], None]
     ) -> BackupReport:
+        if self.engine.name != "sqlite":
+            raise InvalidInput(
+                f"{self.location} is backed up by the tools of its server",
+                code="BACKUP_IS_THE_SERVERS",
+                next="run: pg_dump; or copy it to a file: clew copy URL FILE",
+            )
         return backup.backup(self.path, target, overwrite=overwrite, progress=progress)
 
     def stats(self, reach: Reach, space: str) -> Stats:
         with self.read() as tx:
-            return upkeep.stats(tx, self.path, reach, space)
+            return upkeep.stats(tx, self, reach, space)
 
     def checks(self, now: datetime) -> list[Check]:
-        return upkeep.checks(self, now)
+        if self.engine.name == "sqlite":
+            return upkeep.checks(self, now)
+        return postgres_upkeep.checks(self, now)
 
     def data_version(self) -> tuple[int, int]:
         return self.engine.data_version()
+
+    def listen(self, channel: str, told: Callable[[], object]) -> bool:
+        return self.engine.listen(channel, told)
 
     def close(self) -> None:
         self.engine.close()

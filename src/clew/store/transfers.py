@@ -10,7 +10,7 @@ from clew.model.govern import Grant, RetentionPolicy, StoredFingerprint
 from clew.model.memory import Memory
 from clew.model.times import from_micros, to_micros
 from clew.store.memories import from_row
-from clew.store.sqlite import Row, Session
+from clew.store.session import Row, Session
 
 
 class TransferTable:

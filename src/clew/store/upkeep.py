@@ -25,7 +25,7 @@ from clew.model.times import to_rfc3339
 from clew.model.upkeep import Check, Stats
 from clew.store import queries
 from clew.store.backup import TEMPORARY
-from clew.store.sqlite import SqliteEngine, connect, translated
+from clew.store.sqlite import connect, translated
 
 if TYPE_CHECKING:
     from clew.store.store import Store, Tx
@@ -36,9 +36,14 @@ LARGE_LOG = 256 << 20  # bytes; normally the log is folded in every few megabyte
 CLOCK_SLACK = timedelta(minutes=5)
 RESTORE = "restore a backup: clew restore FILE"
 REINDEX = "rebuild the index: clew reindex"
+DAMAGE = {
+    "missing": "{} memories are not in the index",
+    "stray": "the index holds {} forgotten memories",
+    "differing": "full text and terms differ in {} memories",
+}
 
 
-def stats(tx: Tx, path: Path, reach: Reach, space: str) -> Stats:
+def stats(tx: Tx, store: Store, reach: Reach, space: str) -> Stats:
     by_project: Counter[str] = Counter()
     by_type: Counter[str] = Counter()
     by_layer: Counter[str] = Counter()
@@ -50,7 +55,7 @@ def stats(tx: Tx, path: Path, reach: Reach, space: str) -> Stats:
         content_bytes += size
     vectors = tx.index.vector_counts(reach)
     is_owner = reach == Reach.everything(reach.org)  # the file holds others' memories too: its size is theirs
-    file_bytes = _size(path) if is_owner else 0
+    file_bytes, log_bytes = store.sizes() if is_owner else (0, 0)
     total = by_type.total()
     return Stats(
         org=reach.org,
@@ -59,14 +64,14 @@ def stats(tx: Tx, path: Path, reach: Reach, space: str) -> Stats:
         by_type=dict(by_type),
         by_layer=dict(by_layer),
         content_bytes=content_bytes,
-        path=path,
+        path=store.location,
         file_bytes=file_bytes,
-        log_bytes=_size(_log(path)) if is_owner else 0,
+        log_bytes=log_bytes,
         bytes_per_memory=round(file_bytes / max(1, tx.memories.count_all()), 1) if is_owner else 0.0,
         space=space,
         vectors=vectors,
         coverage=round(vectors.get(space, 0) / total, 4) if total and space else 0.0,
-        schema=int(tx.session.connection.pragma("user_version")),
+        schema=tx.session.schema(),
         last_change=tx.changes.last(reach.org) if is_owner else 0,
         graph=tx.edges.counts(reach.org) if is_owner else {},
         jobs=tx.jobs.counts(reach.org) if is_owner else {},
@@ -139,8 +144,8 @@ def _sqlite() -> Check:
 
 def _schema(store: Store) -> Iterator[Check]:
     with store.read() as tx:
-        found = int(tx.session.connection.pragma("user_version"))
-    known = queries.migrations(SqliteEngine.name)[-1][0]
+        found = tx.session.schema()
+    known = queries.newest_migration()
     if found > known:
         detail = f"the file has schema {found}, this Clew knows up to {known}"
         yield Check("schema", False, detail, "upgrade Clew: pip install -U clew")
@@ -163,7 +168,7 @@ def _integrity(store: Store) -> Iterator[Check]:
 
 def _references(store: Store) -> Iterator[Check]:
     with store.read() as tx:
-        broken = tx.session.connection.execute("PRAGMA foreign_key_check").fetchall()
+        broken = tx.session.all("broken_references")
     if broken:
         detail = f"{len(broken)} rows of {broken[0][0]} belong to nothing"
         yield Check("references", False, detail, RESTORE)
@@ -179,10 +184,13 @@ def _index(store: Store) -> Iterator[Check]:
             raise
         yield Check("index", False, "the full-text index is damaged", REINDEX)
         return
+    damage: Counter[str] = Counter()
     with store.read() as tx:
-        damage = tx.index.damage()
-    if damage:
-        yield Check("index", False, damage, REINDEX)
+        for org in tx.config.orgs():
+            damage.update(tx.index.damage(org))
+    worst = next((name for name in DAMAGE if damage[name]), None)
+    if worst:
+        yield Check("index", False, DAMAGE[worst].format(damage[worst]), REINDEX)
     else:
         yield Check("index", True, "every memory is in the index, and nothing else is")
 

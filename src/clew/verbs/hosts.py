@@ -133,21 +133,27 @@ class Hosts:
         if self._tidied and now - self._tidied < TIDY_EVERY:
             return
         self._tidied = now
+        with self._clew.store.read() as tx:
+            orgs = tx.config.orgs()
+        for org in orgs:
+            self._tidy_org(org, now)
+
+    def _tidy_org(self, org: str, now: datetime) -> None:
         before = {"facts_before": now - KEEP_FACTS, "events_before": now - KEEP_EVENTS}
-        self._clew.store.write(lambda tx: tx.hosts.tidy(**before), durable=False)
-        for sweep in self._sweeps(now):
+        self._clew.store.write(lambda tx: tx.hosts.tidy(org, **before), durable=False)
+        for sweep in self._sweeps(org, now):
             for _ in range(PORTIONS):
                 if self._clew.store.write(sweep, durable=False) < PORTION:
                     break
         end_idle = partial(placing.end_idle, before=now - IDLE, policy=self._clew.queue.policy, now=now)
-        self._clew.store.write(end_idle, durable=False)
+        self._clew.store.write(partial(end_idle, org=org), durable=False)
 
-    def _sweeps(self, now: datetime) -> tuple[Callable[[Tx], int], ...]:
+    def _sweeps(self, org: str, now: datetime) -> tuple[Callable[[Tx], int], ...]:
         """A look at every tool call adds up: what it logged goes in portions, so that nobody waits for it long."""
         quiet, old = now - KEEP_QUIET, now - KEEP_LOOKS
         return (
-            lambda tx: tx.injections.tidy(quiet_before=quiet, before=old, limit=PORTION),
-            lambda tx: tx.hosts.drop_sessions(before=old, limit=PORTION),
+            lambda tx: tx.injections.tidy(org, quiet_before=quiet, before=old, limit=PORTION),
+            lambda tx: tx.hosts.drop_sessions(org, before=old, limit=PORTION),
         )
 
     # -- parts -------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from clew.errors import Conflict, InvalidInput
@@ -62,7 +63,9 @@ class Serving:
     def sweep(self) -> int:
         """Forget answers that are older than a day."""
         before = self._clew.now() - KEPT
-        return self._clew.store.write(lambda tx: tx.replays.sweep(before), durable=False)
+        with self._clew.store.read() as tx:
+            orgs = tx.config.orgs()
+        return sum(self._clew.store.write(partial(_sweep, org=org, before=before), durable=False) for org in orgs)
 
     # -- health ----------------------------------------------------------------------------------------
 
@@ -89,6 +92,10 @@ class Serving:
         """Whether anybody could show a key that is valid."""
         with self._clew.store.read() as tx:
             return tx.serving.has_keys(self._clew.now())
+
+
+def _sweep(tx: Tx, *, org: str, before: datetime) -> int:
+    return tx.replays.sweep(org, before=before)
 
 
 def _is_over(known: Kept, mine: Kept) -> bool:

@@ -77,7 +77,7 @@ class Sessions(_Verbs):
         agent = self._starts_as(agent, scope, self.active(identity))
         item = steps.WorkItem(work_type, issue, issue_id, title, description)
         session = steps.new_session(scope, item, agent=agent, now=self._clew.now())
-        self._clew.store.write(lambda tx: tx.sessions.insert(session))
+        self._clew.store.write(lambda tx: tx.sessions.insert(session), lock=steps.lock_key(session.id))
         return session
 
     def _starts_as(self, agent: str | None, scope: Scope, who: Identity) -> str | None:
@@ -94,7 +94,8 @@ class Sessions(_Verbs):
         may = self.rights(identity)
         provider = steps.name_of("provider session", provider_session)
         claim = partial(steps.claim, id=id, worker=_worker(worker), reach=may.reach, provider=provider)
-        return self._clew.store.write(may.guarded(partial(claim, policy=self.policy, now=self._clew.now()), id))
+        step = may.guarded(partial(claim, policy=self.policy, now=self._clew.now()), id)
+        return self._clew.store.write(step, lock=steps.lock_key(id))
 
     def refresh(
         self,
@@ -115,13 +116,15 @@ class Sessions(_Verbs):
         acked = [acked] if isinstance(acked, str) else acked
         beat = partial(steps.refresh, lock=lock, acked=acked, dead=dead, held=held, take=take)
         beat = partial(beat, policy=self.policy, now=self._clew.now())
-        return self._clew.store.write(may.guarded(beat, id), durable=bool(acked or dead))
+        is_durable = bool(acked or dead)
+        return self._clew.store.write(may.guarded(beat, id), durable=is_durable, lock=steps.lock_key(id))
 
     def finalize(self, id: str, worker: str, token: int, *, identity: Identity | None = None) -> AgentSession:
         """The agent is done, its worker not yet."""
         may = self.rights(identity)
         lock = values.Lock(may.reach, id, worker, token)
-        return may.shown(self._clew.store.write(may.guarded(partial(steps.finalize, lock=lock), id)))
+        finalize = may.guarded(partial(steps.finalize, lock=lock), id)
+        return may.shown(self._clew.store.write(finalize, lock=steps.lock_key(id)))
 
     def end(
         self,
@@ -144,7 +147,7 @@ class Sessions(_Verbs):
         lock = None if worker is None else values.Lock(may.reach, id, worker, token or 0)
         end = partial(steps.end, id=id, state=state, outcome=outcome, lock=lock, reach=may.reach)
         end = partial(end, policy=self.policy, now=self._clew.now())
-        session = self._clew.store.write(may.guarded(end, id))
+        session = self._clew.store.write(may.guarded(end, id), lock=steps.lock_key(id))
         self._look_back(session, report)
         return may.shown(session)
 
@@ -157,7 +160,7 @@ class Sessions(_Verbs):
         """Ask its worker to stop; a session that nobody holds is stopped at once."""
         may = self.rights(identity)
         stop = partial(steps.stop, id=id, reach=may.reach, policy=self.policy, now=self._clew.now())
-        session = self._clew.store.write(may.guarded(stop, id))
+        session = self._clew.store.write(may.guarded(stop, id), lock=steps.lock_key(id))
         if session.has_ended:
             self._look_back(session, values.SessionReport())
         return may.shown(session)
@@ -195,14 +198,16 @@ class Queue(_Verbs):
         may, trust = self.rights(identity), (identity or _OWNER).trust
         put = partial(queueing.put, draft=queueing.prepared(draft, trust=trust), reach=may.reach)
         put = partial(put, policy=self.policy, now=self._clew.now())
-        return self._clew.store.write(may.guarded(put, draft.session, text=True))
+        step = may.guarded(put, draft.session, text=True)
+        return self._clew.store.write(step, lock=steps.lock_key(draft.session))
 
     def claim(self, session: str, worker: str, token: int, *, identity: Identity | None = None) -> Delivery | None:
         """What is next for the agent: the same until it is acknowledged. None for whoever lost the session."""
         may = self.rights(identity)
         lock = values.Lock(may.reach, session, worker, token)
         claim = partial(queueing.claim_next, lock=lock, policy=self.policy, now=self._clew.now())
-        return self._clew.store.write(may.guarded(claim, session), durable=False, savepoint=False)
+        step = may.guarded(claim, session)
+        return self._clew.store.write(step, durable=False, savepoint=False, lock=steps.lock_key(session))
 
     def ack(
         self,
@@ -220,7 +225,7 @@ class Queue(_Verbs):
         lock = values.Lock(may.reach, session, worker, token)
         ack = partial(queueing.acknowledge, delivery_id=delivery, receipt=receipt, policy=self.policy)
         ack = partial(ack, lock=lock, now=self._clew.now())
-        return self._clew.store.write(may.guarded(ack, session), savepoint=False)
+        return self._clew.store.write(may.guarded(ack, session), savepoint=False, lock=steps.lock_key(session))
 
     def list(self, session: str, *, state: str | None = None, identity: Identity | None = None) -> Sequence[Inject]:
         """First in first."""

@@ -24,4 +24,6 @@ def fingerprint_of(settings: Settings) -> str:
 def _absolute(url: str) -> str:
     """A relative path means another file in another directory."""
     path = url.removeprefix("sqlite:///")
+    if "://" in path:
+        return path
     return os.path.abspath(os.path.expanduser(path)) if path else ""  # noqa: PTH100, PTH111 (pathlib costs more)

@@ -100,6 +100,9 @@ class FrozenRunner:
     def give_back(self) -> None:
         pass
 
+    def when_asked(self, told: Callable[[], None]) -> None:
+        pass
+
 
 def test_a_frozen_worker_of_jobs_makes_it_red(
     clew_at: Callable[..., Clew], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

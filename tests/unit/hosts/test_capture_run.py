@@ -14,7 +14,7 @@ from clew.errors import Unavailable
 from clew.hosts import capture_run
 from clew.model.host import Around
 from clew.model.memory import Memory
-from clew.model.scope import Scope
+from clew.model.scope import Identity, Scope
 from toys import ToldClock
 
 ROOT = "/home/dev/shop"
@@ -51,6 +51,16 @@ def captured(clew: Clew) -> list[Memory]:
 
 def kinds(memories: list[Memory]) -> set[str]:
     return {str(one.metadata.get("captured")) for one in memories}
+
+
+def test_what_one_org_tells_does_not_keep_another_waiting(memory: Clew) -> None:
+    for number in range(20):
+        bash(memory, f"pytest tests/test_{number}.py")
+    raw = {"hook_event_name": "UserPromptSubmit", "session_id": "s-2", "cwd": ROOT, "prompt": "Fix the login test"}
+    memory.hosts.event("claude-code", raw, event_id=next(_ids), around=HERE, identity=Identity("acme", "ann"))
+    assert memory.hosts.capture_waiting(limit=4) == 3
+    with memory.store.read() as tx:
+        assert tx.hosts.waiting_orgs(limit=9) == ["local"]
 
 
 def test_a_session_leaves_its_task_its_files_its_fix_and_its_decision(memory: Clew) -> None:

@@ -182,7 +182,8 @@ def test_w9_both_walks_follow_a_replacement_from_the_old_to_the_new_only(
     loaded = clew._reader.graphs.load(reach, now)
     with clew.store.read() as tx:
         nodes = QueryWalk(tx, reach, now=now, moment=now).nodes_of([old, new])
-        ways = {id: entries_of(tx, reach, nodes[id], now=now, moment=now) for id in (old, new)}
+        entries = entries_of(tx, reach, nodes.values(), now=now, moment=now)
+        ways = {id: entries[nodes[id]] for id in (old, new)}
     for id, expected in ((old, [nodes[new]]), (new, [])):
         assert [entry[0] for entry in ways[id]] == expected
         assert loaded.out(np.array([nodes[id]]), fan_out=None).target.tolist() == expected

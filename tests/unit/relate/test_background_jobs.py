@@ -175,7 +175,8 @@ def test_it_rests_longer_while_others_write(tmp_path: Path, monkeypatch: pytest.
         memory.remember("one")
         background = memory.background_jobs
         monkeypatch.setattr(background._stopping, "wait", rests.append)
-        background._wake.set()  # as a write does
+        monkeypatch.setattr(background, "start", lambda: None)
+        background.nudge()  # as a write does
         background._one_batch(with_handler(memory, Handler()).jobs.runner())
     assert sum(rests) == pytest.approx(2.0)
 

@@ -178,7 +178,7 @@ def test_read_models_are_told_about_both_ends_and_only_of_edges_that_faded(clew:
 
 def test_an_edge_that_changed_since_it_was_read_is_left_alone(clew: Clew) -> None:
     row = state(clew, "old", 0.9, timedelta(days=100))
-    page = module._read_page(clew.store, POLICY, NOW, 0, 10)
+    page = module._read_page(clew.store, POLICY, NOW, [("local", 0)], 10)
     assert page and [edge.row for edge in page.aged] == [row]
     state(clew, "old", 0.95, timedelta(days=1))
     token = clew.store.write(module._claim)
@@ -292,3 +292,32 @@ def test_item_32_a_store_that_cannot_be_read_is_an_error_and_no_empty_report(cle
     clew.store.close()
     with pytest.raises(Unavailable):
         preview(clew.store, POLICY, NOW)
+
+
+def test_a_limited_pass_goes_on_within_an_org_and_then_in_the_next(
+    clew: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PAGE", 2)
+    for text in ("The AuthService depends on Redis", "AuthService is slow, and so is Redis"):
+        clew.remember(text, scope=Scope(org="acme"), identity=Identity(org="acme"))
+    three(clew)
+    whole = preview(clew.store, POLICY, NOW).total
+    portions = 1
+    while decay_some(clew.store, POLICY, NOW, limit=1):
+        portions += 1
+    report = last(clew)
+    assert report and portions == whole.edges_total + 1 and whole.edges_decayed > 2
+    assert (report["edges_total"], report["edges_decayed"]) == whole[:2]
+
+
+def test_a_pass_that_an_earlier_version_began_starts_over_and_its_labels_can_be_forgotten(clew: Clew) -> None:
+    three(clew)
+    began = json.dumps([to_micros(NOW), 2, 1.0, {"entity": [9, 9, 9]}, {"service:secret": [0.1, 1]}])
+    clew.store.write(lambda tx: tx.meta.put(module.EDGE_DECAY_SO_FAR, began))
+    clew.store.write(module.forget_labels)
+    with clew.store.read() as tx:
+        assert not tx.meta.get(module.EDGE_DECAY_SO_FAR)
+    clew.store.write(lambda tx: tx.meta.put(module.EDGE_DECAY_SO_FAR, began))
+    assert not decay_some(clew.store, POLICY, NOW)
+    report = last(clew)
+    assert report and report["edges_total"] == preview(clew.store, POLICY, NOW).total.edges_total

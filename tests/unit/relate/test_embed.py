@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from clew import Draft, Scope, Unavailable
-from clew.model.scope import Reach
-from clew.relate.embed import BackfillPolicy, embed_missing, pack_vectors
+from clew.model.scope import Identity, Reach
+from clew.relate.embed import BackfillPolicy, backfill_state, embed_missing, pack_vectors
 from toys import ToyEmbedder, contents, open_toy
 
 ONE = ToyEmbedder(name="one", synonyms={"automobile": "car"})
@@ -186,3 +186,19 @@ def test_a_model_that_is_down_ends_the_background_and_recall_goes_on(tmp_path: P
         memory.background.wait()
         assert memory.background.failed == "EMBED_DOWN"
         assert contents(memory.recall("automobile")) == ["automobile"]
+
+
+def test_every_org_gets_its_vectors_and_the_progress_is_of_all(tmp_path: Path) -> None:
+    fill(tmp_path / "c.db", None, count=3)
+    seen: list[tuple[int, int]] = []
+    with open_toy(tmp_path / "c.db") as memory:
+        for number in range(3):
+            memory.remember(f"theirs {number}", scope=Scope(org="acme"), identity=Identity(org="acme"))
+    with open_toy(tmp_path / "c.db", embedder=ONE) as memory:
+        by_two = BackfillPolicy(batch=2, pause_ms=0)
+        assert backfill_state(memory.store, ONE.space.key).remaining == 6
+        embed_missing(memory.store, ONE, policy=by_two, progress=lambda done, total: seen.append((done, total)))
+        assert seen == [(2, 6), (3, 6), (5, 6), (6, 6)]
+        with memory.store.read() as tx:
+            found = [tx.index.vector_counts(Reach.everything(org)) for org in ("acme", "local")]
+        assert found == [{ONE.space.key: 3}] * 2 and backfill_state(memory.store, ONE.space.key).remaining == 0

@@ -13,9 +13,10 @@ import pytest
 
 from clew.clew import Clew
 from clew.model.memory import Draft
+from clew.model.scope import Identity, Scope
 from clew.model.upkeep import Check
 from clew.relate import background, upkeep
-from clew.relate.decay import decay_some
+from clew.relate.decay import DecayPolicy, decay_some
 from clew.remember import graph as mapping
 from toys import ToldClock, open_toy
 
@@ -331,3 +332,49 @@ def test_an_edit_keeps_who_names_the_title_also_beyond_the_cap(clew: Clew) -> No
     assert run(clew, named) == [(1,)]
     clew.edit(runbook, title="Something Else")
     assert run(clew, named) == [] and clew.show(first)
+
+
+# -- many orgs -------------------------------------------------------------------------------------
+
+
+def in_orgs(clew: Clew, text: str, *orgs: str) -> None:
+    for org in orgs:
+        clew.remember(text, scope=Scope(org=org), identity=Identity(org=org))
+
+
+def test_the_next_write_mends_what_failed_in_every_org(clew: Clew) -> None:
+    run(clew, BROKEN)
+    in_orgs(clew, TEXT, "local", "acme")
+    found = check(clew, "graph")
+    assert not found.ok and found.detail.startswith("2 memories could not be mapped")
+    run(clew, MENDED)
+    run(clew, "UPDATE graph_pending SET attempts = 1")  # the write of the second was a try for the first
+    clew.remember("We deploy on Tuesdays")
+    assert pending(clew) == [] and check(clew, "graph").ok
+    assert run(clew, "SELECT DISTINCT org_id FROM graph_edges WHERE edge_type = 'depends_on' ORDER BY 1") == [
+        ("acme",), ("local",),
+    ]  # fmt: skip
+
+
+def test_a_portion_mends_a_few_orgs_and_says_that_more_is_left(
+    clew: Clew, clock: ToldClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "MENDED_AT_ONCE", 2)
+    run(clew, BROKEN)
+    in_orgs(clew, TEXT, "a", "b", "c")
+    run(clew, MENDED)
+    run(clew, "UPDATE graph_pending SET attempts = 0")
+    portion = partial(upkeep.upkeep, clew.store, mapping.GraphPolicy(), DecayPolicy(edge_decay=False), clock.now())
+    assert [(portion(), len(pending(clew))) for _ in range(3)] == [(True, 1), (False, 0), (False, 0)]
+
+
+def test_reindex_mends_the_graph_and_the_index_of_every_org(clew: Clew) -> None:
+    in_orgs(clew, TEXT, "local", "acme")
+    run(clew, "DELETE FROM graph_nodes WHERE node_key = 'redis'")
+    run(clew, "INSERT INTO memory_fts (memory_fts) VALUES ('delete-all')")
+    assert "differ in 2 memories" in check(clew, "index").detail
+    assert not check(clew, "graph").ok
+    report = clew.reindex()
+    assert (report.memories, report.rebuilt, report.graph, report.jobs) == (2, True, 2, 2)
+    assert check(clew, "graph").ok and check(clew, "index").ok
+    assert clew.reindex().graph == 0

@@ -136,7 +136,7 @@ def test_what_is_worked_on_and_what_was_left_behind_differ(memory: Clew, leases:
     from clew.relate.queue import claim_batch
 
     id = memory.remember("one").id
-    memory.store.write(lambda tx: claim_batch(tx, memory.jobs.policy, holder="w", limit=1))
+    memory.store.write(lambda tx: claim_batch(tx, "local", memory.jobs.policy, holder="w", limit=1))
     assert told(memory, id).startswith(
         "somebody works on it (tried once); if nothing is heard of them, it is taken"
     )

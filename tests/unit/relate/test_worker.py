@@ -40,8 +40,8 @@ def runner(store: Store, handle: Any, policy: JobPolicy = POLICY, **options: Any
     return JobRunner(store, handlers, policy, clock=ToldClock(), jitter=lambda: 0.0, **options)
 
 
-def put(store: Store, *subjects: str, kind: str = RELATE) -> None:
-    store.write(lambda tx: tx.jobs.put("local", kind, subjects, operation="add"))
+def put(store: Store, *subjects: str, kind: str = RELATE, org: str = "local") -> None:
+    store.write(lambda tx: tx.jobs.put(org, kind, subjects, operation="add"))
 
 
 def job_of(store: Store, subject: str) -> Job | None:
@@ -60,6 +60,38 @@ def test_jobs_that_are_done_are_gone_and_counted(store: Store) -> None:
     ran = runner(store, lambda _job: Done()).run_some(limit=10)
     assert ran == Ran(processed=2, success=2)
     assert (job_of(store, "a"), runs_of(store, "a")) == (None, [("success", "", "")])
+
+
+def test_an_org_with_many_jobs_does_not_keep_another_waiting(store: Store) -> None:
+    put(store, *(f"m{number}" for number in range(100)), org="big")
+    put(store, "a", "b", "c", org="small")
+    done: list[str] = []
+
+    def handle(job: Job) -> Done:
+        done.append(job.org)
+        return Done()
+
+    runner(store, handle, batch=2).run_some(limit=8)
+    assert done == ["big", "big", "small", "small", "big", "big", "small", "big"]
+
+
+def test_an_org_that_comes_later_has_its_turn_next_and_a_batch_is_of_one_org(store: Store) -> None:
+    put(store, *(f"m{number}" for number in range(9)), org="big")
+    worker = runner(store, lambda _job: Done(), batch=2)
+    worker.run_some(limit=4)
+    put(store, "m1", org="late")
+    assert worker.run_batch().processed == 1
+    with store.read() as tx:
+        assert (tx.jobs.counts("late")["queued"], tx.jobs.counts("big")["queued"]) == (0, 5)
+
+
+def test_where_another_worker_was_faster_the_next_org_is_tried(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, "a")
+    worker = runner(store, lambda _job: Done())
+    monkeypatch.setattr(worker, "_orgs_in_turn", lambda: ["taken", "local"])
+    assert worker.run_batch().success == 1
 
 
 def test_a_job_without_need_is_skipped_with_its_reason(store: Store) -> None:

@@ -59,7 +59,7 @@ def walked(clew: Clew, id: str, reach: Reach) -> set[tuple[str, str]]:
     now = clew.now()
     with clew.store.read() as tx:
         node = tx.graph.own_nodes(reach.org, [id])[id]
-        found = entries_of(tx, reach, node, now=now, moment=now)
+        found = entries_of(tx, reach, [node], now=now, moment=now)[node]
         named = tx.graph.described(reach.org, [entry[0] for entry in found])
     return {(entry[3], named[entry[0]].key) for entry in found}
 
@@ -410,8 +410,8 @@ def test_the_doctor_finds_a_stranded_edge_and_reindex_sweeps_it(clew: Clew) -> N
     clew.link("OrderApi", "uses", "MailServer", scope=SHOP)
     changed(clew, "DELETE FROM memory_node_links WHERE role = 'mention'")
     with clew.store.read() as tx:
-        assert tx.edges.dangling() == {"edges": 1}
-    clew.store.write(lambda tx: tx.edges.sweep())
+        assert tx.edges.dangling("local") == {"edges": 1}
+    clew.store.write(lambda tx: tx.edges.sweep("local"))
     assert by_users(clew) == set()
 
 

@@ -43,9 +43,9 @@ def _elsewhere(settings: Settings) -> Clew | None:
 
 
 def _composed(settings: Settings, *, in_background: bool) -> Clew:
-    from clew.compose import compose, database_path  # brings numpy and apsw along
+    from clew.compose import compose, store_url  # brings numpy and apsw along
 
-    return compose(settings, database_path(settings), in_background=in_background)
+    return compose(settings, store_url(settings), in_background=in_background)
 
 
 def scope_of(args: Namespace, settings: Settings) -> Scope:

@@ -35,6 +35,7 @@ from clew.surfaces.cli.table_serve import SERVE
 from clew.surfaces.cli.table_sessions import SESSIONS
 
 _BEGINNING = "or its beginning: at least 8 characters, as many as make it unique"
+_STORE = "a path, sqlite:///path or postgresql://user@host/database"
 ID = arg("id", metavar="ID", help=f"the memory's id, {_BEGINNING}")
 FILE = arg("file", metavar="FILE", suggest=FILES, help="the file")
 _END = "a memory's id, or a thing such as service:redis or src/app.py"
@@ -254,6 +255,14 @@ FILES_AND_UPKEEP = (
         (FILE, switch("--overwrite", "replace the file if it exists")),
     ),
     Command("restore", "replace the store by a backup", "files:restore", (FILE, YES)),
+    Command(
+        "copy", "copy a whole store into another, of SQLite or PostgreSQL; running it again continues", "copy:copy",
+        (
+            arg("source", metavar="FROM", suggest=FILES, help=f"the store to copy: {_STORE}"),
+            arg("target", metavar="TO", suggest=FILES, help="where to, of the same kinds: new or empty"),
+        ),
+        epilog="example: clew copy ~/.clew/clew.db postgresql://clew_app@db.example.org/clew",
+    ),
     Command("stats", "count what is stored", "upkeep:stats"),
     Command(
         "doctor", "check the store, the settings and the hooks of agents", "upkeep:doctor",
@@ -314,9 +323,12 @@ SETUP = (
             Command(
                 "speed", "latency and throughput on stores of several sizes", "setup:bench",
                 (
-                    arg("--sizes", metavar="N,N", type=counts, default="10000,100000",
-                        help="memories per store, 5,000 of them in the project that is asked (10000,100000); "
-                        "1000000 is possible and takes its time"),
+                    arg("--sizes", metavar="N,N", type=counts,
+                        help="memories per store, 5,000 of them in the project that is asked (10000,100000; "
+                        "with --url also 1000); 1000000 is possible and takes its time"),
+                    arg("--url", metavar="URL",
+                        help="compare with PostgreSQL: postgresql:// of an empty database, as its owner; "
+                        "or 'postgres' for a throw-away server, if its development package is installed"),
                     switch("--quick", "fewer rounds"),
                 ),
             ),

@@ -49,6 +49,7 @@ _SERVE = Command(
     (
         arg("--tcp", metavar="HOST:PORT", nargs="?", const=_LOOPBACK, help=f"on loopback, too ({_LOOPBACK})"),
         arg("--listen", metavar="HOST:PORT", help="on the network, with TLS and keys"),
+        arg("--url", metavar="URL", help="the store, such as postgresql://... (store.url, CLEW_URL)"),
         arg("--tls-cert", metavar="FILE", help="the certificate for --listen"),
         arg("--tls-key", metavar="FILE", help="its key"),
         switch("--access-log", "write route, status and time of each request to stderr"),

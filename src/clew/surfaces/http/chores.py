@@ -29,7 +29,7 @@ STUCK_S = 30.0  # for one event of the spool
 def chores(clew: Clew, spool: Spool) -> list[Watched]:
     return [
         Watched("spool", partial(ingest, clew, spool), every_s=LOOK_S),
-        Watched("capture", lambda: clew.hosts.capture_waiting(limit=PORTION) >= PORTION, every_s=LOOK_S),
+        Watched("capture", lambda: clew.hosts.capture_waiting(limit=PORTION) > 0, every_s=LOOK_S),
         Watched("sweep", _sweep_step(Serving(clew)), every_s=BEAT_S),
     ]
 

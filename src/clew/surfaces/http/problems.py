@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clew.compose import database_path
+from clew.compose import database_path, is_postgres
 from clew.errors import (
     ClewError,
     Conflict,
@@ -108,7 +108,7 @@ def problem_of(error: ClewError, *, expects_version: bool = False) -> Response:
 def folders_of(clew: Clew) -> list[Path]:
     """Where this server keeps its files. The longest first: one may lie in the other."""
     url = clew.settings.store.url
-    of_store = [] if is_address(url) else [database_path(clew.settings).parent]
+    of_store = [] if is_address(url) or is_postgres(url) else [database_path(clew.settings).parent]
     return sorted({clew.home, *of_store}, key=lambda folder: -len(str(folder)))
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from clew import __version__
-from clew.compose import compose, database_path
+from clew.compose import compose, store_url
 from clew.errors import Misconfigured
 from clew.model.times import to_rfc3339
 from clew.surfaces.hooks.spool import Spool
@@ -75,7 +75,7 @@ def run(settings: Settings, where: Listening, directory: RunDirectory, told: Cal
         forward.run(settings, where, directory, told)
         return
     directory.clear()
-    with compose(settings, database_path(settings)) as clew:
+    with compose(settings, store_url(settings)) as clew:
         _check_network(clew, where)
         _start_jobs(clew)
         with listening(directory, where) as sockets:

@@ -26,6 +26,18 @@ SELECT value FROM meta WHERE key = :key
 -- meta_put: set one fact about this store
 INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value
 
+-- meta_get_of_org: one fact about an org
+SELECT value FROM meta WHERE key = :fact || '/' || :org_id
+
+-- meta_put_of_org: set one fact about an org
+INSERT INTO meta (key, value) VALUES (:fact || '/' || :org_id, :value)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- lease_token_next: a number above all that were given to holders of leases of the org before
+INSERT INTO counters (org_id, name, value) VALUES (:org_id, 'lease', 1)
+ON CONFLICT (org_id, name) DO UPDATE SET value = counters.value + excluded.value
+RETURNING value
+
 -- lease_get: the present lease on a key
 SELECT holder, token, expires_at, attempts, reason FROM leases WHERE org_id = :org_id AND key = :key
 
@@ -43,17 +55,4 @@ UPDATE leases SET expires_at = :expires_at WHERE org_id = :org_id AND key = :key
 DELETE FROM leases WHERE org_id = :org_id AND key = :key AND token = :token
 
 -- lease_fail: give a lease back and keep the reason
-UPDATE leases SET expires_at = 0, reason = :reason WHERE org_id = :org_id AND key = :key AND token = :token
-
--- counters_all: every counter of every org
-SELECT org_id, name, value FROM counters ORDER BY 1, 2
-
--- counter_set: put a counter to a value
-INSERT INTO counters (org_id, name, value) VALUES (:org_id, :name, :value)
-ON CONFLICT (org_id, name) DO UPDATE SET value = excluded.value
-
--- change_clear: empty the change log, after everything changed at once
-DELETE FROM change
-
--- leases_clear: end every lease
-DELETE FROM leases
+UPDATE leases SET expires_at = :expires_at, reason = :reason WHERE org_id = :org_id AND key = :key AND token = :token

@@ -36,6 +36,9 @@ org_id, work_type, graph_enabled, observation_budget, graph_budget, top_k, depth
 -- matrix_row: what an org says about a work type; org '' is for all
 SELECT $matrix_columns FROM recall_matrix WHERE org_id = :org_id AND work_type = :work_type
 
+-- matrix_rows: what an org, and what everybody, says about a work type; that for all last
+SELECT $matrix_columns FROM recall_matrix WHERE org_id IN (:org_id, '') AND work_type = :work_type ORDER BY org_id DESC
+
 -- matrix_of_org: what an org, and what everybody, has in the recall matrix
 SELECT $matrix_columns FROM recall_matrix WHERE org_id IN (:org_id, '') ORDER BY work_type, org_id
 

@@ -1,27 +1,9 @@
 -- same_texts: whether both memories still have the texts that a conflict is about (a fragment)
 (a.content_hash = c.a_hash AND b.content_hash = c.b_hash)
 
--- conflict_stands: whether both memories of the conflict c hold, as they were when it was found, and an edge still
--- says so; what a person said is not about the wording (a fragment)
-(a.deleted_at IS NULL AND a.superseded_by = '' AND a.valid_at <= :now
-  AND (a.invalid_at IS NULL OR a.invalid_at > :now) AND (a.expires_at IS NULL OR a.expires_at > :now)
-  AND b.deleted_at IS NULL AND b.superseded_by = '' AND b.valid_at <= :now
-  AND (b.invalid_at IS NULL OR b.invalid_at > :now) AND (b.expires_at IS NULL OR b.expires_at > :now)
-  AND (c.origin = 'user' OR $same_texts)
-  AND EXISTS (
-    SELECT 1 FROM memory_node_links x
-    CROSS JOIN memory_node_links y ON y.org_id = c.org_id AND y.memory_row = c.b_row AND y.role = 'self'
-    CROSS JOIN graph_edges e ON e.org_id = c.org_id AND e.edge_type = c.kind
-      AND e.from_row IN (x.node_row, y.node_row) AND e.to_row IN (x.node_row, y.node_row) -- either way
-    WHERE x.org_id = c.org_id AND x.memory_row = c.a_row AND x.role = 'self'
-      AND (e.expires_at IS NULL OR e.expires_at > :now)))
-
 -- conflict_columns: a conflict c of the memories a and b, in the order of the value (a fragment)
 c.id, a.id, b.id, c.kind, c.origin, c.rule, c.confidence, c.sentence, c.explanation, c.created_at, c.keep,
   c.resolved_at, c.resolved_by, $conflict_stands, $same_texts
-
--- conflict_tables: where they come from (a fragment)
-conflicts c CROSS JOIN memories a ON a.row = c.a_row CROSS JOIN memories b ON b.row = c.b_row
 
 -- conflict_insert: note a conflict
 INSERT INTO conflicts (
@@ -68,16 +50,7 @@ UPDATE merges SET undone_at = :at, undone_by = :by WHERE org_id = :org_id AND id
 
 -- alike_pairs: memories of the org that say nearly the same, and how nearly
 SELECT x.node_key, y.node_key, e.weight FROM graph_edges e
-JOIN graph_nodes x ON x.row = e.from_row AND x.node_type = 'memory'
-JOIN graph_nodes y ON y.row = e.to_row AND y.node_type = 'memory'
+JOIN graph_nodes x ON x.org_id = e.org_id AND x.row = e.from_row AND x.node_type = 'memory'
+JOIN graph_nodes y ON y.org_id = e.org_id AND y.row = e.to_row AND y.node_type = 'memory'
 WHERE e.org_id = :org_id AND e.edge_type = 'similar_to' AND e.weight >= :least
-  AND (e.expires_at IS NULL OR e.expires_at > :now)
-
--- alike_to: memories that say nearly the same as one
-SELECT DISTINCT y.node_key FROM memories m
-CROSS JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
-CROSS JOIN graph_edges e ON e.org_id = m.org_id AND e.from_row = l.node_row
-CROSS JOIN graph_nodes y ON y.row = e.to_row AND y.node_type = 'memory'
-WHERE m.org_id = :org_id AND m.id = :id
-  AND (e.edge_type = 'agrees' OR (e.edge_type = 'similar_to' AND e.weight >= :least))
   AND (e.expires_at IS NULL OR e.expires_at > :now)

@@ -30,8 +30,12 @@ SELECT unprinted FROM host_events WHERE org_id = :org_id AND event_id = :event_i
 org_id, event_id, host, host_session, agent_id, facts, at, event, kind, session_id, project_id, user_id, ends,
   teller, roles
 
--- host_events_waiting: what nobody has looked at, oldest first
-SELECT $host_fact_columns FROM host_events WHERE state = 'new' ORDER BY at, event_id LIMIT :limit
+-- host_events_waiting: what nobody has looked at in an org, oldest first
+SELECT $host_fact_columns FROM host_events
+WHERE org_id = :org_id AND state = 'new' ORDER BY at, event_id LIMIT :limit
+
+-- host_events_orgs: orgs with events that nobody has looked at, the one that waits longest first
+SELECT org_id FROM host_events WHERE state = 'new' GROUP BY org_id ORDER BY min(at), org_id LIMIT :limit
 
 -- host_event_facts: the last so many facts of a session up to a moment, newest first
 SELECT $host_fact_columns FROM host_events
@@ -42,9 +46,9 @@ ORDER BY at DESC, event_id DESC LIMIT :limit
 UPDATE host_events SET state = 'done', facts = CASE WHEN facts = '' THEN '' ELSE :facts END
 WHERE org_id = :org_id AND event_id = :event_id
 
--- host_facts_clear: of what was looked at before a moment, only the last fact of each session stays
+-- host_facts_clear: of what was looked at in an org before a moment, only the last fact of each session stays
 UPDATE host_events SET facts = ''
-WHERE state = 'done' AND at < :before AND facts <> ''
+WHERE org_id = :org_id AND state = 'done' AND at < :before AND facts <> ''
   AND EXISTS (
     SELECT 1 FROM host_events AS later
     WHERE later.org_id = host_events.org_id AND later.host = host_events.host
@@ -56,12 +60,13 @@ WHERE org_id = :org_id AND facts <> '' AND (session_id = :session_id OR (state =
   SELECT mine.host, mine.host_session FROM host_events AS mine
   WHERE mine.org_id = :org_id AND mine.session_id = :session_id)))
 
--- host_events_drop: events that were looked at before a moment; told again after that, they would be new
-DELETE FROM host_events WHERE state = 'done' AND at < :before
+-- host_events_drop: events of an org that were looked at before a moment; told again after that, they would be new
+DELETE FROM host_events WHERE org_id = :org_id AND state = 'done' AND at < :before
 
 -- host_hook_fired: count a hook
 INSERT INTO host_hooks (org_id, host, event, count, first_at, last_at) VALUES (:org_id, :host, :event, 1, :at, :at)
-ON CONFLICT (org_id, host, event) DO UPDATE SET count = host_hooks.count + 1, last_at = max(host_hooks.last_at, :at)
+ON CONFLICT (org_id, host, event) DO UPDATE SET count = host_hooks.count + 1,
+  last_at = CASE WHEN host_hooks.last_at > excluded.last_at THEN host_hooks.last_at ELSE excluded.last_at END
 
 -- host_hook_has_fired: whether a hook ever fired
 SELECT 1 FROM host_hooks WHERE org_id = :org_id AND host = :host AND event = :event
@@ -81,9 +86,9 @@ WHERE org_id = :org_id AND host = :host AND host_session = :host_session AND age
 SELECT $host_session_columns FROM host_sessions
 WHERE org_id = :org_id AND host = :host AND host_session = :host_session AND agent_id <> '' AND ended_at IS NULL
 
--- host_sessions_idle: sessions of hosts, of every org, of which nothing was heard since a moment
-SELECT org_id, $host_session_columns FROM host_sessions
-WHERE ended_at IS NULL AND updated_at < :before ORDER BY updated_at LIMIT :limit
+-- host_sessions_idle: sessions of hosts of which nothing was heard since a moment
+SELECT $host_session_columns FROM host_sessions
+WHERE org_id = :org_id AND ended_at IS NULL AND updated_at < :before ORDER BY updated_at LIMIT :limit
 
 -- host_session_put: which session of ours serves the session of a host now
 INSERT INTO host_sessions

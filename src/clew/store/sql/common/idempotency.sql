@@ -6,7 +6,7 @@ WHERE org_id = :org_id AND principal = :principal AND key = :key
 INSERT INTO idempotency_keys (org_id, principal, key, request, created_at)
 VALUES (:org_id, :principal, :key, :request, :created_at)
 ON CONFLICT (org_id, principal, key) DO UPDATE SET
-  request = excluded.request, status = 0, headers = '{}', answer = x'', created_at = excluded.created_at
+  request = excluded.request, status = 0, headers = '{}', answer = excluded.answer, created_at = excluded.created_at
 
 -- replay_finish: what it was answered; not when somebody else has taken it over
 UPDATE idempotency_keys SET status = :status, headers = :headers, answer = :answer
@@ -20,4 +20,4 @@ WHERE org_id = :org_id AND principal = :principal AND key = :key AND created_at 
 DELETE FROM idempotency_keys WHERE org_id = :org_id
 
 -- replays_sweep: a day is over
-DELETE FROM idempotency_keys WHERE created_at < :before
+DELETE FROM idempotency_keys WHERE org_id = :org_id AND created_at < :before

@@ -25,14 +25,14 @@ WHERE org_id = :org_id AND session_id = :session_id AND phase = :phase ORDER BY 
 -- injection_shown: the memories and edges that a session was shown, as lists; ordered, or SQLite would search the
 -- whole org
 SELECT observation_ids, graph_edge_keys FROM context_injection_logs
-WHERE org_id = :org_id AND session_id = :session_id AND delivered ORDER BY created_at
+WHERE org_id = :org_id AND session_id = :session_id AND delivered = 1 ORDER BY created_at
 
 -- injection_queued: the memories that a session is going to be shown, or was, as lists
 SELECT observation_ids FROM session_memory_injects
 WHERE org_id = :org_id AND session_id = :session_id AND state IN ('pending', 'delivered', 'acked')
 
 -- injections_taken_back: another pair of numbers whenever a block leaves the queue unsaid, or comes back to it
-SELECT count(*), total(seq) FROM session_memory_injects
+SELECT count(*), coalesce(sum(seq), 0) FROM session_memory_injects
 WHERE org_id = :org_id AND session_id = :session_id AND state IN ('cancelled', 'dead')
 
 -- injection_is_there: whether there is a row of this id

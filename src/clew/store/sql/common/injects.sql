@@ -29,7 +29,7 @@ WHERE org_id = :org_id AND session_id = :session_id AND content_hash = :content_
 
 -- inject_list: the queue of a session, first in first
 SELECT $inject_columns FROM session_memory_injects
-WHERE org_id = :org_id AND session_id = :session_id AND (:state IS NULL OR state = :state) ORDER BY seq
+WHERE org_id = :org_id AND session_id = :session_id AND (CAST(:state AS text) IS NULL OR state = :state) ORDER BY seq
 
 -- inject_dead_list: what was given up in an org, newest first
 SELECT $inject_columns FROM session_memory_injects WHERE org_id = :org_id AND state = 'dead'
@@ -41,10 +41,10 @@ SELECT s.project_id, s.user_id, s.state, s.stop_requested,
   CASE WHEN c.memory_enabled = 0 OR c.runtime_inject_enabled = 0 THEN 0 ELSE 1 END,
   coalesce(a.suspended, 0), i.seq, i.id, i.text, i.kind, i.attempts, i.source_ids, i.enqueued_at
 FROM sessions s
-LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || s.id
+LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || :session_id
 LEFT JOIN project_memory_config c ON c.org_id = s.org_id AND c.project_id = s.project_id
 LEFT JOIN agents a ON a.org_id = s.org_id AND a.agent = s.agent
-LEFT JOIN session_memory_injects i ON i.seq = coalesce(
+LEFT JOIN session_memory_injects i ON i.org_id = s.org_id AND i.seq = coalesce(
   (SELECT d.seq FROM session_memory_injects d
    WHERE d.org_id = :org_id AND d.session_id = :session_id AND d.state = 'delivered'),
   (SELECT w.seq FROM session_memory_injects w
@@ -55,23 +55,24 @@ WHERE s.org_id = :org_id AND s.id = :session_id
 UPDATE session_memory_injects SET state = 'delivered', attempts = attempts + 1, fencing_token = :token,
   receipt = CASE receipt WHEN '' THEN 'printed' ELSE receipt END,
   first_delivered_at = coalesce(first_delivered_at, :now), last_delivered_at = :now
-WHERE seq = :seq
+WHERE org_id = :org_id AND seq = :seq AND state IN ('pending', 'delivered')
 
 -- inject_close: an inject that will not be delivered any more, and why
-UPDATE session_memory_injects SET state = :state, reason = :reason, ended_at = :now WHERE seq = :seq
+UPDATE session_memory_injects SET state = :state, reason = :reason, ended_at = :now
+WHERE org_id = :org_id AND seq = :seq AND state IN ('pending', 'delivered')
 
 -- inject_receipt_target: who asks, and what became of a delivery so far
 SELECT s.project_id, s.user_id, s.worker_id, s.fencing_token, s.ended_at,
   CASE WHEN l.holder = :worker AND l.token = :token AND l.expires_at > ($clock) THEN 1 ELSE 0 END,
   i.seq, i.state, i.receipt
 FROM sessions s
-LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || s.id
+LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || :session_id
 LEFT JOIN session_memory_injects i ON i.org_id = s.org_id AND i.id = :delivery_id AND i.session_id = s.id
 WHERE s.org_id = :org_id AND s.id = :session_id
 
 -- inject_ack: the agent has it
 UPDATE session_memory_injects SET state = 'acked', receipt = :receipt, ended_at = coalesce(ended_at, :now)
-WHERE seq = :seq
+WHERE org_id = :org_id AND seq = :seq AND state IN ('delivered', 'acked')
 
 -- injects_cancel_waiting: a session that ended gets nothing more
 UPDATE session_memory_injects SET state = 'cancelled', reason = :reason, ended_at = :now

@@ -15,11 +15,26 @@ ON CONFLICT (org_id, kind, subject) DO UPDATE SET
   state = CASE jobs.state WHEN 'dead' THEN 'queued' ELSE jobs.state END,
   updated_at = excluded.updated_at
 
--- jobs_due: what may be claimed, the longest due first
-SELECT $job_columns FROM jobs WHERE state <> 'dead' AND due_at <= :now ORDER BY due_at LIMIT :limit
+-- jobs_due: what may be claimed of an org, the longest due first
+SELECT $job_columns FROM jobs
+WHERE org_id = :org_id AND state <> 'dead' AND due_at <= :now ORDER BY due_at LIMIT :limit
+
+-- jobs_first: when the first job of each org may be claimed; hops from org to org instead of reading every job (a
+-- fragment)
+WITH RECURSIVE found (org) AS (
+  SELECT min(org_id) FROM jobs WHERE state <> 'dead'
+  UNION ALL
+  SELECT (SELECT min(org_id) FROM jobs WHERE state <> 'dead' AND org_id > found.org) FROM found
+  WHERE found.org IS NOT NULL),
+firsts (org, due_at) AS (
+  SELECT org, (SELECT min(due_at) FROM jobs WHERE org_id = found.org AND state <> 'dead') FROM found
+  WHERE org IS NOT NULL)
+
+-- jobs_due_orgs: orgs that have jobs which may be claimed, the longest due first
+$jobs_first SELECT org FROM firsts WHERE due_at <= :now ORDER BY due_at, org LIMIT :limit
 
 -- jobs_next: when the next job may be claimed
-SELECT min(due_at) FROM jobs WHERE state <> 'dead'
+$jobs_first SELECT min(due_at) FROM firsts
 
 -- jobs_waiting: how many jobs of all orgs are still to be done
 SELECT count(*) FROM jobs WHERE state <> 'dead'
@@ -50,9 +65,6 @@ WHERE org_id = :org_id AND kind = :kind AND subject = :subject
 UPDATE jobs SET state = 'queued', attempts = 0, due_at = :now, created_at = :now, updated_at = :now,
   operation = CASE operation WHEN 'edit' THEN 'edit' ELSE 'retry' END
 WHERE org_id = :org_id AND kind = :kind AND subject = :subject AND state = 'dead'
-
--- job_subjects: a page of the memories for which there may be something to do, all orgs
-SELECT row, org_id, id FROM memories WHERE row > :after AND deleted_at IS NULL AND superseded_by = '' ORDER BY row LIMIT :limit
 
 -- job_of: the job of a kind for a memory
 SELECT $job_columns FROM jobs WHERE org_id = :org_id AND kind = :kind AND subject = :subject
@@ -85,7 +97,7 @@ WHERE org_id = :org_id AND subject = :subject AND kind = :kind ORDER BY at DESC,
 
 -- job_runs_degraded: memories whose last attempt ended with this code
 SELECT r.kind, r.subject FROM job_runs r
-WHERE r.org_id = :org_id AND r.at > 0 AND r.code = :code AND NOT EXISTS (
+WHERE r.org_id = :org_id AND r.at >= :since AND r.code = :code AND NOT EXISTS (
   SELECT 1 FROM job_runs l WHERE l.org_id = r.org_id AND l.subject = r.subject AND l.kind = r.kind
     AND (l.at, l.id) > (r.at, r.id)
 )
@@ -94,7 +106,7 @@ WHERE r.org_id = :org_id AND r.at > 0 AND r.code = :code AND NOT EXISTS (
 SELECT outcome, code, count(*) FROM job_runs WHERE org_id = :org_id AND at >= :since GROUP BY outcome, code
 
 -- job_last_success: when a job of an org was last done
-SELECT at FROM job_runs WHERE org_id = :org_id AND at > 0 AND outcome IN ('success', 'skipped') ORDER BY at DESC LIMIT 1
+SELECT at FROM job_runs WHERE org_id = :org_id AND outcome IN ('success', 'skipped') ORDER BY at DESC LIMIT 1
 
 -- job_runs_prune: some of the oldest attempts of an org go
 DELETE FROM job_runs WHERE org_id = :org_id AND id IN (
@@ -109,15 +121,15 @@ FROM memory_embedding_backfill_state WHERE space = :space
 SELECT status FROM memory_embedding_backfill_state WHERE space = :space
 
 -- backfill_begin: somebody starts to make vectors of a space, unless it is paused
-INSERT INTO memory_embedding_backfill_state (space, status, total, started_at, last_run_at)
+INSERT INTO memory_embedding_backfill_state AS s (space, status, total, started_at, last_run_at)
 VALUES (:space, 'running', :total, :now, :now)
 ON CONFLICT (space) DO UPDATE SET
   status = 'running', last_run_at = excluded.last_run_at, completed_at = NULL, last_error = '',
-  done = CASE WHEN completed_at IS NULL THEN done ELSE 0 END,
-  seconds = CASE WHEN completed_at IS NULL THEN seconds ELSE 0 END,
-  total = CASE WHEN completed_at IS NULL THEN done ELSE 0 END + excluded.total,
-  started_at = CASE WHEN completed_at IS NULL THEN started_at ELSE excluded.started_at END
-WHERE status <> 'paused'
+  done = CASE WHEN s.completed_at IS NULL THEN s.done ELSE 0 END,
+  seconds = CASE WHEN s.completed_at IS NULL THEN s.seconds ELSE 0 END,
+  total = CASE WHEN s.completed_at IS NULL THEN s.done ELSE 0 END + excluded.total,
+  started_at = CASE WHEN s.completed_at IS NULL THEN s.started_at ELSE excluded.started_at END
+WHERE s.status <> 'paused'
 
 -- backfill_progress: so many more, in so many seconds
 UPDATE memory_embedding_backfill_state

@@ -87,17 +87,10 @@ SELECT count(*) FROM memories WHERE deleted_at IS NULL
 -- memory_newest: when the newest memory of any org was stored
 SELECT max(created_at) FROM memories
 
--- memory_rows: live memories of all orgs after a row, with their rows, for re-indexing
-SELECT row, $memory_columns FROM memories
-WHERE row > :after AND deleted_at IS NULL ORDER BY row LIMIT :limit
-
 -- memory_is_at: whether a row still holds this version of a live memory
-SELECT 1 FROM memories WHERE row = :row AND version = :version AND deleted_at IS NULL
-
--- terms_missing: live memories without an index entry
-SELECT count(*) FROM memories m LEFT JOIN memory_terms t ON t.memory_row = m.row
-WHERE m.deleted_at IS NULL AND t.memory_row IS NULL
+SELECT 1 FROM memories WHERE row = :row AND org_id = :org_id AND version = :version AND deleted_at IS NULL
 
 -- terms_stray: index entries of forgotten memories
-SELECT t.memory_row FROM memory_terms t LEFT JOIN memories m ON m.row = t.memory_row AND m.deleted_at IS NULL
-WHERE m.row IS NULL
+SELECT t.memory_row FROM memory_terms t
+LEFT JOIN memories m ON m.row = t.memory_row AND m.org_id = t.org_id AND m.deleted_at IS NULL
+WHERE t.org_id = :org_id AND m.row IS NULL

@@ -16,8 +16,8 @@ WHERE org_id = :org_id AND id = :id AND expires_at > :now
 -- quarantine_page: those of an org that have not expired, newest first; after a cursor if there is one
 SELECT reasons, state, at, expires_at
 FROM quarantine
-WHERE org_id = :org_id AND expires_at > :now AND (:cursor IS NULL OR id < :cursor)
-  AND (:project_id IS NULL OR project_id = :project_id)
+WHERE org_id = :org_id AND expires_at > :now AND (CAST(:cursor AS text) IS NULL OR id < :cursor)
+  AND (CAST(:project_id AS text) IS NULL OR project_id = :project_id)
 ORDER BY id DESC
 LIMIT :limit
 

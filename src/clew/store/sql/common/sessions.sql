@@ -11,13 +11,13 @@ SELECT $session_columns FROM sessions WHERE org_id = :org_id AND id = :id
 
 -- session_list: sessions of an org before a moment and id, newest first; state NULL: any
 SELECT $session_columns FROM sessions
-WHERE org_id = :org_id AND (created_at, id) < (:before, :before_id) AND (:state IS NULL OR state = :state)
+WHERE org_id = :org_id AND (created_at, id) < (:before, :before_id) AND (CAST(:state AS text) IS NULL OR state = :state)
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- session_list_project: the same of one project
 SELECT $session_columns FROM sessions
 WHERE org_id = :org_id AND project_id = :project_id AND (created_at, id) < (:before, :before_id)
-  AND (:state IS NULL OR state = :state)
+  AND (CAST(:state AS text) IS NULL OR state = :state)
 ORDER BY created_at DESC, id DESC LIMIT :limit
 
 -- session_claim: give a session to a worker; the lock itself is its lease

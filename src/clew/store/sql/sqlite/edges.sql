@@ -1,17 +1,21 @@
--- edges_upto: the last row of the next page of edges, all orgs
-SELECT max(row) FROM (SELECT row FROM graph_edges WHERE row > :after ORDER BY row LIMIT :limit)
+-- edges_upto: the last row of the next page of an org's edges. Here and below in the order of rows, not by an index
+-- of the org, which would be walked for each page
+SELECT max(row) FROM (
+  SELECT row FROM graph_edges NOT INDEXED WHERE org_id = :org_id AND row > :after ORDER BY row LIMIT :limit)
 
 -- edges_tally: the edges of a page by type: how many, and how many are below a confidence
-SELECT edge_type, count(*), sum(confidence < :threshold) FROM graph_edges
-WHERE row > :after AND row <= :upto GROUP BY edge_type
+SELECT edge_type, count(*), sum(confidence < :threshold) FROM graph_edges NOT INDEXED
+WHERE org_id = :org_id AND row > :after AND row <= :upto GROUP BY edge_type
 
 -- edges_aged: the edges of a page that nothing has reinforced since a moment, without those that people made
-SELECT row, org_id, project_id, from_row, to_row, edge_type, label, confidence, last_reinforced_at FROM graph_edges
-WHERE row > :after AND row <= :upto AND is_users = 0 AND last_reinforced_at < :before ORDER BY row
+SELECT row, project_id, from_row, to_row, edge_type, label, confidence, last_reinforced_at
+FROM graph_edges NOT INDEXED
+WHERE org_id = :org_id AND row > :after AND row <= :upto AND is_users = 0 AND last_reinforced_at < :before ORDER BY row
 
 -- edge_fade: give an edge the confidence it decayed to, unless it changed meanwhile
 UPDATE graph_edges SET confidence = :confidence, last_reinforced_at = :anchor
-WHERE row = :row AND confidence = :old_confidence AND last_reinforced_at = :old_anchor AND is_users = 0
+WHERE row = :row AND org_id = :org_id AND confidence = :old_confidence AND last_reinforced_at = :old_anchor
+  AND is_users = 0
 
 -- edge_by_key: one edge: its row, and whether a person made it
 SELECT row, is_users FROM graph_edges
@@ -91,8 +95,8 @@ SELECT name, is_subject FROM memory_names WHERE org_id = :org_id AND memory_row 
 SELECT DISTINCT n.memory_row FROM json_each(:names) j CROSS JOIN json_each(:rows) r
 CROSS JOIN memory_names n ON n.org_id = :org_id AND n.name = j.value AND n.is_subject = 0 AND n.memory_row = r.value
 
--- pending_failures: how many memories could not be mapped, and how many of those are given up, all orgs
-SELECT count(*), coalesce(sum(attempts >= :max_attempts), 0) FROM graph_pending WHERE attempts > 0
+-- pending_failures: how many memories of an org could not be mapped, and how many of those are given up
+SELECT count(*), coalesce(sum(attempts >= :max_attempts), 0) FROM graph_pending WHERE org_id = :org_id AND attempts > 0
 
 -- graph_counts: nodes, edges and links of an org
 SELECT (SELECT count(*) FROM graph_nodes WHERE org_id = :org_id), (SELECT count(*) FROM graph_edges WHERE org_id = :org_id),
@@ -139,26 +143,26 @@ OR $is_stranded
 x.node_type = 'memory' AND NOT EXISTS (
   SELECT 1 FROM memories m WHERE m.org_id = x.org_id AND m.id = x.node_key AND m.deleted_at IS NULL)
 
--- dangling: how many witnesses, links, edges and nodes refer to what is not there
-SELECT (SELECT count(*) FROM graph_evidence x WHERE $is_loose_evidence),
-  (SELECT count(*) FROM memory_node_links x WHERE $is_loose_link),
-  (SELECT count(*) FROM graph_edges x WHERE $is_loose_edge),
-  (SELECT count(*) FROM graph_nodes x WHERE $is_loose_node)
+-- dangling: how many witnesses, links, edges and nodes of an org refer to what is not there
+SELECT (SELECT count(*) FROM graph_evidence x WHERE x.org_id = :org_id AND ($is_loose_evidence)),
+  (SELECT count(*) FROM memory_node_links x WHERE x.org_id = :org_id AND ($is_loose_link)),
+  (SELECT count(*) FROM graph_edges x NOT INDEXED WHERE x.org_id = :org_id AND ($is_loose_edge)),
+  (SELECT count(*) FROM graph_nodes x NOT INDEXED WHERE x.org_id = :org_id AND ($is_loose_node))
 
 -- sweep_evidence: drop witnesses without an edge or a live memory
-DELETE FROM graph_evidence AS x WHERE $is_loose_evidence
+DELETE FROM graph_evidence AS x WHERE x.org_id = :org_id AND ($is_loose_evidence)
 
 -- sweep_links: drop links without a node or a live memory
-DELETE FROM memory_node_links AS x WHERE $is_loose_link
+DELETE FROM memory_node_links AS x WHERE x.org_id = :org_id AND ($is_loose_link)
 
 -- sweep_edges: drop edges without a node at one end, or that nobody states or sees; returns what they touched
-DELETE FROM graph_edges AS x WHERE $is_loose_edge RETURNING org_id, project_id, from_row, to_row
+DELETE FROM graph_edges AS x WHERE x.org_id = :org_id AND ($is_loose_edge) RETURNING project_id, from_row, to_row
 
 -- sweep_nodes: drop nodes of memories that are not there
-DELETE FROM graph_nodes AS x WHERE $is_loose_node
+DELETE FROM graph_nodes AS x WHERE x.org_id = :org_id AND ($is_loose_node)
 
 -- sweep_names: drop what memories named that are not there
-DELETE FROM memory_names AS x WHERE $has_no_memory
+DELETE FROM memory_names AS x WHERE x.org_id = :org_id AND $has_no_memory
 
 -- sweep_pending: drop what was still to be made of memories that are not there
-DELETE FROM graph_pending AS x WHERE $has_no_memory
+DELETE FROM graph_pending AS x WHERE x.org_id = :org_id AND $has_no_memory

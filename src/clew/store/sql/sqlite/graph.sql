@@ -14,9 +14,6 @@ CROSS JOIN graph_nodes n ON n.org_id = :org_id AND n.id = unhex(j.value)
 -- node_row: the same for one id
 SELECT row, label = node_key FROM graph_nodes WHERE org_id = :org_id AND id = :id
 
--- node_last_row: the highest row ever given to a node
-SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'graph_nodes'
-
 -- node_insert: keep a node
 INSERT INTO graph_nodes (row, org_id, id, project_id, node_type, node_key, label, memory_row, created_at)
 VALUES (:row, :org_id, :id, :project_id, :node_type, :node_key, :label, :memory_row, :created_at)
@@ -33,6 +30,7 @@ VALUES (:org_id, :memory_row, :node_row, :role)
 
 -- links_of_memory: what a memory hangs on
 SELECT node_row, role FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_row
+ORDER BY node_row, role
 
 -- links_delete: take a memory off all its nodes
 DELETE FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_row
@@ -43,12 +41,13 @@ DELETE FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_ro
 -- self_nodes: the own nodes of these memories
 SELECT j.value, l.node_row FROM json_each(:memory_rows) j
 CROSS JOIN memory_node_links l ON l.org_id = :org_id AND l.memory_row = j.value AND l.role = 'self'
+ORDER BY 1
 
--- nodes_of_memories: the own nodes of memories by id, a JSON list
+-- nodes_of_memories: the own nodes of memories by id, in the order of a JSON list
 SELECT l.node_row FROM json_each(:ids) j
 CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
 JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
-WHERE m.deleted_at IS NULL
+WHERE m.deleted_at IS NULL ORDER BY j.key
 
 -- name_insert: note what a memory names or is about
 INSERT OR IGNORE INTO memory_names (org_id, name, is_subject, memory_row)
@@ -97,9 +96,6 @@ CROSS JOIN graph_edges e ON e.org_id = :org_id AND e.from_row = j.value ->> 0 AN
 -- edge_row: the same for one edge
 SELECT row FROM graph_edges WHERE org_id = :org_id AND from_row = :from_row AND to_row = :to_row
   AND edge_type = :edge_type AND project_id = :project_id
-
--- edge_last_row: the highest row ever given to an edge
-SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'graph_edges'
 
 -- edge_insert: keep an edge
 INSERT INTO graph_edges (
@@ -154,6 +150,7 @@ DELETE FROM graph_edges WHERE row = :row AND org_id = :org_id AND is_users = 0
 SELECT row, from_row, to_row FROM graph_edges WHERE org_id = :org_id AND from_row = :node_row
 UNION
 SELECT row, from_row, to_row FROM graph_edges WHERE org_id = :org_id AND to_row = :node_row
+ORDER BY 1
 
 -- evidence_insert: note that a memory states an edge; the same memory twice does not count twice
 INSERT OR IGNORE INTO graph_evidence (org_id, edge_row, memory_row, sentence, explanation, origin, expires_at, at)
@@ -168,12 +165,14 @@ WHERE org_id = :org_id AND memory_row = :memory_row AND expires_at IS NOT :expir
 SELECT DISTINCT v.memory_row FROM graph_edges e INDEXED BY graph_edges_ends
 CROSS JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
 WHERE e.org_id = :org_id AND e.from_row = :node_row AND e.edge_type IN ('time', 'causal')
+ORDER BY 1
 
 -- replaced_by: which of these memories replaced which nodes' memories; a JSON list of ids
 SELECT m.superseded_by, l.node_row FROM json_each(:ids) j
 CROSS JOIN memories m INDEXED BY memories_replaced
   ON m.org_id = :org_id AND m.superseded_by = j.value AND m.superseded_by <> '' AND m.deleted_at IS NULL
 CROSS JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
+ORDER BY 1, 2
 
 -- nodes_respell: shared nodes no longer keep the spelling of who is gone; a JSON list of rows
 UPDATE graph_nodes SET label = node_key
@@ -197,11 +196,13 @@ SELECT 1 FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND
 SELECT e.row, v.memory_row FROM graph_edges e INDEXED BY graph_edges_to
 CROSS JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
 WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type = 'mention' AND v.origin = 'mention'
+ORDER BY 1, 2
 
 -- evidence_of_memory: the edges that a memory states
 SELECT v.edge_row, v.origin, v.sentence, e.from_row, e.to_row, e.edge_type, e.project_id
 FROM graph_evidence v INDEXED BY graph_evidence_memory JOIN graph_edges e ON e.row = v.edge_row
 WHERE v.org_id = :org_id AND v.memory_row = :memory_row
+ORDER BY 1
 
 -- evidence_delete: a memory no longer states an edge
 DELETE FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
@@ -222,14 +223,20 @@ ON CONFLICT (org_id, memory_row) DO UPDATE SET
 -- pending_delete: it was made, or is no longer needed
 DELETE FROM graph_pending WHERE org_id = :org_id AND memory_row = :memory_row
 
--- pending_next: memories whose part of the graph is still to be made, those that never failed first; after the
--- second failure one waits
-SELECT p.org_id, p.memory_row FROM graph_pending p
-WHERE p.attempts < :max_attempts AND (p.attempts <= 2 OR p.at <= :patient)
+-- is_pending: whether the part p of the graph is to be made now; after the second failure one waits (a fragment)
+p.attempts < :max_attempts AND (p.attempts <= 2 OR p.at <= :patient)
+
+-- pending_next: memories of an org whose part of the graph is still to be made, those that never failed first
+SELECT p.memory_row FROM graph_pending p WHERE p.org_id = :org_id AND $is_pending
 ORDER BY p.attempts, p.memory_row LIMIT :limit
 
--- pending_any: whether there is any
-SELECT 1 FROM graph_pending WHERE attempts < :max_attempts AND (attempts <= 2 OR at <= :patient) LIMIT 1
+-- pending_orgs: the orgs that have any; asked after each write, so it goes from org to org, not over all that waits
+WITH RECURSIVE o (org_id) AS (
+  SELECT min(org_id) FROM graph_pending
+  UNION ALL
+  SELECT (SELECT min(g.org_id) FROM graph_pending g WHERE g.org_id > o.org_id) FROM o WHERE o.org_id IS NOT NULL)
+SELECT o.org_id FROM o
+WHERE o.org_id IS NOT NULL AND EXISTS (SELECT 1 FROM graph_pending p WHERE p.org_id = o.org_id AND $is_pending)
 
 -- memory_at_row: a live memory by its row
 SELECT $memory_columns FROM memories WHERE row = :row AND org_id = :org_id AND deleted_at IS NULL
@@ -256,9 +263,10 @@ e.org_id = :org_id AND (e.expires_at IS NULL OR e.expires_at > :now)
     SELECT 1 FROM memories m INDEXED BY memories_seen WHERE m.row = n.memory_row AND $visible_memory))
   AND ($is_witnessed OR (e.is_users AND $is_linked AND $is_placed_edge))
 
--- node_is_hidden: whether a node is a memory that may not be seen
-SELECT 1 FROM graph_nodes n WHERE n.row = :node_row AND n.org_id = :org_id AND n.node_type = 'memory'
-  AND NOT EXISTS (SELECT 1 FROM memories m INDEXED BY memories_seen WHERE m.row = n.memory_row AND $visible_memory)
+-- is_hidden: whether the node in the list j is a memory that may not be seen (a fragment)
+EXISTS (
+  SELECT 1 FROM graph_nodes h WHERE h.row = j.value AND h.org_id = :org_id AND h.node_type = 'memory'
+    AND NOT EXISTS (SELECT 1 FROM memories m INDEXED BY memories_seen WHERE m.row = h.memory_row AND $visible_memory))
 
 -- seen_confidence: how sure the edge e is by those of its witnesses that may be seen, as if there were no others
 -- (a fragment)
@@ -268,31 +276,45 @@ CASE WHEN (e.is_users AND $is_placed_edge) OR (NOT e.is_users AND e.witnesses < 
     SELECT count(*) FROM graph_evidence v JOIN memories m INDEXED BY memories_seen ON m.row = v.memory_row
     WHERE v.org_id = :org_id AND v.edge_row = e.row AND $visible_memory) - 1)) END
 
--- walk_out: edges that start at a node; what replaces another does not lead to it, only the other way round
-SELECT e.to_row, e.edge_type, e.weight, $seen_confidence, e.row
-FROM graph_edges e JOIN graph_nodes n ON n.row = e.to_row
-WHERE e.from_row = :node_row AND e.edge_type <> 'supersedes' AND $is_reachable
-ORDER BY e.weight * e.confidence DESC, e.row DESC LIMIT :limit
+-- walk_edges: the strongest edges of each of these nodes, a JSON list of rows: node, whether it is where they end,
+-- other node, type, weight, confidence, row, strength. What replaces another does not lead to it, only the other way
+-- round. How sure an edge is, is counted only for those that are returned
+SELECT w.node, w.ends, w.other, e.edge_type, e.weight, $seen_confidence, e.row, w.strength FROM (
+  SELECT *, row_number() OVER (PARTITION BY node, ends ORDER BY strength DESC, row DESC) AS place FROM (
+    SELECT j.value AS node, 0 AS ends, e.to_row AS other, e.row, e.weight * e.confidence AS strength
+    FROM json_each(:rows) j
+    CROSS JOIN graph_edges e INDEXED BY graph_edges_ends ON e.org_id = :org_id AND e.from_row = j.value
+    CROSS JOIN graph_nodes n ON n.row = e.to_row
+    WHERE NOT $is_hidden AND e.edge_type <> 'supersedes' AND $is_reachable
+    UNION ALL
+    SELECT j.value, 1, e.from_row, e.row, e.weight * e.confidence
+    FROM json_each(:rows) j
+    CROSS JOIN graph_edges e INDEXED BY graph_edges_to ON e.org_id = :org_id AND e.to_row = j.value
+    CROSS JOIN graph_nodes n ON n.row = e.from_row
+    WHERE NOT $is_hidden AND $is_reachable)) w
+CROSS JOIN graph_edges e ON e.row = w.row
+WHERE w.place <= :limit ORDER BY w.node, w.ends, w.place
 
--- walk_in: edges that end at a node
-SELECT e.from_row, e.edge_type, e.weight, $seen_confidence, e.row
-FROM graph_edges e JOIN graph_nodes n ON n.row = e.from_row
-WHERE e.to_row = :node_row AND $is_reachable
-ORDER BY e.weight * e.confidence DESC, e.row DESC LIMIT :limit
+-- walk_memories: own nodes of the newest memories that hang on each of these nodes, a JSON list of rows. One list per
+-- node, which ends when it is full: a hub has thousands
+SELECT j.value, k.value FROM json_each(:rows) j CROSS JOIN json_each((
+  SELECT json_group_array(node_row) FROM (
+    SELECT own.node_row FROM memory_node_links l
+    JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
+    JOIN memory_node_links own ON own.org_id = l.org_id AND own.memory_row = l.memory_row AND own.role = 'self'
+    WHERE l.org_id = :org_id AND l.node_row = j.value AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
+    ORDER BY l.memory_row DESC LIMIT :limit))) k
+ORDER BY j.value, k.key
 
--- walk_memories: own nodes of the newest memories that hang on a node
-SELECT own.node_row FROM memory_node_links l
-JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
-JOIN memory_node_links own ON own.org_id = l.org_id AND own.memory_row = l.memory_row AND own.role = 'self'
-WHERE l.org_id = :org_id AND l.node_row = :node_row AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
-ORDER BY l.memory_row DESC LIMIT :limit
-
--- walk_nodes: what a memory hangs on, from its own node
-SELECT l.node_row FROM graph_nodes n
-JOIN memories m INDEXED BY memories_seen ON m.row = n.memory_row
-JOIN memory_node_links l ON l.org_id = :org_id AND l.memory_row = m.row AND l.role IN ('tag', 'category', 'mention')
-WHERE n.row = :node_row AND n.node_type = 'memory' AND $visible_memory
-ORDER BY l.node_row DESC LIMIT :limit
+-- walk_nodes: what memories hang on, from their own nodes, a JSON list of rows
+SELECT node, node_row FROM (
+  SELECT j.value AS node, l.node_row, row_number() OVER (PARTITION BY j.value ORDER BY l.node_row DESC) AS place
+  FROM json_each(:rows) j
+  CROSS JOIN graph_nodes n ON n.row = j.value AND n.node_type = 'memory'
+  CROSS JOIN memories m INDEXED BY memories_seen ON m.row = n.memory_row
+  CROSS JOIN memory_node_links l ON l.org_id = :org_id AND l.memory_row = m.row
+  WHERE l.role IN ('tag', 'category', 'mention') AND $visible_memory)
+WHERE place <= :limit ORDER BY node, place
 
 -- scope_nodes: memories of one place that have a node: their id, its row, until when they count
 SELECT m.id, l.node_row, $end_of_memory, m.row
@@ -317,6 +339,7 @@ WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id
 SELECT DISTINCT project_id, user_id FROM memories WHERE org_id = :org_id AND deleted_at IS NULL
   AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
+ORDER BY 1, 2
 
 -- scope_user_edges: edges that people made
 SELECT e.row, e.from_row, e.to_row, e.edge_type, e.weight, e.confidence FROM graph_edges e
@@ -344,8 +367,8 @@ UNION
 SELECT e.from_row FROM json_each(:rows) j
 CROSS JOIN graph_edges e INDEXED BY graph_edges_to ON e.org_id = :org_id AND e.to_row = j.value
 
--- end_of_memory: until when a memory m counts, as far as is known (a fragment)
-min(coalesce(m.expires_at, 9223372036854775807), coalesce(m.invalid_at, 9223372036854775807))
+-- end_of_memory: until when a memory m counts, as far as is known; 9999 is after all that is kept (a fragment)
+min(coalesce(m.expires_at, 253402300799000000), coalesce(m.invalid_at, 253402300799000000))
 
 -- nodes_end: until when the memories count that have these nodes; a JSON list of rows
 SELECT n.row, $end_of_memory FROM json_each(:rows) j
@@ -391,11 +414,14 @@ CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
 JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role NOT IN ('type', 'scope', 'subject')
 ORDER BY j.key, l.role <> 'self', l.node_row
 
--- memories_at: the newest memories that hang on a node and may be answered
-SELECT m.id FROM memory_node_links l JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
-WHERE l.org_id = :org_id AND l.node_row = :node_row AND l.role NOT IN ('type', 'scope', 'subject')
-  AND m.layer <> 'rule' AND m.type <> 'rule' AND $visible_memory
-ORDER BY l.memory_row DESC LIMIT :limit
+-- memories_at: the newest memories that hang on each of these nodes, a JSON list of rows, and may be answered
+SELECT j.value, k.value FROM json_each(:rows) j CROSS JOIN json_each((
+  SELECT json_group_array(id) FROM (
+    SELECT m.id FROM memory_node_links l JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
+    WHERE l.org_id = :org_id AND l.node_row = j.value AND l.role NOT IN ('type', 'scope', 'subject')
+      AND m.layer <> 'rule' AND m.type <> 'rule' AND $visible_memory
+    ORDER BY l.memory_row DESC LIMIT :limit))) k
+ORDER BY j.value, k.key
 
 -- contradictions: what contradicts these memories; a JSON list of ids
 SELECT a.id, n.node_key, $seen_confidence FROM json_each(:ids) j
@@ -405,3 +431,4 @@ CROSS JOIN graph_edges e INDEXED BY graph_edges_contradicts
   ON e.org_id = :org_id AND e.from_row = own.node_row AND e.edge_type = 'contradicts'
 CROSS JOIN graph_nodes n ON n.row = e.to_row AND n.node_type = 'memory'
 WHERE $is_reachable
+ORDER BY 1, 2, e.row

@@ -10,6 +10,7 @@ CROSS JOIN graph_nodes p ON p.row = e.from_row
 CROSS JOIN memories o ON o.row = p.memory_row
 WHERE e.edge_type = 'similar_to' AND EXISTS (
   SELECT 1 FROM graph_evidence v WHERE v.org_id = :org_id AND v.edge_row = e.row AND v.origin = 'similar')
+ORDER BY 1, 2, 4
 
 -- similar_drop: nobody says any more that an edge connects what is similar
 DELETE FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND origin = 'similar'
@@ -34,6 +35,7 @@ UNION
 SELECT e.row FROM graph_edges e INDEXED BY graph_edges_to WHERE e.org_id = :org_id AND e.to_row = :node_row
   AND EXISTS (SELECT 1 FROM graph_evidence v
     WHERE v.org_id = :org_id AND v.edge_row = e.row AND v.origin IN ('similar', 'rule', 'llm'))
+ORDER BY 1
 
 -- first_end: when the first of the memories at the ends of an edge ends (a fragment)
 (SELECT min(m.expires_at) FROM graph_edges e CROSS JOIN graph_nodes n ON n.row IN (e.from_row, e.to_row)
@@ -52,3 +54,8 @@ CROSS JOIN graph_evidence v ON v.org_id = :org_id AND v.edge_row = e.row
 CROSS JOIN memories m ON m.row = v.memory_row
 WHERE v.origin IN ('rule', 'llm') AND v.memory_row <> :memory_row AND v.at < :before AND m.deleted_at IS NULL
 GROUP BY m.id ORDER BY m.id
+
+-- job_subjects: a page of the memories of an org for which there may be something to do; in the order of rows, or
+-- the whole org would be sorted for each page
+SELECT row, id FROM memories NOT INDEXED
+WHERE org_id = :org_id AND row > :after AND deleted_at IS NULL AND superseded_by = '' ORDER BY row LIMIT :limit

@@ -102,9 +102,7 @@ CREATE TABLE context_injection_logs (
   PRIMARY KEY (org_id, id)
 ) WITHOUT ROWID;
 
-CREATE INDEX context_injection_logs_age ON context_injection_logs (created_at);
-
-CREATE INDEX context_injection_logs_quiet ON context_injection_logs (created_at)
+CREATE INDEX context_injection_logs_quiet ON context_injection_logs (org_id, created_at)
   WHERE phase = 'in_session' AND outcome = 'no-match';
 
 CREATE INDEX context_injection_logs_session ON context_injection_logs (org_id, session_id, created_at);
@@ -298,11 +296,11 @@ CREATE TABLE host_events (
   PRIMARY KEY (org_id, event_id)
 ) WITHOUT ROWID;
 
-CREATE INDEX host_events_done ON host_events (at) WHERE state = 'done';
+CREATE INDEX host_events_done ON host_events (org_id, at) WHERE state = 'done';
 
-CREATE INDEX host_events_facts ON host_events (at) WHERE state = 'done' AND facts <> '';
+CREATE INDEX host_events_facts ON host_events (org_id, at) WHERE state = 'done' AND facts <> '';
 
-CREATE INDEX host_events_new ON host_events (at) WHERE state = 'new';
+CREATE INDEX host_events_new ON host_events (org_id, at) WHERE state = 'new';
 
 CREATE INDEX host_events_session ON host_events (org_id, host, host_session, at);
 
@@ -348,9 +346,9 @@ CREATE TABLE host_sessions (
   PRIMARY KEY (org_id, host, host_session, agent_id)
 ) WITHOUT ROWID;
 
-CREATE INDEX host_sessions_open ON host_sessions (updated_at) WHERE ended_at IS NULL;
+CREATE INDEX host_sessions_open ON host_sessions (org_id, updated_at) WHERE ended_at IS NULL;
 
-CREATE INDEX host_sessions_over ON host_sessions (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX host_sessions_over ON host_sessions (org_id, ended_at) WHERE ended_at IS NOT NULL;
 
 CREATE TABLE idempotency_keys (
   org_id     TEXT NOT NULL,
@@ -364,7 +362,7 @@ CREATE TABLE idempotency_keys (
   PRIMARY KEY (org_id, principal, key)
 ) WITHOUT ROWID;
 
-CREATE INDEX idempotency_keys_at ON idempotency_keys (created_at);
+CREATE INDEX idempotency_keys_at ON idempotency_keys (org_id, created_at);
 
 CREATE TABLE job_runs (
   org_id    TEXT NOT NULL,
@@ -402,7 +400,7 @@ CREATE TABLE jobs (
   PRIMARY KEY (org_id, kind, subject)
 ) WITHOUT ROWID;
 
-CREATE INDEX jobs_due ON jobs (due_at) WHERE state <> 'dead';
+CREATE INDEX jobs_due ON jobs (org_id, due_at) WHERE state <> 'dead';
 
 CREATE TABLE leases (
   org_id     TEXT NOT NULL,

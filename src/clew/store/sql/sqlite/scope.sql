@@ -54,14 +54,14 @@ ORDER BY m.row LIMIT :limit
 
 -- scope_newest: the newest memories of each layer
 SELECT row FROM (
-  SELECT row, row_number() OVER (PARTITION BY layer ORDER BY updated_at DESC) AS place FROM memories
+  SELECT row, row_number() OVER (PARTITION BY layer ORDER BY updated_at DESC, row DESC) AS place FROM memories
   WHERE org_id = :org_id AND deleted_at IS NULL
     AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
     AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
 ) WHERE place <= :limit
 
--- memory_last_row: the highest dense row ever given out, also to a memory that is gone by now
-SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'memories'
+-- row_last: the highest dense row of a table that was ever given out, also to something that is gone by now
+SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = :table
 
 -- rows_of_users: those of a JSON list of rows that belong to some users
 SELECT m.row FROM json_each(:rows) j CROSS JOIN memories m ON m.row = j.value

@@ -50,9 +50,9 @@ def _opened(settings: Settings) -> Iterator[Clew]:
         with elsewhere as memory:
             yield memory
         return
-    from clew.compose import compose, database_path  # brings numpy and apsw along
+    from clew.compose import compose, store_url  # brings numpy and apsw along
 
-    memory = compose(settings, database_path(settings), in_background=False)
+    memory = compose(settings, store_url(settings), in_background=False)
     try:
         yield memory
     finally:

@@ -45,7 +45,7 @@ def serve(args: Namespace) -> None:
 def _settings(args: Namespace) -> Settings:
     """Without those of the project in which it happens to be started: it serves all of them."""
     home = Path(args.home).expanduser().absolute() if args.home else None
-    return load_settings(home=home, directory=None)
+    return load_settings({"store": {"url": args.url}} if args.url else {}, home=home, directory=None)
 
 
 def _told(args: Namespace, started: Started) -> None:

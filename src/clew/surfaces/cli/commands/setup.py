@@ -27,18 +27,17 @@ _PASSWORD_IN_URL = re.compile(r"//[^/@\s]*@")
 
 def init(args: Namespace) -> None:
     """Create the store, and the project file if one is asked for. Running it again changes nothing."""
-    from clew.compose import database_path
+    from clew.compose import is_new_store
 
     if args.project is not None:
         _check_project_file(Path.cwd() / PROJECT_FILE, args.project)
     settings = settings_of(args)
-    store = database_path(settings)
-    is_new = not store.exists()
-    with opened(settings, directly=True):
-        pass
+    is_new = is_new_store(settings)
+    with opened(settings, directly=True) as memory:
+        store = memory.store.location
     written = _write_project_file(Path.cwd() / PROJECT_FILE, args.project) if args.project is not None else None
     project = args.project or settings.project or project_of(Path.cwd())
-    document = {"home": str(settings.home), "store": str(store), "created": is_new, "project": project}
+    document = {"home": str(settings.home), "store": store, "created": is_new, "project": project}
     if written:
         document["project_file"] = str(written)
     answer(args, document, lambda style: _first_steps(document, style))

@@ -61,26 +61,13 @@ def _check_lines(checks: Sequence[Check], style: Style) -> Iterator[str]:
 
 
 def migrate(args: Namespace) -> None:
-    """Opening a store brings it to the present schema; this tells what that did."""
-    from clew.compose import database_path
+    """Opening a store brings it to the present schema, where the role may; this does it and tells what it did."""
+    from clew import compose
 
-    settings = settings_of(args)
-    store = database_path(settings)
-    before = _schema(store)
-    with opened(settings, directly=True):
-        pass
-    after = _schema(store)
-    document = {"store": str(store), "from": before, "to": after, "migrated": before != after}
+    store, before, after = compose.migrate(settings_of(args))
+    document = {"store": store, "from": before, "to": after, "migrated": before != after}
     text = f"schema {before} -> {after}" if before != after else f"schema {after} is the present one"
-    answer(args, document, lambda style: [f"{one_line(str(store))}: {text}"])
-
-
-def _schema(store: Path) -> int:
-    """SQLite keeps our schema number in bytes 60 to 63 of the header."""
-    if not store.exists():
-        return 0
-    with store.open("rb") as file:
-        return int.from_bytes(file.read(64)[60:64], "big")
+    answer(args, document, lambda style: [f"{one_line(store)}: {text}"])
 
 
 def reindex(args: Namespace) -> None:

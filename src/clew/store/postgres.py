@@ -1,0 +1,395 @@
+"""PostgreSQL through psycopg: a pool of connections, writes that are run again when that is safe.
+
+A write is one transaction on the caller's thread. What the server undid (a deadlock, a serialization failure, a
+lost connection before COMMIT) is run again. When the connection is lost during COMMIT, the server is asked whether
+it has that write: nothing is done twice and nothing is reported as done that is not.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TypeVar
+
+import psycopg
+from psycopg import errors as pg
+
+from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
+from clew.store import postgres_schema, postgres_types, queries
+from clew.store.postgres_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link, Pool, store_closed, unreachable
+from clew.store.postgres_session import PostgresSession, compiled
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    from clew.store.postgres_listen import Listener
+
+T = TypeVar("T")
+
+RECONNECT_S = 10.0  # how long a write or the begin of a read looks for a server that went away
+GHOST_S = 1.0  # how long a COMMIT may be on its way after its connection was lost
+SHORTEST_WAIT_S = 1.0  # to connect, for whoever would rather not wait
+CONNECT_TIMEOUT_S = 5
+# The server also notices when we are gone, within a second while it works for us: what we hold is free again.
+# Nobody waits for a lock for longer than SQLite's writers do. What is durable is, whatever the server's default.
+_WATCHFUL = """
+SELECT backend_start::text, set_config('client_connection_check_interval', '1s', false),
+  set_config('lock_timeout', '30s', false),
+  set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false),
+  set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10s', false),
+  set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false)
+FROM pg_stat_get_activity(pg_backend_pid())
+"""
+# Of connections that are gone: their last writes were asked about long ago.
+_TIDY = """
+DELETE FROM clew_writes WHERE writer IN
+  (SELECT writer FROM clew_writes WHERE at < clock_timestamp() - interval '1 day' FOR UPDATE SKIP LOCKED)
+"""
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # whatever the server's default: each query sees what the last left
+_LOOK = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
+_GIVEN_UP = (pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)  # by the server, with the connection
+_UNDONE = (pg.SerializationFailure, pg.DeadlockDetected)
+
+
+class PostgresEngine:
+    name = "postgres"
+
+    def __init__(self, url: str, *, connections: int = 8, wait_s: float = RECONNECT_S) -> None:
+        self.url = url
+        self.location = shown(url)
+        self._wait_s = wait_s
+        self._queries = compiled()
+        self._lock = threading.Lock()
+        self._executor: ThreadPoolExecutor | None = None
+        self._listeners: list[Listener] = []
+        self._seen: tuple[str, int] = ("", 0)
+        self._closed = False
+        self._pool = Pool(url, size=connections, configure=_configure, location=self.location)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def read(self) -> Iterator[PostgresSession]:
+        """One consistent snapshot; never waits for writers."""
+        link = self._begun(_READ)
+        try:
+            with translated(self.location):
+                yield PostgresSession(link, self._queries, is_writing=False)
+        finally:
+            self._pool.give_back(link)
+
+    def data_version(self) -> tuple[int, int]:
+        """Changes whenever anything was committed: a cheap first look before the change log. A server that crashed
+        may say of other data what it said before; but then connections were lost."""
+        losses = self._pool.losses
+        link = self._begun("SELECT pg_current_snapshot()::text")
+        row = link.answer.fetchone() if link.answer else None
+        self._pool.give_back(link)
+        with self._lock:
+            if row and row[0] != self._seen[0]:
+                self._seen = (row[0], self._seen[1] + 1)
+            return losses, self._seen[1]
+
+    def _begun(self, statement: str) -> Link:
+        if self._closed:
+            raise store_closed()
+        return self._pool.begun(statement, deadline=time.monotonic() + self._wait_s)
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def write(
+        self,
+        action: Callable[[PostgresSession], T],
+        *,
+        durable: bool = True,
+        savepoint: bool = True,  # noqa: ARG002 - every write is a transaction of its own here
+        lock: str = "",
+        wait_ms: int | None = None,
+    ) -> T:
+        """Run `action` in a transaction; returns after the commit. It may be run again: only `tx` may be changed.
+
+        `lock` names what is worked on when that is less than the whole org; `wait_ms` is how long to wait for it.
+        """
+        if self._closed:
+            raise store_closed()
+        return self._write(action, durable=durable, lock=lock, wait_ms=wait_ms)
+
+    def _write(
+        self, action: Callable[[PostgresSession], T], *, durable: bool, lock: str = "", wait_ms: int | None = None
+    ) -> T:
+        """The time for further attempts begins with the first failure: what took long may be run once more."""
+        patience_s = self._wait_s if wait_ms is None else max(wait_ms / 1_000, SHORTEST_WAIT_S)
+        deadline, pause = 0.0, FIRST_PAUSE_S
+        while True:
+            begin_by = deadline or time.monotonic() + patience_s
+            try:
+                with self._pool.writing(deadline=begin_by):
+                    return self._attempt(action, begin_by, durable=durable, lock=lock, wait_ms=wait_ms)
+            except _Again as again:
+                deadline = deadline or time.monotonic() + patience_s
+                if time.monotonic() > deadline:
+                    raise again.why from again.__cause__
+                self._end_ghost(again.session, deadline)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _attempt(
+        self,
+        action: Callable[[PostgresSession], T],
+        begin_by: float,
+        *,
+        durable: bool,
+        lock: str,
+        wait_ms: int | None,
+    ) -> T:
+        link = self._pool.begun(_WRITE, deadline=begin_by)
+        try:
+            session = PostgresSession(link, self._queries, is_writing=True, lock=lock, is_durable=durable)
+            with translated(self.location):
+                result = self._run(action, session, wait_ms)
+                self._commit(session)
+            return result
+        finally:
+            self._pool.give_back(link)
+
+    def _run(self, action: Callable[[PostgresSession], T], session: PostgresSession, wait_ms: int | None) -> T:
+        """Whether to run it again is told by the connection and by what the server said, not by what the action
+        made of it: a lost connection may come out of it as any error, or not at all."""
+        try:
+            if not session.is_durable:
+                session.connection.execute("SET LOCAL synchronous_commit = off")
+            if wait_ms is not None:  # 0 would be for ever
+                session.connection.execute("SELECT set_config('lock_timeout', %s, true)", (str(max(1, wait_ms)),))
+            result = action(session)
+            session.note_write()
+            return result
+        except Exception as error:
+            if session.connection.closed:
+                raise _Again(unreachable(self.location), session) from error
+            if isinstance(session.failure or error, _UNDONE):
+                raise _Again(conflicting(self.location), session) from error
+            raise
+
+    def _end_ghost(self, session: PostgresSession, deadline: float) -> None:
+        if not session.connection.closed:
+            return
+        link = self._pool.begun(_LOOK, deadline=deadline)
+        try:
+            with suppress(psycopg.OperationalError):  # gone again, then: the next attempt finds out
+                session.end_ghost(link)
+        finally:
+            self._pool.give_back(link)
+
+    def _commit(self, session: PostgresSession) -> None:
+        try:
+            session.connection.execute("COMMIT")
+        except _UNDONE as error:
+            raise _Again(conflicting(self.location), session) from error
+        except psycopg.Error as error:
+            if not session.connection.closed:
+                raise
+            try:
+                was_committed = self._was_committed(session)
+            except ClewError as gone:  # "try again" would be the wrong advice
+                raise commit_unknown(self.location) from gone
+            if not was_committed:
+                raise _Again(unreachable(self.location), session) from error
+
+    def _was_committed(self, session: PostgresSession) -> bool:
+        """Whether a transaction whose COMMIT was not answered is in the database."""
+        started = time.monotonic()
+        while (now := time.monotonic()) < started + self._wait_s:
+            link = self._pool.begun(_LOOK, deadline=started + self._wait_s)
+            try:
+                is_there = session.is_in(link)
+                if is_there is None and now > started + GHOST_S:
+                    session.end_ghost(link)
+            except psycopg.OperationalError:
+                continue  # gone again; asked again
+            finally:
+                self._pool.give_back(link)
+            if is_there is not None:
+                return is_there
+            time.sleep(FIRST_PAUSE_S)  # the server has not noticed yet that we are gone
+        raise commit_unknown(self.location)
+
+    def submit(self, action: Callable[[PostgresSession], T], *, durable: bool = True) -> Future[T]:
+        """Hand `action` over; the future is done after the commit."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        with self._lock:
+            if self._closed:
+                raise store_closed()
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(1, thread_name_prefix="clew-writer")
+            return self._executor.submit(self._write, action, durable=durable)
+
+    def write_unless_busy(self, action: Callable[[PostgresSession], None], *, wait_ms: int) -> None:
+        self.write(action, durable=False, wait_ms=wait_ms)
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def sizes(self) -> tuple[int, int]:
+        """Of the whole database; the log is the server's."""
+        with self.read() as session:
+            return int(session.value("database_size")), 0
+
+    def purge(self) -> bool:
+        """Deleted rows are gone for every reader; the server reuses their place when it vacuums."""
+        return True
+
+    def listen(self, channel: str, told: Callable[[], object]) -> bool:
+        """Call `told` when something may have come there, until the store is closed."""
+        from clew.store.postgres_listen import Listener
+
+        with self._lock:
+            if self._closed:
+                raise store_closed()
+            self._listeners.append(Listener(self.url, f"clew_{channel}", told))
+        return True
+
+    def close(self) -> None:
+        """Finish what was handed over, then let go of the server."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        for listener in self._listeners:
+            listener.stop()
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
+        self._pool.close()
+
+
+class _Again(Exception):
+    """The server undid the transaction, or never saw its end: running it again is safe."""
+
+    def __init__(self, why: ClewError, session: PostgresSession) -> None:
+        super().__init__(why)
+        self.why, self.session = why, session
+
+
+def _configure(link: Link) -> None:
+    link.execute(postgres_schema.search_path(link))
+    row = link.execute(_WATCHFUL).fetchone()
+    link.started = row[0] if row else ""
+    postgres_types.register(link)
+    postgres_schema.take_role(link)
+    with suppress(pg.ReadOnlySqlTransaction):  # a replica: reads work there, a write says why it does not
+        link.execute(_TIDY)
+
+
+@contextmanager
+def translated(location: str) -> Iterator[None]:
+    """Turn what the server says into errors that name the store and the next move."""
+    try:
+        yield
+    except (pg.LockNotAvailable, pg.QueryCanceled) as error:
+        raise Unavailable(
+            f"{location} is in use by others that do not let go", code="STORE_BUSY", next="try again"
+        ) from error
+    except psycopg.IntegrityError as error:
+        raise Conflict(
+            f"{location} holds something that excludes this",
+            code="STORE_CONFLICT",
+            next="look at what is there and try again",
+        ) from error
+    except pg.DiskFull as error:
+        raise Unavailable(
+            f"no space left to write {location}", code="DISK_FULL", next="free some disk space on the server"
+        ) from error
+    except (pg.ReadOnlySqlTransaction, pg.InsufficientPrivilege) as error:
+        raise StoreRefused(
+            f"{location} refused this: {error.diag.message_primary}",
+            code="STORE_READ_ONLY",
+            next="connect to the primary server, or run: clew migrate as the owner of the schema",
+        ) from error
+    except _UNDONE as error:
+        raise conflicting(location) from error
+    except (psycopg.OperationalError, *_GIVEN_UP) as error:
+        raise unreachable(location) from error
+
+
+def open_engine(url: str, *, connections: int = 8) -> PostgresEngine:
+    """Connect; migrates when we may, refuses when the schema is not the one this Clew knows."""
+    found = schema_found(url)
+    known = queries.newest_migration()
+    if found is not None and found > known:
+        raise StoreRefused(
+            f"{shown(url)} has schema {found}, this Clew knows up to {known}",
+            code="STORE_NEWER",
+            next="upgrade Clew: pip install -U clew",
+        )
+    if found != known:
+        migrate(url)
+    return PostgresEngine(url, connections=connections)
+
+
+def schema_found(url: str) -> int | None:
+    """The number of the last migration that was run there; None: Clew was never there."""
+    with connecting(url), psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S) as connection:
+        postgres_schema.check_server(connection)
+        there = connection.execute("SELECT to_regclass('clew.clew_migrations')").fetchone()
+        if there is None or there[0] is None:
+            return None
+        with translated(shown(url)):
+            row = connection.execute("SELECT max(number) FROM clew.clew_migrations").fetchone()
+        return int(row[0]) if row and row[0] is not None else None
+
+
+def migrate(url: str) -> list[int]:
+    """Run what is missing; for the owner of the schema, or whoever may make it."""
+    with connecting(url):
+        if postgres_schema.may_migrate(url):
+            return postgres_schema.migrate(url)
+    found = schema_found(url)
+    has = "no schema of Clew's" if found is None else f"schema {found} of {queries.newest_migration()}"
+    raise StoreRefused(
+        f"{shown(url)} has {has}, and this role may not change it",
+        code="STORE_NOT_MIGRATED",
+        next="run with the owner's URL: clew migrate",
+    )
+
+
+@contextmanager
+def connecting(url: str) -> Iterator[None]:
+    try:
+        yield
+    except ClewError:
+        raise
+    except psycopg.ProgrammingError as error:
+        if isinstance(error, pg.InsufficientPrivilege):
+            raise
+        raise StoreRefused(
+            f"'{shown(url)}' is not an address of a PostgreSQL database",
+            code="URL_INVALID",
+            next="write it as postgresql://user@host/database",
+        ) from error
+    except psycopg.OperationalError as error:
+        raise unreachable(shown(url)) from error
+
+
+def shown(url: str) -> str:
+    """The address without a password: what may be told."""
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        return "postgresql://?"
+    host, port = parts.get("host") or "", parts.get("port")
+    user = f"{parts['user']}@" if parts.get("user") else ""
+    return f"postgresql://{user}{host}{f':{port}' if port else ''}/{parts.get('dbname') or ''}"
+
+
+def commit_unknown(location: str) -> Unavailable:
+    return Unavailable(
+        f"whether the last write reached {location} is not known",
+        code="COMMIT_UNKNOWN",
+        next="look at what is there before trying again",
+    )
+
+
+def conflicting(location: str) -> Unavailable:
+    return Unavailable(f"others kept changing the same in {location}", code="STORE_BUSY", next="try again")

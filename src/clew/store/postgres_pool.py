@@ -1,0 +1,193 @@
+"""Connections to one PostgreSQL: made on the thread that needs one, kept for the next, never more than allowed.
+
+No thread works behind the scenes, so that nothing has to be joined when a short command ends, and whoever waits
+for a server that is away finds it within a quarter of a second of its return. Who holds a connection and needs
+another, as for a read inside a write, gets one beyond the limit: otherwise writers could wait for each other.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Self
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
+
+from clew.errors import Unavailable
+from clew.store.session import Row
+
+IDLE_S = 300.0  # after which a connection that nobody needed is let go
+LIFETIME_S = 3_600.0  # so that a fleet comes back to a server that was replaced
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 0.25
+# A peer that vanished without a word: noticed within 11 s while we wait for an answer, within 10 s when what we
+# sent is not acknowledged. Longer than the stalls of a network that lives, shorter than the patience of a person.
+# A server whose machine answers but that itself hangs is not given up: it may be at work.
+DEFAULTS = {
+    "application_name": "clew",
+    "connect_timeout": "5",
+    "keepalives": "1",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+
+
+class Link(psycopg.Connection[Row]):
+    """A connection that numbers its writes: by that number the server tells later which of them it has."""
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self.writer = secrets.randbits(63)
+        self.writes = 0
+        self.pid = self.info.backend_pid  # a closed connection does not tell
+        self.started = ""  # the server's moment: another process of it may get the same number
+        self.made_at = time.monotonic()
+        self.answer: psycopg.Cursor[Row] | None = None  # to the statement that it was last begun with
+
+    def begin(self, statement: str) -> Self:
+        try:
+            self.answer = self.execute(statement)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+
+class Pool:
+    def __init__(self, url: str, *, size: int, configure: Callable[[Link], None], location: str) -> None:
+        self.size = size
+        self.losses = 0  # connections that were found dead
+        self._conninfo = make_conninfo("", **DEFAULTS | conninfo_to_dict(url))  # what a URL says goes before
+        self._configure = configure
+        self._location = location
+        self._places = threading.Semaphore(size)
+        self._most_writers = max(1, size - max(1, size // 4))
+        self._writers = threading.Semaphore(self._most_writers)
+        self._lock = threading.Lock()
+        self._idle: list[tuple[float, Link]] = []
+        self._out: dict[Link, tuple[int, bool]] = {}  # who took it, and whether it has a place
+        self._holders: Counter[int] = Counter()
+        self._closed = False
+
+    def begun(self, statement: str, *, deadline: float) -> Link:
+        """A connection on which `statement` was run; the next one, when one turns out to be gone."""
+        has_place = self._enter(deadline)
+        try:
+            link = self._begin(statement, deadline)
+        except BaseException:
+            if has_place:
+                self._places.release()
+            raise
+        with self._lock:
+            self._out[link] = (threading.get_ident(), has_place)
+            self._holders[threading.get_ident()] += 1
+        return link
+
+    @contextmanager
+    def writing(self, *, deadline: float) -> Iterator[None]:
+        """Some places are for readers only: who waits for the lock of an org would otherwise keep them waiting."""
+        if not self._writers.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise self._none_left(self._most_writers)
+        try:
+            yield
+        finally:
+            self._writers.release()
+
+    def _enter(self, deadline: float) -> bool:
+        if self._holders[threading.get_ident()]:
+            return False
+        if not self._places.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise self._none_left(self.size)
+        return True
+
+    def _begin(self, statement: str, deadline: float) -> Link:
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                if link := self._kept():
+                    with suppress(psycopg.OperationalError):
+                        return link.begin(statement)
+                    self._drop_kept()
+                return self._connected().begin(statement)
+            except psycopg.OperationalError as error:
+                if time.monotonic() + pause > deadline:
+                    raise unreachable(self._location) from error
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _kept(self) -> Link | None:
+        with self._lock:
+            if self._closed:
+                raise store_closed()
+            return self._idle.pop()[1] if self._idle else None
+
+    def _drop_kept(self) -> None:
+        """What was kept as long as a connection that is dead is hardly better: a server rarely ends only one."""
+        with self._lock:
+            self.losses += 1
+            kept, self._idle = self._idle, []
+        for _since, link in kept:
+            link.close()
+
+    def _connected(self) -> Link:
+        link = Link.connect(self._conninfo, autocommit=True)
+        try:
+            self._configure(link)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    def give_back(self, link: Link) -> None:
+        """Whatever is left of a transaction is undone first; a connection that is not whole is not kept."""
+        with suppress(psycopg.Error):
+            if link.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+                link.execute("ROLLBACK")
+        now = time.monotonic()
+        is_whole = link.info.transaction_status == TransactionStatus.IDLE and now - link.made_at < LIFETIME_S
+        with self._lock:
+            who, has_place = self._out.pop(link)
+            self._holders -= Counter([who])
+            self.losses += link.closed
+            is_kept = is_whole and not self._closed and len(self._idle) + len(self._out) < self.size
+            if is_kept:
+                self._idle.append((now, link))
+            stale = [self._idle.pop(0)[1]] if self._idle and now - self._idle[0][0] > IDLE_S else []
+        for unwanted in stale if is_kept else [*stale, link]:
+            unwanted.close()
+        if has_place:
+            self._places.release()
+
+    def close(self) -> None:
+        """Those in use are closed when they come back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for _since, link in idle:
+            link.close()
+
+    def _none_left(self, limit: int) -> Unavailable:
+        if len(self._out) < limit:  # those before us still try to connect
+            return unreachable(self._location)
+        return Unavailable(
+            f"all {self.size} connections to {self._location} are in use",
+            code="POOL_EXHAUSTED",
+            next="try again, or allow more: set store.connections",
+        )
+
+
+def store_closed() -> Unavailable:
+    return Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
+
+
+def unreachable(location: str) -> Unavailable:
+    return Unavailable(
+        f"{location} does not answer", code="STORE_UNREACHABLE", next="check that the server runs, then try again"
+    )

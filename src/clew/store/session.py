@@ -1,0 +1,107 @@
+"""What the tables need of an engine: named queries inside one transaction. Each engine has its own session.
+
+Values cross this seam in one form for all engines: texts, numbers, bytes, and three kinds that say what they are so
+that an engine may keep them its own way. `Micros` are times: integers in SQLite, timestamptz in PostgreSQL.
+`listed` makes a list that a query looks into: JSON in SQLite, an array in PostgreSQL. `HalfVector` is a vector of
+float16: bytes in SQLite, halfvec in PostgreSQL. What comes out is plain: times as microseconds, vectors as bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+
+class Session(Protocol):
+    """Named queries on one connection, inside one transaction."""
+
+    @property
+    def finds_nearest(self) -> bool:
+        """Whether the engine compares vectors itself; otherwise they are read and compared here."""
+        ...
+
+    def all(self, query: str, /, **values: Any) -> list[Row]: ...
+
+    def one(self, query: str, /, **values: Any) -> Row | None: ...
+
+    def value(self, query: str, /, **values: Any) -> Any: ...
+
+    def run(self, query: str, /, **values: Any) -> int:
+        """Execute a statement and return how many rows it changed."""
+        ...
+
+    def many(self, query: str, /, rows: Iterable[Row]) -> None:
+        """One execution per row of values, in the order in which the query names them."""
+        ...
+
+    def next_rows(self, table: str, count: int) -> Sequence[int]:
+        """So many dense rows of a table that were never given out before, ascending."""
+        ...
+
+    def schema(self) -> int:
+        """The number of the last migration that was run."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """False once an error made the engine undo the whole transaction."""
+        ...
+
+    def savepoint(self) -> AbstractContextManager[None]:
+        """A part that is undone alone when it fails."""
+        ...
+
+
+class Engine(Protocol):
+    """Transactions on one store."""
+
+    name: str  # of the folder of its queries
+    location: str  # as it may be shown: a path, or an address without its password
+
+    def read(self) -> AbstractContextManager[Session]: ...
+    def write(
+        self, action: Callable[[Any], T], *, durable: bool = True, savepoint: bool = True, lock: str = ""
+    ) -> T: ...
+    def submit(self, action: Callable[[Any], T], *, durable: bool = True) -> Future[T]: ...
+    def write_unless_busy(self, action: Callable[[Any], None], *, wait_ms: int) -> None: ...
+    def data_version(self) -> tuple[int, int]: ...
+    def listen(self, channel: str, told: Callable[[], object]) -> bool:
+        """Call `told` whenever another process says something there; False where nobody can say anything."""
+        ...
+
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of the store, and of its log."""
+        ...
+
+    def purge(self) -> bool: ...
+    def close(self) -> None: ...
+
+
+class Listed(str):
+    """The JSON of a list, and the list itself."""
+
+    __slots__ = ("items",)
+
+    items: Sequence[int] | Sequence[str]
+
+
+def listed(items: Iterable[int] | Iterable[str]) -> Listed:
+    """A list of numbers or of texts, for a query that looks into it."""
+    values = list(items)
+    found = Listed(json.dumps(values))
+    found.items = values  # type: ignore[assignment]
+    return found
+
+
+class HalfVector(bytes):
+    """A vector as little-endian float16."""
+
+    __slots__ = ()

@@ -1,0 +1,42 @@
+-- inject_sources_gone: whether a memory behind an inject may no longer be told as it was then: forgotten, in
+-- quarantine, replaced, over, restricted or changed since. What outcomes make of its weight is no change of it. An id
+-- that is not of our making belongs to someone else's store of memories: of that we know nothing
+SELECT EXISTS (
+  SELECT 1 FROM unnest(:ids::text[]) AS j (value)
+  LEFT JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+  WHERE m.deleted_at IS NOT NULL OR (m.id IS NULL AND starts_with(j.value, 'mem_'))
+    OR m.updated_at > :since OR m.classification = 'restricted' OR m.superseded_by <> ''
+    OR m.invalid_at <= :now OR m.expires_at <= :now
+    OR EXISTS (SELECT 1 FROM quarantine q WHERE q.org_id = :org_id AND q.id = j.value)
+)
+
+-- injects_forget: no text that rests on one of a list of memories stays, nor is it delivered. A NUL in someone else's
+-- id is in our JSON, but not in theirs
+UPDATE session_memory_injects SET
+  text = '[forgotten]',
+  reason = CASE WHEN state IN ('pending', 'delivered') THEN 'source_forgotten' ELSE reason END,
+  ended_at = CASE WHEN state IN ('pending', 'delivered') THEN :now ELSE ended_at END,
+  state = CASE WHEN state IN ('pending', 'delivered') THEN 'cancelled' ELSE state END
+WHERE org_id = :org_id AND source_ids <> '[]' AND EXISTS (
+  SELECT 1 FROM jsonb_array_elements_text(replace(source_ids, '\u0000', '\ufffd')::jsonb) AS o (value)
+  WHERE o.value = ANY(:ids::text[])
+)
+
+-- inject_head: who asks, and what is next for the session: the one in flight, else the oldest that waits. Found first:
+-- with row-level security no index is used for a comparison with anything computed from other columns
+WITH first AS MATERIALIZED (
+  SELECT coalesce(
+    (SELECT d.seq FROM session_memory_injects d
+     WHERE d.org_id = :org_id AND d.session_id = :session_id AND d.state = 'delivered'),
+    (SELECT w.seq FROM session_memory_injects w
+     WHERE w.org_id = :org_id AND w.session_id = :session_id AND w.state = 'pending' ORDER BY w.seq LIMIT 1)) AS seq)
+SELECT s.project_id, s.user_id, s.state, s.stop_requested,
+  CASE WHEN l.holder = :worker AND l.token = :token AND l.expires_at > ($clock) THEN 1 ELSE 0 END,
+  CASE WHEN c.memory_enabled = 0 OR c.runtime_inject_enabled = 0 THEN 0 ELSE 1 END,
+  coalesce(a.suspended, 0), i.seq, i.id, i.text, i.kind, i.attempts, i.source_ids, i.enqueued_at
+FROM sessions s CROSS JOIN first
+LEFT JOIN leases l ON l.org_id = :org_id AND l.key = 'session:' || :session_id
+LEFT JOIN project_memory_config c ON c.org_id = :org_id AND c.project_id = s.project_id
+LEFT JOIN agents a ON a.org_id = :org_id AND a.agent = s.agent
+LEFT JOIN session_memory_injects i ON i.org_id = :org_id AND i.seq = first.seq
+WHERE s.org_id = :org_id AND s.id = :session_id

@@ -1,0 +1,35 @@
+-- copy_columns: of every table, those of its primary key first, as (table, column, type, place in the key)
+SELECT c.relname::text, a.attname::text, format_type(a.atttypid, NULL), array_position(i.indkey::int2[], a.attnum)
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') ORDER BY 1, 4 NULLS LAST, a.attnum
+
+-- copy_contents: how many rows each org has in which table
+SELECT name, org_id, number FROM clew_contents()
+
+-- copy_identity: the same for every way to reach this database
+SELECT pg_postmaster_start_time(), current_database()
+
+-- copy_sequences: what gives out the rows of a table
+SELECT c.relname::text, pg_get_serial_sequence(c.relname, a.attname)
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> '' AND NOT a.attisdropped
+WHERE c.relnamespace = current_schema()::regnamespace ORDER BY 1
+
+-- copy_sequence_set: never give out what was given out
+SELECT setval(:sequence::regclass, greatest(:last, nextval(:sequence::regclass)))
+
+-- copy_mapping_put: map an owner
+SELECT clew_mapping_put(:user_id, :owner, :mapped_org)
+
+-- copy_routing_put: set a user's mode and active org
+SELECT clew_routing_put(:user_id, :mode, :active_org)
+
+-- copy_state_move: go on from a state; no row when another copy did
+UPDATE meta SET value = :now WHERE key = :key AND value = :was RETURNING key
+
+-- copy_state_end: the copy is complete
+DELETE FROM meta WHERE key = :key
+
+-- copy_documents: index the terms of memories of one org
+INSERT INTO memory_fts (memory_row, org_id, terms)
+SELECT d.row, :org_id, CAST(d.terms AS tsvector) FROM unnest(:rows::bigint[], :texts::text[]) AS d (row, terms)

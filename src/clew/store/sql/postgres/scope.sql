@@ -1,0 +1,129 @@
+-- segment_columns: what the read model keeps of a memory (a fragment, used as $segment_columns)
+m.id, m.layer, m.type, m.valid_at, m.invalid_at, m.expires_at, CAST(m.superseded_by <> '' AS integer), m.updated_at,
+  m.weight, t.length, t.terms, CASE WHEN e.space = :space THEN e.vector END
+
+-- segment_tables: where that comes from (a fragment, used as $segment_tables)
+JOIN memory_terms t ON t.org_id = m.org_id AND t.memory_row = m.row
+LEFT JOIN memory_embeddings e ON e.org_id = m.org_id AND e.memory_row = m.row
+
+-- in_reach: conditions of a reach, NULL for all (a fragment, used as $in_reach)
+(:projects::text[] IS NULL OR m.project_id = ANY(:projects::text[]))
+  AND (:users::text[] IS NULL OR m.user_id = ANY(:users::text[]))
+
+-- scope_rows: what the read model keeps of every memory in one place of the org
+SELECT $segment_columns
+FROM memories m
+$segment_tables
+WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id AND m.deleted_at IS NULL
+LIMIT :limit
+
+-- scope_rows_org: the same for the whole org; `users` is a list, or NULL for all
+SELECT $segment_columns
+FROM memories m
+$segment_tables
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+  AND (:users::text[] IS NULL OR m.user_id = ANY(:users::text[]))
+LIMIT :limit
+
+-- scope_rows_by_id: the same for a list of ids, with their places
+SELECT $segment_columns, m.project_id, m.user_id
+FROM unnest(:ids::text[]) WITH ORDINALITY AS j(value, place)
+JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+$segment_tables
+WHERE m.deleted_at IS NULL
+ORDER BY j.place
+
+-- scope_rows_by_row: the same for a list of rows
+SELECT $segment_columns, m.project_id, m.user_id
+FROM unnest(:rows::bigint[]) WITH ORDINALITY AS j(value, place)
+JOIN memories m ON m.org_id = :org_id AND m.row = j.value
+$segment_tables
+WHERE m.deleted_at IS NULL
+ORDER BY j.place
+
+-- scope_size: how many memories one place of the org holds, and their analysed length
+SELECT count(*), CAST(coalesce(sum(t.length), 0) AS bigint)
+FROM memories m JOIN memory_terms t ON t.org_id = m.org_id AND t.memory_row = m.row
+WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id AND m.deleted_at IS NULL
+
+-- scope_size_org: the same for the whole org
+SELECT count(*), CAST(coalesce(sum(t.length), 0) AS bigint)
+FROM memories m JOIN memory_terms t ON t.org_id = m.org_id AND t.memory_row = m.row
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+  AND (:users::text[] IS NULL OR m.user_id = ANY(:users::text[]))
+
+-- scope_vectors: vectors of one place after a row, for a scope too large to keep in memory
+SELECT m.row, e.vector FROM memories m
+JOIN memory_embeddings e ON e.org_id = m.org_id AND e.memory_row = m.row AND e.space = :space
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.row > :after
+  AND $in_reach
+ORDER BY m.row LIMIT :limit
+
+-- scope_newest: the newest memories of each layer
+SELECT row FROM (
+  SELECT m.row, row_number() OVER (PARTITION BY m.layer ORDER BY m.updated_at DESC, m.row DESC) AS place
+  FROM memories m
+  WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+    AND $in_reach
+) AS placed WHERE place <= :limit
+
+-- rows_of_users: those of a list of rows that belong to some users
+SELECT m.row FROM unnest(:rows::bigint[]) WITH ORDINALITY AS j(value, place)
+JOIN memories m ON m.org_id = :org_id AND m.row = j.value
+WHERE m.user_id = ANY(:users::text[])
+ORDER BY j.place
+
+-- memories_by_id: full memories for a list of ids
+SELECT $memory_columns FROM memories
+WHERE org_id = :org_id AND id = ANY(:ids::text[]) AND deleted_at IS NULL
+
+-- ids_taken: which of a list of ids exist, forgotten ones included
+SELECT id FROM memories WHERE org_id = :org_id AND id = ANY(:ids::text[])
+
+-- hashes_live: which of a list of content hashes a live memory of this place and type has
+SELECT content_hash FROM memories
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND type = :type
+  AND content_hash = ANY(:hashes::text[])
+  AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL
+
+-- has_tags: whether a memory carries one of some tags; jsonb refuses \u0000 (a fragment, used as $has_tags)
+(:tags::text[] IS NULL OR replace(m.tags, '\u0000', '\ufffd')::jsonb ?| :tags::text[])
+
+-- ids_matching: memories that carry a tag, or come from an agent, session or namespace, when asked
+SELECT m.id FROM memories m
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+  AND $in_reach
+  AND (:agent = '' OR m.agent = :agent) AND (:session_id = '' OR m.session_id = :session_id)
+  AND (:namespace = '' OR m.namespace = :namespace)
+  AND $has_tags
+
+-- memory_list: memories by filter, newest first
+SELECT $memory_columns
+FROM memories m
+WHERE m.org_id = :org_id
+  AND $in_reach
+  AND (:with_deleted OR m.deleted_at IS NULL)
+  AND (:with_expired OR m.expires_at IS NULL OR m.expires_at > :now)
+  AND (:with_superseded OR m.superseded_by = '')
+  AND (:layer = '' OR m.layer = :layer)
+  AND (:types::text[] IS NULL OR m.type = ANY(:types::text[]))
+  AND (:namespace = '' OR m.namespace = :namespace) AND (:agent = '' OR m.agent = :agent)
+  AND (:session_id = '' OR m.session_id = :session_id)
+  AND (CAST(:before AS timestamptz) IS NULL OR m.created_at < :before)
+  AND (CAST(:pattern AS text) IS NULL OR m.content ~ (SELECT clew_glob(:pattern)))
+  AND $has_tags
+  AND (CAST(:cursor AS text) IS NULL OR m.id < :cursor)
+ORDER BY m.id DESC LIMIT :limit
+
+-- counts: live memories in reach by project, type and layer, and the bytes of their content
+SELECT m.project_id, m.type, m.layer, count(*), CAST(sum(octet_length(m.content)) AS bigint) FROM memories m
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+  AND $in_reach
+GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3
+
+-- vector_counts: vectors of live memories in reach, by space
+SELECT e.space, count(*) FROM memories m
+JOIN memory_embeddings e ON e.org_id = m.org_id AND e.memory_row = m.row
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+  AND $in_reach
+GROUP BY 1 ORDER BY 1

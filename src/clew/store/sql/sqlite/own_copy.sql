@@ -1,0 +1,26 @@
+-- copy_tables: every table, without those that a virtual one is made of
+SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'
+
+-- copy_columns: of a table, with their place in its primary key
+SELECT name, pk FROM pragma_table_xinfo(:table) WHERE hidden = 0
+
+-- copy_sequences: the last row that each table gave out
+SELECT name, seq FROM sqlite_sequence
+
+-- copy_sequence_set: never give out what was given out
+UPDATE sqlite_sequence SET seq = max(seq, :last) WHERE name = :table RETURNING seq
+
+-- copy_sequence_add: the same for a table that has given out nothing yet
+INSERT INTO sqlite_sequence (name, seq) VALUES (:table, :last)
+
+-- copy_state_move: go on from a state; no row when another copy did
+UPDATE meta SET value = :now WHERE key = :key AND value = :was RETURNING key
+
+-- copy_state_end: the copy is complete
+DELETE FROM meta WHERE key = :key
+
+-- copy_document: index the terms of a memory
+INSERT INTO memory_fts (rowid, terms) VALUES (:row, :terms)
+
+-- copy_documents_clear: empty the index
+INSERT INTO memory_fts (memory_fts) VALUES ('delete-all')

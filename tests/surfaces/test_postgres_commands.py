@@ -1,0 +1,121 @@
+"""Commands whose store is a PostgreSQL database."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import clew
+from clew.errors import StoreRefused, Unavailable
+
+if TYPE_CHECKING:
+    from clew.bench.postgres_server import PostgresServer
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def empty_url(postgres: PostgresServer) -> Iterator[str]:
+    """A database in which Clew never was, as its administrator."""
+    with postgres.fresh_database(user="postgres", template="template0") as url:
+        yield url
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def run(url: str, *words: str) -> subprocess.CompletedProcess[str]:
+        environ = os.environ | {"CLEW_HOME": str(tmp_path), "CLEW_URL": url, "CLEW_PROJECT": "p"}
+        command = [sys.executable, "-m", "clew", *words]
+        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+    return run
+
+
+def told(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_what_one_process_remembers_another_recalls(run: Run, postgres_url: str) -> None:
+    told(run(postgres_url, "remember", "the deploy needs a VPN", "--json"))
+    found = told(run(postgres_url, "recall", "deploy vpn", "--json"))["results"]
+    assert [result["content"] for result in found] == ["the deploy needs a VPN"]
+
+
+def test_migrate_makes_the_schema_once(run: Run, empty_url: str) -> None:
+    first, second = told(run(empty_url, "migrate", "--json")), told(run(empty_url, "migrate", "--json"))
+    assert (first["from"], first["to"]) == (0, second["to"])
+    assert (first["migrated"], second["migrated"]) == (True, False)
+
+
+def test_a_role_that_may_not_migrate_is_told_who_does(empty_url: str) -> None:
+    with pytest.raises(StoreRefused) as refused:
+        clew.open(empty_url.replace("postgres@", "clew_app@"))
+    assert refused.value.code == "STORE_NOT_MIGRATED"
+    assert "clew migrate" in refused.value.next
+
+
+def test_a_server_that_is_not_there_is_named_without_the_password(run: Run, tmp_path: Path) -> None:
+    done = run(f"postgresql://ann:s3cret@/db?host={tmp_path}", "stats")
+    assert done.returncode == Unavailable.exit_code
+    assert "s3cret" not in done.stderr
+    assert "check that the server runs" in done.stderr
+
+
+def test_the_doctor_looks_at_the_server(run: Run, postgres_url: str) -> None:
+    told(run(postgres_url, "remember", "x", "--json"))
+    checks = {check["name"]: check for check in told(run(postgres_url, "doctor", "--json"))["checks"]}
+    assert {"store", "server", "schema", "isolation", "index", "clock"} <= set(checks)
+    assert [check for check in checks.values() if not check["ok"]] == []
+
+
+def test_stats_tell_of_the_database(run: Run, postgres_url: str) -> None:
+    told(run(postgres_url, "remember", "x", "--json"))
+    stats = told(run(postgres_url, "stats", "--json"))
+    assert stats["memories"] == 1
+    assert stats["path"].startswith("postgresql://")
+    assert stats["file_bytes"] > 0
+
+
+@pytest.mark.parametrize("words", [("backup", "b.db"), ("restore", "b.db")])
+def test_what_needs_a_file_names_the_servers_own_tools(
+    run: Run, postgres_url: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = run(postgres_url, words[0], str(tmp_path / words[1]))
+    assert done.returncode != 0
+    assert "pg_dump" in done.stderr
+
+
+def test_a_hard_forget_leaves_nothing_to_find(run: Run, postgres_url: str) -> None:
+    id = told(run(postgres_url, "remember", "the code word is Xanadu", "--json"))["id"]
+    told(run(postgres_url, "forget", id, "--hard", "--yes", "--json"))
+    assert told(run(postgres_url, "recall", "Xanadu", "--json"))["results"] == []
+    assert told(run(postgres_url, "stats", "--json"))["memories"] == 0
+
+
+def test_an_index_that_was_dropped_is_named_and_made_again(run: Run, empty_url: str) -> None:
+    from clew.store import postgres_schema
+
+    told(run(empty_url, "migrate", "--json"))
+    postgres_schema.drop_vector_indices(empty_url)
+    done = run(empty_url, "doctor")
+    assert done.returncode != 0
+    assert "memory_embeddings_256 is missing" in done.stdout
+    told(run(empty_url, "migrate", "--json"))
+    assert run(empty_url, "doctor").returncode == 0
+
+
+def test_a_store_that_its_owner_copied_has_its_indices(run: Run, empty_url: str, tmp_path: Path) -> None:
+    file = str(tmp_path / "clew.db")
+    told(run(file, "remember", "copied along", "--json"))
+    told(run("", "copy", file, empty_url, "--json"))
+    assert run(empty_url, "doctor").returncode == 0
+    found = told(run(empty_url, "recall", "copied", "--json"))["results"]
+    assert [result["content"] for result in found] == ["copied along"]
