@@ -150,9 +150,12 @@ def test_a_process_goes_on_when_the_schema_is_migrated_and_an_older_one_does_not
     assert refused.value.code == "STORE_NEWER"
 
 
-def test_the_application_is_refused_to_migrate(postgres_url: str) -> None:
+def test_the_application_is_refused_to_migrate(postgres: PostgresServer, postgres_url: str) -> None:
     from clew.store.postgres import migrate
 
+    assert migrate(postgres_url) == []  # there is nothing to do
+    last = "delete from clew.clew_migrations where number = (select max(number) from clew.clew_migrations)"
+    postgres.sql(last, database=database_of(postgres_url))
     with pytest.raises(clew.ClewError) as refused:
         migrate(postgres_url)
     assert refused.value.code == "STORE_NOT_MIGRATED" and "owner's URL" in refused.value.next

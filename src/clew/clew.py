@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from clew.errors import ClewError, NotFound
+from clew.errors import ClewError, InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
@@ -328,6 +328,10 @@ class Clew(Topics):
         cursor: str | None = None,
     ) -> Sequence[Memory]:
         """Newest first. `cursor` is the id of the last memory of the page before."""
+        if limit < 1:
+            raise InvalidInput(
+                f"limit {limit} is out of range", code="LIMIT_INVALID", next="ask for 1 memory or more"
+            )
         scope = self._scope(scope, identity)
         reach = Reach.across_projects(scope) if all_projects else Reach.of(scope)
         door = self._doors.door(identity, scope)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from clew.clew import Clew
 from clew.errors import ClewError, Misconfigured
 from clew.lazy import LazyModule
-from clew.model.facts import ANALYSER, PURGE_PENDING
+from clew.model.address import POSTGRES, is_no_path, scheme_of
+from clew.model.facts import ANALYSER, COPY_STATE, PURGE_PENDING
 from clew.model.progress import Progress, no_progress
 from clew.settings import EmbedSettings, LlmSettings, Settings, load_settings
 from clew.store.store import Store
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from clew.ports import Clock, Embedder, LanguageModel
     from clew.relate import reindex
     from clew.remember import forget
-    from clew.store import backup, copy, sqlite_copy, upkeep
+    from clew.store import backup, copy, copy_sides, sqlite_copy, upkeep
     from clew.store.copy_sides import Side
     from clew.store.postgres_filling import BulkLoad
     from clew.store.session import Engine
 else:
-    copy, sqlite_copy = LazyModule("clew.store.copy"), LazyModule("clew.store.sqlite_copy")
+    copy, copy_sides, sqlite_copy = (
+        LazyModule(f"clew.store.{name}") for name in ("copy", "copy_sides", "sqlite_copy")
+    )
     answers, backup, upkeep = (
         LazyModule(f"clew.{name}") for name in ("model.upkeep", "store.backup", "store.upkeep")
     )
@@ -119,11 +122,13 @@ def _no_postgres() -> Misconfigured:
 def store_url(settings: Settings, url: str | os.PathLike[str] | None = None) -> Path | str:
     """Where the store is: the URL of a PostgreSQL database, or the path of a file."""
     text = os.fspath(url) if url is not None else settings.store.url
-    return text if is_postgres(text) else database_path(settings, url)
+    if not is_postgres(text):
+        return database_path(settings, url)
+    return f"postgresql://{text.partition('://')[2]}"  # libpq compares letter by letter
 
 
 def is_postgres(url: str) -> bool:
-    return url.startswith(("postgresql://", "postgres://"))
+    return scheme_of(url) in POSTGRES
 
 
 def _resume_jobs(clew: Clew) -> None:
@@ -134,15 +139,19 @@ def _resume_jobs(clew: Clew) -> None:
 
 
 def _settle(store: Store) -> None:
-    """A new store notes which analyser it begins with; one that a hard forget left unfinished is finished."""
+    """A new store notes which analyser it begins with; one that a hard forget left unfinished is finished; an
+    unfinished copy is refused."""
     try:
         with store.read() as tx:
-            analyser, pending = tx.meta.get(ANALYSER), tx.meta.get(PURGE_PENDING)
-        if analyser is None:
+            facts = tx.meta.at_opening()
+        if not facts.keys() & {ANALYSER, COPY_STATE}:
             store.write(reindex.stamp, durable=False)
     except ClewError:  # read-only or damaged: whoever uses the store next is told, and so is the doctor
         return
-    if pending:
+    if COPY_STATE in facts:
+        store.close()
+        raise copy_sides.unfinished(store.location, facts[COPY_STATE])
+    if facts.get(PURGE_PENDING):
         forget.finish_pending(store)
 
 
@@ -243,9 +252,8 @@ def database_path(settings: Settings, url: str | os.PathLike[str] | None = None)
     text = os.fspath(url) if url is not None else settings.store.url
     if not text:
         return settings.home / "clew.db"
-    if text.startswith("sqlite:///"):
-        return Path(text.removeprefix("sqlite:///")).expanduser().absolute()
-    scheme, separator, _rest = text.partition("://")
+    if text[:10].lower() == "sqlite:///":
+        return Path(text[10:]).expanduser().absolute()
     if is_address(text):
         raise Misconfigured(
             "this needs the file of the store, which is elsewhere",
@@ -258,13 +266,19 @@ def database_path(settings: Settings, url: str | os.PathLike[str] | None = None)
             code="STORE_IS_POSTGRES",
             next="use the tools of the server, such as pg_dump; see docs/postgres.md",
         )
-    if separator:
-        raise Misconfigured(
-            f"'{scheme}://' is not a kind of store this Clew can open",
-            code="URL_UNSUPPORTED",
-            next="give the path of a file, sqlite:///path or postgresql://user@host/database",
-        )
+    if is_no_path(text):
+        raise _unsupported(scheme_of(text))
     return Path(text).expanduser().absolute()
+
+
+def _unsupported(scheme: str) -> Misconfigured:
+    """Without the rest, which may hold a password."""
+    what = f"'{scheme}://'" if scheme else "what was given"
+    return Misconfigured(
+        f"{what} is not a kind of store this Clew can open",
+        code="URL_UNSUPPORTED",
+        next="give the path of a file, sqlite:///path or postgresql://user@host/database",
+    )
 
 
 def make_embedder(settings: EmbedSettings, home: Path) -> Embedder | None:

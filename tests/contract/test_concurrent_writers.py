@@ -18,9 +18,14 @@ from clew.model.job import RELATE, Done, Job
 from clew.ports import Store, Tx
 from clew.relate.queue import JobPolicy, claim_batch
 from clew.relate.worker import BackgroundJobs, JobRunner
+from clew.store.store import Store as EngineStore
 from toys import ToldClock
 
 psycopg = pytest.importorskip("psycopg")
+
+from clew.store.postgres import PostgresEngine  # noqa: E402
+from clew.store.postgres_listen import Listener  # noqa: E402
+from clew.store.postgres_pool import DEFAULTS  # noqa: E402
 
 PATIENCE_S = 20.0
 
@@ -128,6 +133,73 @@ def test_a_change_that_was_undone_leaves_no_gap_for_those_who_waited(store: Stor
     assert changes(store) == [(1, "mem_b")]
 
 
+def test_what_was_handed_over_is_written_before_what_the_same_process_writes_later(store: Store) -> None:
+    for number in range(40):
+        store.submit(noted(f"mem_{number}a"), durable=False, org="local")
+        store.write(noted(f"mem_{number}b"), durable=False)
+    assert [id for _seq, id in changes(store)] == [f"mem_{number}{part}" for number in range(40) for part in "ab"]
+
+
+def test_a_writer_does_not_keep_what_is_written_first_waiting_for_its_connection(postgres_url: str) -> None:
+    with (
+        closing(EngineStore(PostgresEngine(postgres_url, connections=1))) as store,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        for number in range(10):
+            store.submit(noted(f"mem_a{number}"), org="local")
+        later = [threads.submit(store.write, noted(f"mem_b{number}")) for number in range(4)]
+        for writing in later:
+            writing.result(PATIENCE_S)
+        assert [id[:5] for _seq, id in changes(store)] == ["mem_a"] * 10 + ["mem_b"] * 4
+
+
+def test_what_was_handed_over_of_an_org_comes_in_order_and_none_is_forgotten(store: Store) -> None:
+    handed_over = [store.submit(noted(f"mem_{number}"), durable=False, org="local") for number in range(30)]
+    handed_over[20].cancel()
+    store.write(noted("last"))
+    kept = [number for number in range(30) if not handed_over[number].cancelled()]
+    assert [id for _seq, id in changes(store)] == [*(f"mem_{number}" for number in kept), "last"]
+
+
+def test_what_was_handed_over_waits_for_nobody_of_another_org(store: Store, writers: Writers) -> None:
+    def note(tx: Tx) -> None:
+        tx.changes.note("other", None, "memory", "m", "put")
+
+    with writers.held(noted("mem_a")):
+        behind = [store.submit(noted(f"mem_{number}"), org="local") for number in range(8)]
+        store.submit(note, org="other").result(PATIENCE_S)
+        writers.begin(note).result(PATIENCE_S)
+        assert not any(future.done() for future in behind)
+    assert [future.result(PATIENCE_S) for future in behind] == [None] * 8
+
+
+def test_a_failure_of_what_was_handed_over_is_told_and_holds_up_nobody(store: Store) -> None:
+    failing = store.submit(lambda tx: tx.changes.note("local", None, "memory", None, "put"), org="local")  # type: ignore[arg-type]
+    again = threading.Event()
+    failing.add_done_callback(lambda _failed: (store.write(noted("mem_b")), again.set()))  # of the same org
+    store.write(noted("mem_c"))
+    assert failing.exception(PATIENCE_S) and again.wait(PATIENCE_S)
+    assert sorted(id for _seq, id in changes(store)) == ["mem_b", "mem_c"]
+
+
+def test_two_that_are_written_first_and_want_what_the_other_holds_both_end(store: Store, writers: Writers) -> None:
+    """A writer lets go of everything while it waits for what was handed over before."""
+
+    def both(first: str, second: str) -> Callable[[Tx], None]:
+        def note(tx: Tx) -> None:
+            for org in (first, second):
+                tx.session.bind(org)  # type: ignore[attr-defined]
+
+        return note
+
+    with writers.held(lambda tx: tx.session.bind("b")):  # type: ignore[attr-defined]
+        handed_over = store.submit(both("a", "b"), org="a")
+        later = writers.begin(both("c", "a"))
+        writers.until_waiting()
+    later.result(PATIENCE_S)
+    assert handed_over.done()
+
+
 # -- locks ---------------------------------------------------------------------------------------------
 
 
@@ -174,6 +246,15 @@ def test_workers_that_claim_jobs_at_once_get_different_ones(store: Store, writer
 
 
 # -- being told ----------------------------------------------------------------------------------------
+
+
+def test_a_listener_notices_a_peer_that_vanished_as_soon_as_the_others(postgres_url: str) -> None:
+    listener = Listener(postgres_url, "clew_jobs", lambda: None)
+    listener.stop()
+    with listener._connected() as connection:
+        shown = connection.info.get_parameters()
+    assert DEFAULTS.items() - shown.items() == {("application_name", "clew")}
+    assert shown["application_name"] == "clew listening"
 
 
 @pytest.fixture

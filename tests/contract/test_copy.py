@@ -9,11 +9,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import pytest
 
+from clew import compose
 from clew.clew import Clew
 from clew.compose import copy_store
 from clew.errors import ClewError, Conflict, NotFound, StoreRefused
@@ -23,8 +24,12 @@ from clew.store.copy import digest
 from filled import ACME, SHOP, fill
 from toys import ToldClock, ToyEmbedder, open_toy
 
+if TYPE_CHECKING:
+    from clew.bench.postgres_server import PostgresServer
+
 Place = Path | str
 PAGES = 30
+MOST_PAGES = 45
 
 
 class Interrupted(Exception):
@@ -92,6 +97,14 @@ def side(place: Place) -> Any:
     from clew.store import postgres_copy
 
     return postgres_copy.open_source(place)
+
+
+def filled_side(place: Place) -> Any:
+    if isinstance(place, Path):
+        return sqlite_copy.open_target(place)
+    from clew.store import postgres_copy
+
+    return postgres_copy.open_target(place)
 
 
 def rows(place: Place) -> dict[str, list[int]]:
@@ -200,6 +213,22 @@ def test_who_worked_on_a_session_claims_it_again_with_a_higher_token(copy: Place
         assert delivery and (delivery.text, delivery.attempts) == ("one", 2)
 
 
+def next_token(place: Place, org: str) -> int:
+    with opened(place) as clew:
+        token = clew.store.write(lambda tx: tx.leases.claim(org, "work", holder="me", ttl_s=60))
+    assert token
+    return token
+
+
+def test_no_token_of_a_lease_is_given_out_again(source: Path, postgres: PostgresServer, target: Place) -> None:
+    orgs = ["local", "acme", ""]
+    with postgres.fresh_database(user="clew_app") as server:
+        copied(source, server)
+        last = [max(next_token(server, org) for _ in range(5)) for org in orgs]
+        copied(server, target)
+    assert all(next_token(target, org) > token for org, token in zip(orgs, last, strict=True))
+
+
 def test_members_keys_and_orgs_arrive(copy: Place) -> None:
     with opened(copy) as clew:
         assert clew.orgs.routing(user="ann").active == "acme"
@@ -253,6 +282,42 @@ def test_an_edge_does_not_count_its_witnesses_twice(own: Path, target: Place) ->
     change(own, "UPDATE graph_evidence SET sentence = 'another' WHERE edge_row = 1")
     assert {"graph_edges", "graph_evidence"} <= set(copied(own, target).again)
     assert rows(target)["graph_edges"] == rows(own)["graph_edges"]
+
+
+def test_what_users_gave_up_meanwhile_is_gone_from_the_copy_too(own: Path, target: Place) -> None:
+    with pytest.raises(Interrupted):
+        copied(own, target, stop_after=MOST_PAGES)
+    change(own, "DELETE FROM org_routing")
+    change(own, "DELETE FROM org_owner_mappings")
+    assert {"org_owner_mappings", "org_routing"} <= set(copied(own, target).again)
+    assert rows(target) == rows(own)
+
+
+def test_what_belongs_to_users_is_emptied_by_no_one_but_a_copy(source: Path, postgres_url: str) -> None:
+    copied(source, postgres_url)
+    with closing(side(postgres_url)) as server:
+        server._all("copy_of_users_clear", table="org_routing")
+    assert rows(postgres_url)["org_routing"]
+
+
+def test_an_unfinished_copy_is_not_opened(source: Path, target: Place) -> None:
+    settings = load_settings({"store.url": str(target)}, environ={})
+    with pytest.raises(Interrupted):
+        copied(source, target, stop_after=PAGES)
+    with pytest.raises(StoreRefused, match="unfinished copy") as refused:
+        compose.compose(settings, target, in_background=False)
+    assert refused.value.code == "COPY_UNFINISHED" and f"clew copy {source} " in refused.value.next
+    assert "unfinished copy" in next(check.detail for check in compose.doctor(settings) if not check.ok)
+    copied(source, target)
+    compose.compose(settings, target, in_background=False).close()
+
+
+def test_the_doctor_of_a_store_that_is_open_names_an_unfinished_copy(source: Path, target: Place) -> None:
+    with pytest.raises(Interrupted):
+        copied(source, target, stop_after=3)
+    with opened(target) as clew:
+        [found] = [check for check in clew.doctor() if check.name == "copy"]
+    assert not found.ok and "clew copy" in found.next
 
 
 def test_killed_at_any_moment_it_goes_on_without_loss(source: Path, target: Place, tmp_path: Path) -> None:
@@ -336,9 +401,39 @@ def test_a_target_that_holds_something_is_refused(source: Path, target: Place) -
     assert rows(target) == before
 
 
-def test_a_target_that_was_only_opened_is_empty(source: Path, target: Place) -> None:
-    from clew import compose
+def begin(place: Place) -> None:
+    with closing(filled_side(place)) as to:
+        to.begin(copy_sides.plan(to.tables(), to.tables()), "{}")
 
+
+def test_what_came_just_before_a_copy_begins_is_not_lost(target: Place) -> None:
+    with opened(target) as clew:
+        clew.remember("Came in between")
+    before = rows(target)
+    with pytest.raises(Conflict, match="not empty"):
+        begin(target)
+    assert rows(target) == before
+    with closing(side(target)) as found:
+        assert found.state() is None
+
+
+def test_of_two_copies_that_begin_at_once_one_is_refused(target: Place) -> None:
+    begin(target)
+    with pytest.raises(StoreRefused) as refused:
+        begin(target)
+    assert refused.value.code == "COPY_ELSEWHERE"
+
+
+def test_a_server_that_cannot_count_its_rows_is_neither_copied_nor_filled(
+    source: Path, postgres_url: str, tmp_path: Path
+) -> None:
+    copied(source, postgres_url)
+    change(postgres_url, "ALTER FUNCTION clew_contents() OWNER TO clew_app")
+    for error in (refused(postgres_url, tmp_path / "to.db"), refused(source, postgres_url)):
+        assert error.code == "STORE_ROWS_HIDDEN" and "clew migrate" in error.next
+
+
+def test_a_target_that_was_only_opened_is_empty(source: Path, target: Place) -> None:
     place = target if isinstance(target, Path) else str(target)
     compose.compose(load_settings(environ={}), place, in_background=False).close()
     assert copied(source, target).rows

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,30 @@ def filled(store: Store) -> tuple[list[int], list[int]]:
 
 def rows_of(tx: Tx) -> dict[str, int]:
     return {memory.id: row for row in range(1, 4) if (memory := tx.graph.memory_at("local", row))}
+
+
+@pytest.mark.parametrize(
+    ("users", "seen"), [(None, ["", "a", "b", "d"]), (("",), ["", "b", "d"]), (("", "ann"), ["", "a", "b", "d"])]
+)
+def test_a_reach_over_all_projects_sees_every_place_with_live_memories(
+    store: Store, users: tuple[str, ...] | None, seen: list[str]
+) -> None:
+    places = [(None, None), ("a", "ann"), ("b", "ann"), ("b", None), ("d", None), ("d", "bob"), ("d", "bob")]
+    wanted = [a_memory(str(n), id=f"mem_{n}", project=p, user=u) for n, (p, u) in enumerate(places)]
+    gone = [a_memory("gone", project="c", deleted_at=NOW), a_memory("gone", project="0", org="other")]
+    rows = store.write(lambda tx: tx.memories.insert([*wanted, *gone]))
+    drafts = dict(draft_of("memory", one.id) for one in wanted)
+    by_id = dict(zip([one.id for one in wanted], rows, strict=False))
+    store.write(lambda tx: hang(tx, rows, tx.graph.nodes("local", drafts, by_id, NOW).values()))
+    reach = replace(EVERYTHING, users=users)
+    with store.read() as tx:
+        assert list(tx.explore.projects_seen(reach)) == seen
+        found = tx.graph.scope(reach, NOW)[0]
+    assert {id for id, *_rest in found} == {one.id for one in wanted if users is None or (one.user or "") in users}
+
+
+def hang(tx: Tx, rows: Iterable[int], nodes: Iterable[int]) -> None:
+    tx.graph.link("local", [(row, node, "self") for row, node in zip(rows, nodes, strict=False)])
 
 
 def test_a_node_is_the_same_the_second_time(store: Store) -> None:

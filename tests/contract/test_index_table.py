@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 from hypothesis import HealthCheck, given, settings
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 from memories import a_memory
 
 from clew.model.memory import Indexed, Memory
-from clew.model.scope import Reach
+from clew.model.scope import Reach, Scope
 from clew.ports import Store, Tx
+from clew.recall.analyse import hash_term
 from clew.remember.prepare import index_terms
 
 EVERYTHING = Reach.everything("local")
@@ -158,3 +160,33 @@ def test_a_rebuilt_index_finds_what_it_found_in_every_org(store: Store) -> None:
         [term] = terms_of(memories[0])
         found = [tx.index.matching(Reach.everything(org), term) for org in ("local", "other")]
         assert found == [rows[:1], rows[1:]] and tx.index.damage("other") == {}
+
+
+def test_a_memory_of_more_words_than_an_index_takes_at_once_is_found_by_each(store: Store) -> None:
+    rng = random.Random(3)
+    memory = a_memory("".join(map(chr, rng.choices(range(0x4E00, 0x9FA0), k=160_000))), project="p")
+    row = store.write(lambda tx: put(tx, memory))
+    store.write(lambda tx: put(tx, a_memory("short", project="p")))
+    terms = terms_of(memory)
+    asked = [hash_term(memory.content[:2]), terms[0], terms[-1], *rng.sample(terms, 20)]
+    others = {hash_term(f"absent{number}") for number in range(20)}.difference(terms)
+    with store.read() as tx:
+        for reach in (EVERYTHING, Reach.of(Scope(project="p"))):
+            assert [tx.index.matching(reach, term) for term in asked] == [[row]] * len(asked)
+            assert [tx.index.matching(reach, term) for term in others] == [[]] * len(others)
+        assert tx.index.matching(Reach.of(Scope(project="q")), asked[0]) == []
+    store.write(lambda tx: _drop(tx, row, memory))
+    with store.read() as tx:
+        assert [tx.index.matching(EVERYTHING, term) for term in asked] == [[]] * len(asked)
+
+
+def test_numbers_of_any_size_go_in_at_once(store: Store) -> None:
+    """A list of small numbers, then one of large ones: the first must not decide how wide they all are."""
+
+    def note(tx: Tx) -> None:
+        for start in (1, 40_000, 3_000_000_000):
+            tx.graph.put_names("local", [(start + number, False, start + number) for number in range(6)])
+
+    store.write(note)
+    with store.read() as tx:
+        assert tx.edges.names_of("local", 3_000_000_005) == {(3_000_000_005, False)}

@@ -81,6 +81,11 @@ def test_many_jobs_are_asked_for_at_once_and_wait_in_their_order(queue: Queue) -
     assert [job.subject for job in queue.claim()] == ["a", "b", "c"]
 
 
+def test_jobs_that_were_due_together_are_claimed_in_the_order_of_their_memories(queue: Queue) -> None:
+    queue.put("b", "c", "a")
+    assert [job.subject for _claim in range(3) for job in queue.claim(limit=1)] == ["a", "b", "c"]
+
+
 def test_a_job_asked_for_twice_is_one_job_of_a_later_generation(queue: Queue) -> None:
     queue.put("a")
     queue.put("a", operation="edit")

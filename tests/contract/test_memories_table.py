@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count, pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memories import NOW, a_memory, any_memory
 
-from clew.errors import Conflict
+from clew.errors import Conflict, InvalidInput
 from clew.model.memory import Filter, Indexed, Memory
 from clew.model.scope import Reach, Scope
 from clew.ports import Store, Tx
+from toys import open_toy
 
 fresh_orgs = (f"org {number}" for number in count())
 on_one_store = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -219,6 +221,27 @@ def _ways_in(tx: Tx, reach: Reach, rows: dict[str, int]) -> dict[str, list[str]]
     }
 
 
+def test_memories_of_all_orgs_are_counted_up_to_a_number(store: Store) -> None:
+    insert(store, *(a_memory(f"text {n}") for n in range(3)), a_memory(org="b"), a_memory("x", deleted_at=NOW))
+    with store.read() as tx:
+        assert [tx.memories.count_all(most=most) for most in (1, 3, 9)] == [1, 3, 4]
+        assert tx.memories.count_all() == 4
+
+
+def test_the_newest_memory_is_found_in_whatever_place_it_is(store: Store) -> None:
+    places = [(org, project, user) for org in "ab" for project in (None, "p", "q") for user in (None, "u", "v")]
+    with store.read() as tx:
+        assert tx.memories.newest() is None
+    for days, (org, project, user) in enumerate(places[::2] + places[1::2]):
+        created = NOW + timedelta(days=days)
+        insert(store, *(
+            a_memory(f"{n}", org=org, project=project, user=user, created_at=created - n * timedelta(hours=1))
+            for n in range(3)
+        ))  # fmt: skip
+        with store.read() as tx:
+            assert tx.memories.newest() == created
+
+
 # -- lists -------------------------------------------------------------------------------------------
 
 
@@ -228,6 +251,8 @@ def _ways_in(tx: Tx, reach: Reach, rows: dict[str, int]) -> dict[str, list[str]]
         (Filter(), "ab"),
         (Filter(types=("fact",)), "b"),
         (Filter(tags=("red", "nowhere")), "a"),
+        (Filter(tags=("\\u0000",)), "a"),
+        (Filter(tags=("\\ufffd",)), ""),
         (Filter(layer="rule"), "b"),
         (Filter(namespace="n"), "a"),
         (Filter(agent="g"), "b"),
@@ -242,7 +267,7 @@ def _ways_in(tx: Tx, reach: Reach, rows: dict[str, int]) -> dict[str, list[str]]
 def test_a_filter_means_what_it_says(store: Store, wanted: Filter, expected: str) -> None:
     insert(
         store,
-        a_memory("a", tags=("red", "blue"), namespace="n", session="s"),
+        a_memory("a", tags=("red", "\\u0000"), namespace="n", session="s"),
         a_memory("b", type="fact", layer="rule", agent="g", created_at=NOW - timedelta(days=1)),
         a_memory("c", superseded_by="mem_b"),
         a_memory("d", deleted_at=NOW),
@@ -266,6 +291,13 @@ def test_a_pattern_means_the_same_everywhere(store: Store, pattern: str, expecte
     with store.read() as tx:
         found = tx.memories.find(Reach.everything("local"), Filter(pattern=pattern), now=NOW, limit=10)
     assert sorted(memory.content for memory in found) == expected
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_page_has_room_for_one_memory_at_least(place: Path | str, limit: int) -> None:
+    with open_toy(place) as clew, pytest.raises(InvalidInput) as refused:
+        clew.list(limit=limit)
+    assert refused.value.code == "LIMIT_INVALID"
 
 
 def test_pages_hold_everything_once_and_newest_first(store: Store) -> None:

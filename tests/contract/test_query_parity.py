@@ -111,7 +111,7 @@ def test_both_engines_have_the_same_tables_and_columns(database: Any, tmp_path: 
                 " WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%'"
             ).fetchall()
         )
-    of_its_own = ("clew_migrations", "clew_writes", "memory_fts"), ("dims",)
+    of_its_own = ("clew_migrations", "clew_setup", "clew_writes", "memory_fts"), ("dims",)
     assert of_sqlite == {
         (table, column)
         for table, column in columns(database)

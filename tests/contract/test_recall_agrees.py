@@ -12,12 +12,15 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from clew import Draft, Scope
 from clew.clew import Clew
 from clew.model.ids import stable_id
+from clew.model.scope import Reach
 from clew.recall import disk
+from clew.recall.corpus import Corpus
 from toys import START, ToldClock, ToyEmbedder, open_toy
 
 if TYPE_CHECKING:
@@ -114,3 +117,16 @@ def test_both_engines_give_the_same_answer(
     for mine, theirs in zip(server.results, lite.results, strict=True):
         assert (mine.relevance, mine.rank_score) == pytest.approx((theirs.relevance, theirs.rank_score), abs=1e-9)
         assert mine.why == theirs.why
+
+
+def test_a_query_whose_vector_says_nothing_names_the_same_candidates(pair: list[Clew]) -> None:
+    """Nothing is near to it: otherwise any would do, and each engine would take others."""
+    reach, nothing = Reach.of(IN_A), np.zeros(64, np.float32)
+    readers = [memory._reader for memory in pair]
+    lite, server = (disk.corpus_of_candidates("gateway", nothing, reach, reader, {}) for reader in readers)
+    without = disk.corpus_of_candidates("gateway", None, reach, readers[0], {})
+    assert ids(server) == ids(lite) == ids(without)
+
+
+def ids(corpus: Corpus) -> list[str]:
+    return [id for segment in corpus.segments for id in segment.ids]

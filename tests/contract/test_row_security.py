@@ -25,7 +25,7 @@ ORGS = ("one", "two")
 FOR_ALL = {"recall_matrix", "policies", "counters"}  # what is said for all orgs is in them, under the org ''
 WITHOUT_ORG = {
     "meta", "memory_embedding_backfill_state", "org_owner_mappings", "org_routing", "clew_migrations",
-    "clew_writes",
+    "clew_setup", "clew_writes",
 }  # fmt: skip
 TOLD = {  # what a function that runs with the owner's rights may tell
     "org_id", "id", "slug", "name", "role", "roles", "user_id", "agent", "owner", "mapped_org", "mode",

@@ -17,10 +17,12 @@ from contextlib import closing, suppress
 import psycopg
 import pytest
 from proxy import Fault, Proxy
+from psycopg import sql
 
 from clew.bench.postgres_server import PostgresServer, why_not
-from clew.errors import ClewError, Conflict, InvalidInput, Unavailable
-from clew.store.postgres import PostgresEngine, migrate
+from clew.errors import ClewError, Conflict, InvalidInput, Misconfigured, StoreRefused, Unavailable
+from clew.store import postgres_pool
+from clew.store.postgres import PostgresEngine, migrate, schema_found
 from clew.store.postgres_session import PostgresSession
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
@@ -92,6 +94,22 @@ def code_of(work: Callable[[], object]) -> str:
         work()
     assert caught.value.next
     return caught.value.code
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def told_by(engine: PostgresEngine) -> str:
+    """What whoever asks is told to do next; nothing when he is answered."""
+    try:
+        value(engine)
+    except ClewError as error:
+        return error.next
+    return ""
 
 
 # -- commits whose fate is not known --------------------------------------------------------------------------
@@ -528,6 +546,47 @@ def test_writers_that_wait_for_a_lock_leave_connections_to_readers(postgres_url:
         assert value(engine) == 7
 
 
+def test_readers_that_write_and_writers_do_not_wait_for_each_other(postgres_url: str) -> None:
+    """With one place for writers: it is taken by one that waits for the connection of a reader that wants it."""
+    with closing(PostgresEngine(postgres_url, connections=1, wait_s=5.0)) as engine, ThreadPoolExecutor(1) as pool:
+        engine.write(start)
+        with engine.read():
+            waiting = pool.submit(engine.write, Adding())
+            eventually(lambda: not engine._pool._writers._value)  # type: ignore[attr-defined]
+            began = time.monotonic()
+            engine.write(Adding())
+            assert time.monotonic() - began < BACK_S
+        waiting.result(timeout=5)
+        assert value(engine) == 2
+
+
+def test_connections_that_nobody_needed_for_long_are_let_go(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(PostgresEngine(postgres_url)) as engine:
+        with engine.read() as one, engine.read() as two, engine.read() as three:
+            links = [session.connection for session in (one, two, three)]
+        assert [link.closed for link in links] == [False] * 3
+        monkeypatch.setattr(postgres_pool, "IDLE_S", 0.0)
+        with engine.read() as another:
+            assert [link.closed for link in links] == [True] * 3 and another.connection not in links
+
+
+def test_what_gone_connections_left_behind_is_tidied_up_now_and_then(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = "INSERT INTO clew_writes (writer, number, at) VALUES (7, 1, now() - interval '2 days')"
+    there = "SELECT count(*) FROM clew_writes WHERE writer = 7"
+    found = []
+    for every_s in (3_600.0, 3_600.0, 0.0):
+        monkeypatch.setattr("clew.store.postgres.TIDY_EVERY_S", every_s)
+        with closing(PostgresEngine(postgres_url)) as engine, engine.read() as session:
+            found += session.connection.execute(there.encode()).fetchall()
+        with closing(PostgresEngine(postgres_url)) as engine:
+            engine.write(lambda tx: tx.connection.execute(f"{old} ON CONFLICT DO NOTHING".encode()) and None)
+    assert found == [(0,), (1,), (0,)]
+
+
 def refuse(session: PostgresSession) -> None:
     session.connection.execute("DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '40001'; END $$")
 
@@ -591,6 +650,121 @@ def test_who_would_rather_not_wait_does_not_wait_for_a_server_that_is_away_eithe
     began = time.monotonic()
     assert code_of(lambda: engine.write_unless_busy(start, wait_ms=50)) == "STORE_UNREACHABLE"
     assert time.monotonic() - began < BACK_S
+
+
+def test_a_deadlock_in_a_part_that_was_undone_leaves_the_decision_to_the_action(engine: PostgresEngine) -> None:
+    add = Adding(refused_in_a_part)
+
+    def decides(session: PostgresSession) -> None:
+        add(session)
+        raise InvalidInput("my own decision", next="mend it")
+
+    assert code_of(lambda: engine.write(decides)) == "INVALID_INPUT"
+    assert (add.runs, value(engine)) == (1, 0)
+    engine.write(Adding(refused_in_a_part))
+    assert value(engine) == 1
+
+
+def refused_in_a_part(session: PostgresSession) -> None:
+    with suppress(psycopg.Error), session.savepoint():
+        session._execute("DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '40P01'; END $$", {})
+
+
+def test_what_fails_after_a_failure_does_not_hide_it(engine: PostgresEngine) -> None:
+    """The rest of the transaction fails too, and says nothing of why."""
+    add = Adding(passed_over("DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '40P01'; END $$"))
+    engine.write(add)
+    assert (add.runs, value(engine)) == (2, 1)
+    with pytest.raises(StoreRefused, match="42883"):
+        engine.write(Adding(passed_over("SELECT no_such_function()")))
+
+
+def passed_over(statement: str) -> Callable[[PostgresSession], object]:
+    def run(session: PostgresSession) -> None:
+        with suppress(psycopg.Error):
+            session._execute(statement, {})
+
+    return run
+
+
+# -- what the server refuses ----------------------------------------------------------------------------------
+
+SECRET = "the-secret-word"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (f"SELECT '{SECRET}'::int", "22P02 invalid input syntax for type integer:"),
+        ("SELECT no_such_column", '42703 column "no_such_column" does not exist'),
+        (f"SELECT '{SECRET} & &'::tsquery", "42601 syntax error in tsquery"),
+        ("DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '54000', DETAIL = '" + SECRET + "'; END $$", "54000 no"),
+        ("DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = 'XX000', HINT = '" + SECRET + "'; END $$", "XX000 no"),
+    ],
+)
+def test_what_the_server_refuses_is_told_with_its_code_and_nothing_that_may_be_content(
+    engine: PostgresEngine, statement: str, message: str
+) -> None:
+    for use in (engine.write, reading(engine)):
+        with pytest.raises(StoreRefused) as caught:
+            use(lambda session: session.connection.execute(statement))  # type: ignore[call-overload]
+        assert caught.value.code == "STORE_REFUSED" and caught.value.next
+        assert f"refused this: {message}" in caught.value.message and SECRET not in caught.value.message
+
+
+def reading(engine: PostgresEngine) -> Callable[[Callable[[PostgresSession], object]], object]:
+    def use(action: Callable[[PostgresSession], object]) -> object:
+        with engine.read() as session:
+            return action(session)
+
+    return use
+
+
+def test_a_server_without_memory_is_not_taken_for_one_that_is_away(engine: PostgresEngine) -> None:
+    def lacks(session: PostgresSession) -> None:
+        session.connection.execute("DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '53200'; END $$")
+
+    with pytest.raises(Unavailable, match="53200 no"):
+        engine.write(lacks)
+
+
+@pytest.mark.parametrize(
+    ("user", "database", "code"),
+    [("nobody_of_that_name", "postgres", "LOGIN_REFUSED"), ("clew_app", "no_such_database", "DATABASE_MISSING")],
+)
+def test_who_is_not_let_in_is_told_at_once(postgres: PostgresServer, user: str, database: str, code: str) -> None:
+    url, began = postgres.url(database, user=user), time.monotonic()
+    with closing(PostgresEngine(url)) as engine:
+        assert code_of(lambda: engine.write(start)) == code
+    assert code_of(lambda: schema_found(url)) == code
+    assert time.monotonic() - began < BACK_S
+
+
+def test_a_wrong_password_is_refused_at_once(own_server: PostgresServer) -> None:
+    with psycopg.connect(own_server.url(), autocommit=True) as administrator:
+        administrator.execute("CREATE ROLE locked LOGIN PASSWORD 'right'")
+        [place] = administrator.execute("SHOW hba_file").fetchone()  # type: ignore[misc]
+        rule = sql.SQL("COPY (SELECT 'local all locked scram-sha-256') TO {}").format(sql.Literal(place))
+        administrator.execute(rule)
+        administrator.execute("SELECT pg_reload_conf()")
+    url = own_server.url(user="locked").replace("locked@", "locked:wrong-one@")
+    with closing(PostgresEngine(url)) as engine:
+        eventually(lambda: "password" in told_by(engine))  # its settings are read anew
+        began = time.monotonic()
+        with pytest.raises(Misconfigured) as caught:
+            value(engine)
+    assert caught.value.code == "LOGIN_REFUSED" and "wrong-one" not in caught.value.message
+    assert time.monotonic() - began < BACK_S
+
+
+def test_a_server_without_a_connection_left_says_what_to_do(postgres: PostgresServer) -> None:
+    with postgres.fresh_database(user="clew_app") as url, psycopg.connect(url) as first:
+        administrators = url.replace("clew_app@", "postgres@")
+        with psycopg.connect(administrators, autocommit=True) as administrator:
+            administrator.execute(f"ALTER DATABASE {first.info.dbname} CONNECTION LIMIT 1".encode())
+        with closing(PostgresEngine(url, wait_s=0.2)) as engine, pytest.raises(Unavailable) as caught:
+            value(engine)
+        assert caught.value.code == "TOO_MANY_CONNECTIONS" and "max_connections" in caught.value.next
 
 
 # -- what is promised, and the end ----------------------------------------------------------------------------

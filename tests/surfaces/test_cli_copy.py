@@ -35,6 +35,23 @@ def test_a_target_that_is_in_use_is_refused_with_the_next_move(cli: Cli) -> None
     assert again.code == 1 and again.error["code"] == "COPY_TARGET_NOT_EMPTY" and again.error["next"]
 
 
+def test_an_unfinished_copy_says_how_to_finish_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_told: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    cli.remember("The gateway is red")
+    with monkeypatch.context() as patch:
+        patch.setattr("clew.store.sqlite_copy.SqliteSide.finish", stopped)
+        assert cli("copy", str(cli.home / "clew.db"), "other/clew.db").code == 130
+    told = cli("list", "--home", str(cli.directory / "other"), "--json")
+    assert told.error["code"] == "COPY_UNFINISHED" and "clew copy" in told.error["next"]
+    assert "unfinished copy" in cli("doctor", "--home", str(cli.directory / "other")).out
+
+
+def test_the_example_names_no_place_that_a_platform_does_not_have(cli: Cli) -> None:
+    assert "example: clew copy clew.db postgresql://" in " ".join(cli("copy", "--help").out.split())
+
+
 def test_ctrl_c_says_that_the_same_command_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_names: object, **_options: object) -> None:
         raise KeyboardInterrupt

@@ -128,6 +128,25 @@ def test_the_line_that_config_show_suggests_is_one_that_can_be_read(cli: Cli, pa
     assert (now["value"], now["source"]) == (before, str(cli.home / "config.toml"))
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ann:s3cret@h/db",
+        "postgresql://ann:s3cret/x@h/db",
+        "postgresql://ann:s3cret x@h/db",
+        "postgresql://ann:s3cret@x@h/db",
+        "postgresql://h/db?user=ann&password=s3cret",
+        "host=h password=s3cret",
+    ],
+)
+def test_config_show_tells_no_password(cli: Cli, url: str) -> None:
+    cli.patch.setenv("CLEW_URL", url)
+    for words in (("config", "show"), ("config", "show", "store.url")):
+        text, told = cli(*words), cli(*words, "--json")
+        assert (text.code, told.code) == (0, 0)
+        assert "s3cret" not in text.out + told.out
+
+
 def test_config_show_tells_value_source_and_meaning(cli: Cli) -> None:
     cli.patch.setenv("CLEW_RECALL__FLOOR", "0.25")
     cli.patch.setenv("CLEW_EMBED__URL", "https://user:pass@models.example/v1")

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 
 import clew
@@ -55,6 +57,12 @@ def test_migrate_makes_the_schema_once(run: Run, empty_url: str) -> None:
     assert (first["migrated"], second["migrated"]) == (True, False)
 
 
+def test_whoever_asks_hears_that_the_schema_is_the_present_one(run: Run, postgres_url: str) -> None:
+    done = run(postgres_url, "migrate")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "is the present one" in done.stdout
+
+
 def test_a_role_that_may_not_migrate_is_told_who_does(empty_url: str) -> None:
     with pytest.raises(StoreRefused) as refused:
         clew.open(empty_url.replace("postgres@", "clew_app@"))
@@ -67,6 +75,14 @@ def test_a_server_that_is_not_there_is_named_without_the_password(run: Run, tmp_
     assert done.returncode == Unavailable.exit_code
     assert "s3cret" not in done.stderr
     assert "check that the server runs" in done.stderr
+
+
+@pytest.mark.parametrize("password", ["s3/cret", "s3?cret", "1/s3cret"])
+def test_a_password_that_breaks_the_address_is_not_told_either(run: Run, password: str) -> None:
+    for words in (("stats",), ("doctor",), ("migrate",)):
+        done = run(f"postgresql://ann:{password}@127.0.0.1:1/db", *words)
+        assert done.returncode != 0
+        assert "cret" not in done.stderr + done.stdout
 
 
 def test_the_doctor_looks_at_the_server(run: Run, postgres_url: str) -> None:
@@ -82,6 +98,30 @@ def test_stats_tell_of_the_database(run: Run, postgres_url: str) -> None:
     assert stats["memories"] == 1
     assert stats["path"].startswith("postgresql://")
     assert stats["file_bytes"] > 0
+    text = run(postgres_url, "stats").stdout
+    assert "database bytes" in text
+    assert "log bytes" not in text
+
+
+def test_bytes_are_those_of_the_schema(run: Run, empty_url: str) -> None:
+    told(run(empty_url, "migrate", "--json"))
+    before = told(run(empty_url, "stats", "--json"))["file_bytes"]
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE of_others AS SELECT md5(g::text) FROM generate_series(1, 50000) g")
+    assert 0 < told(run(empty_url, "stats", "--json"))["file_bytes"] < before + 1_000_000
+
+
+def test_serve_says_what_it_serves(postgres_url: str) -> None:
+    with TemporaryDirectory() as home:  # short: the address of a socket has room for little
+        words = [sys.executable, "-m", "clew", "serve", "--home", home]
+        url = postgres_url.replace("clew_app@", "clew_app:s3cret@")
+        server = subprocess.Popen([*words, "--url", url], stdout=subprocess.PIPE, text=True)
+        assert server.stdout
+        line = server.stdout.readline()
+        server.terminate()
+        server.communicate(timeout=60)
+    assert "s3cret" not in line
+    assert line.startswith("serving postgresql://clew_app@") and f" at {home}/" in line
 
 
 @pytest.mark.parametrize("words", [("backup", "b.db"), ("restore", "b.db")])

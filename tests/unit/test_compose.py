@@ -76,6 +76,30 @@ def test_an_address_of_another_kind_is_refused(tmp_path: Path) -> None:
     assert refused.value.code == "URL_UNSUPPORTED"
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql:/ann:s3cret@h/db",
+        Path("postgresql://ann:s3cret@h/db"),
+        "sqlite:/s3cret",
+        "host=h password=s3cret",
+        "s3cret=1://h",
+    ],
+)
+def test_what_was_meant_for_an_address_makes_no_file(tmp_path: Path, url: str | Path) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        clew.open(url, home=tmp_path)
+    assert refused.value.code == "URL_UNSUPPORTED"
+    assert "s3cret" not in f"{refused.value.message} {refused.value.next}"
+
+
+@pytest.mark.parametrize("url", ["POSTGRESQL://ann@h/Db?sslmode=require", "Postgres://ann@h/Db?sslmode=require"])
+def test_a_scheme_may_be_written_in_capitals(tmp_path: Path, url: str) -> None:
+    settings = load_settings({"store": {"url": url}}, home=tmp_path, environ={})
+    assert compose.store_url(settings) == "postgresql://ann@h/Db?sslmode=require"  # as libpq wants it
+    assert compose.store_url(settings, f"SQLite:///{tmp_path}/A.db") == tmp_path / "A.db"
+
+
 def test_an_address_given_with_the_call_wins_over_the_setting(tmp_path: Path) -> None:
     settings = load_settings({"store": {"url": "one.db"}}, home=tmp_path, environ={})
     assert compose.database_path(settings, tmp_path / "two.db").name == "two.db"

@@ -263,7 +263,7 @@ class Attendant:
         id = told.event.event_id
         self.under_way.begin(id)
         try:
-            taken = self.store.submit(partial(self._take, told, place), durable=False)
+            taken = self.store.submit(partial(self._take, told, place), durable=False, org=told.who.org)
             delivery = taken.result(timeout=ticket.remaining_s)
         except (TimeoutError, CancelledError):
             self.failures["late"] += 1
@@ -316,7 +316,7 @@ class Attendant:
         def noted(_future: Future[None]) -> None:
             self.under_way.end(event_id)
 
-        self.store.submit(note, durable=False).add_done_callback(noted)
+        self.store.submit(note, durable=False, org=who.org).add_done_callback(noted)
 
     def unseen(self, event_id: str) -> None:
         """Nobody will print it any more."""

@@ -113,7 +113,7 @@ class InStore:
         log = replace(_log_of(asked.event, situation, matched), id=asked.log_id)
         # Enqueued when it began: what changes while it is looked for has changed since.
         put = partial(self._put, asked, draft=draft, log=log, situation=situation, now=situation.at or self.now())
-        return _committed(self.store.submit(partial(put, ticket=ticket)), ticket)
+        return _committed(self.store.submit(partial(put, ticket=ticket), org=log.org_id), ticket)
 
     def _put(
         self,
@@ -170,7 +170,7 @@ class InStore:
         log = replace(log, id=asked.log_id)
         weighting = situation.weighting if situation else self.weighting
         note = partial(_note, log=log, matched=matched, result=result, weighting=weighting, now=self.now())
-        self.store.submit(note, durable=False).add_done_callback(_tell_failure)
+        self.store.submit(note, durable=False, org=log.org_id).add_done_callback(_tell_failure)
 
 
 def _why_skipped(session: AgentSession, switched: Switched) -> str | None:

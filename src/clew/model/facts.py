@@ -1,6 +1,7 @@
 """Names of facts that a store keeps about itself."""
 
 ANALYSER = "analyser"  # the revision of the analyser its terms were made with
+COPY_STATE = "copy_state"  # how far a copy into this store has come; gone when it is complete
 EDGE_DECAY = "edge_decay"  # the report of the last time edges were looked through for decay
 EDGE_DECAY_AT = "edge_decay_at"  # when that was, in microseconds; 0 while one is under way
 EDGE_DECAY_SO_FAR = "edge_decay_so_far"  # how far a look through them has come; empty when none is under way

@@ -35,7 +35,7 @@ def corpus_of_candidates(
     with reader.store.read() as tx:
         size, total_length = tx.index.size(reach)
         rows, frequencies = _lexical(tx, reach, text)
-        if vector is not None and reader.embedder is not None:
+        if vector is not None and vector.any() and reader.embedder is not None:
             rows |= _nearest(tx, reach, reader.embedder.space.key, vector)
         rows |= set(tx.index.newest(reach, limit=MAX_NEWEST))
         segment = reader.corpora.load(tx, reach, sorted(rows))

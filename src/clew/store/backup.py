@@ -102,7 +102,7 @@ def _finish_copy(copy: Path, *, thorough: bool = False) -> int:
                 code="STORE_CORRUPT",
                 next="run: clew doctor; or restore an earlier backup",
             )
-        memories = int(_session(connection).value("memory_count_all"))
+        memories = int(_session(connection).value("memory_count_all", most=1 << 62))
     with copy.open("rb+") as file:
         os.fsync(file.fileno())
     return memories
@@ -194,7 +194,7 @@ def _keep_previous(path: Path, *, overwrite: bool) -> Path | None:
     aside = _free_name(path)
     with closing(connect(path)) as connection:
         try:
-            if not _session(connection).value("memory_count_all"):
+            if not _session(connection).value("memory_count_all", most=1):
                 return None
         except apsw.CorruptError:
             pass  # all the more reason to keep it

@@ -17,11 +17,11 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
-from clew.errors import Conflict, StoreRefused
+from clew.errors import Conflict
 from clew.model.copying import CopiedTable, CopyReport
 from clew.model.progress import Progress, no_progress
 from clew.store import index
-from clew.store.copy_sides import Page, Side, Table, dragged, plan
+from clew.store.copy_sides import Given, Page, Side, Table, dragged, plan, unfinished
 from clew.store.session import Row
 
 _SUMS = 1 << 64
@@ -95,12 +95,8 @@ def copy_store(source: Side, target: Side, *, progress: Progress = no_progress) 
     """Copy, or go on copying, and prove it."""
     _check_apart(source, target)
     with source.snapshot():
-        if source.state() is not None:
-            raise StoreRefused(
-                f"{source.location} is itself an unfinished copy",
-                code="COPY_UNFINISHED",
-                next="finish it first, with the same command that began it",
-            )
+        if (state := source.state()) is not None:
+            raise unfinished(source.location, state)
         return _Copying(source, target, progress).run()
 
 
@@ -137,21 +133,15 @@ class _Copying:
             if table.name not in state.done:
                 self._copy(table, state)
         self._verify(state)
-        self.target.finish(self.source.sequences(), was=self._kept)
+        self.target.finish(self._given(), was=self._kept)
         told = [_told(self.sums[table.name]) for table in self.tables]
         seconds = time.monotonic() - began
         return CopyReport(self.source.location, self.target.location, told, seconds, resumed, self.again)
 
     def _found(self) -> State | None:
-        """Of an earlier run; the target is refused when it holds anything else."""
+        """Of an earlier run."""
         text = self.target.state()
         if text is None:
-            if held := self.target.holds():
-                raise Conflict(
-                    f"{self.target.location} is not empty: it has {held}",
-                    code="COPY_TARGET_NOT_EMPTY",
-                    next="name a target that is new or empty",
-                )
             return None
         state = State(**json.loads(text))
         if state.source != self.source.location:
@@ -243,6 +233,10 @@ class _Copying:
                 next="see that nothing else writes to it, then run the same command again: it copies these anew",
                 details={"tables": sorted(differing)},
             )
+
+    def _given(self) -> Given:
+        orgs = {org for sums in self.sums.values() for org in sums.by_org}
+        return Given(self.source.sequences(), self.source.tokens(), orgs)
 
 
 def _page(table: Table, rows: Sequence[Row]) -> Page:

@@ -6,21 +6,23 @@ microseconds, vectors as bytes. Which table is moved, and how, is said here once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from clew.errors import StoreRefused
+from clew.errors import Conflict, StoreRefused
 from clew.store import queries
 from clew.store.session import Row
 
-STATE = "copy_state"  # the fact that tells how far a copy into this store has come; gone when it is complete
 PAGE = 2_000  # rows
 
 # Not moved, and why.
 LEFT_OUT: Mapping[str, str] = {
     "clew_migrations": "tells how this database came about",
+    "clew_setup": "tells what this database was set up with",
     "clew_writes": "tells which writes of running processes were committed",
     "leases": "who works on what is of running processes; the counters that their tokens come from are moved",
     "memory_fts": "made from memory_terms",
@@ -62,6 +64,16 @@ class Page:
     documents: Sequence[tuple[int, str, str]] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a store has given out and is not given out again: the last row of each table, and how many tokens of
+    leases beyond what an org's counter tells, any of them to any of `orgs`."""
+
+    rows: Mapping[str, int]
+    tokens: int
+    orgs: Collection[str]
+
+
 class Side(Protocol):
     """A store that is copied, or one that is filled. `was` and `now`: how far the copy had come and has come then,
     kept in the same transaction; refused when another copy has moved it on."""
@@ -75,12 +87,12 @@ class Side(Protocol):
     def pages(self, table: Table, after: Position | None = None) -> Iterator[list[Row]]: ...
     def position(self, table: Table, row: Row) -> list[Any]: ...
     def sequences(self) -> Mapping[str, int]: ...
+    def tokens(self) -> int: ...
     def state(self) -> str | None: ...
-    def holds(self) -> str: ...
     def begin(self, tables: Sequence[Table], now: str) -> None: ...
     def put(self, page: Page, *, was: str, now: str) -> None: ...
     def clear(self, tables: Sequence[Table], *, was: str, now: str) -> None: ...
-    def finish(self, sequences: Mapping[str, int], *, was: str) -> None: ...
+    def finish(self, given: Given, *, was: str) -> None: ...
     def close(self) -> None: ...
 
 
@@ -126,6 +138,23 @@ def check_schema(location: str, found: int) -> None:
             code="STORE_OLDER",
             next="bring it up to date first: clew migrate, with CLEW_URL naming it",
         )
+
+
+def unfinished(location: str, state: str) -> StoreRefused:
+    source = json.loads(state)["source"]
+    return StoreRefused(
+        f"{location} is an unfinished copy of {source}",
+        code="COPY_UNFINISHED",
+        next=f"finish it: {shlex.join(['clew', 'copy', source, location])}",
+    )
+
+
+def not_empty(location: str, held: str) -> Conflict:
+    return Conflict(
+        f"{location} is not empty: it has {held}",
+        code="COPY_TARGET_NOT_EMPTY",
+        next="name a target that is new or empty",
+    )
 
 
 def moved_on(location: str) -> StoreRefused:

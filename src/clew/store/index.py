@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+MARK = "more"  # of a document that was shortened; no term's: those are hexadecimal
 _BYTES_PER_TERM = 5  # four of hash, one of count
 
 
@@ -52,12 +53,15 @@ class IndexTable:
         for row, memory, indexed in entries:
             org, scope_term = memory.org, scope_term_of(memory.org, memory.project or "", memory.user or "")
             scope_terms = f"{org_term_of(org)} {scope_term}"
-            self._entries.append(("fts_insert", (row, org, document(indexed.terms, scope_terms))))
+            self._entries.append(("fts_insert", (row, org, self._document(indexed.terms, scope_terms))))
             terms.append((row, org, indexed.length, indexed.terms, scope_terms))
             if indexed.vector is not None:
                 vectors.append((row, org, indexed.space, HalfVector(indexed.vector)))
         self._session.many("terms_insert", terms)
         self._session.many("vector_put", vectors)
+
+    def _document(self, terms: bytes, scope_term: str) -> str:
+        return shortened(document(terms, scope_term), self._session.longest_document)
 
     def fill_vector(self, org: str, row: int, *, version: int, vector: bytes, space: str) -> bool:
         """False when the memory changed since it was read: then this is not its vector."""
@@ -73,7 +77,7 @@ class IndexTable:
         entry = self._session.one("terms_get", org_id=org, row=row)
         if entry:
             _length, terms, scope_term = entry
-            self._entries.append(("fts_delete", (row, org, document(terms, scope_term))))
+            self._entries.append(("fts_delete", (row, org, self._document(terms, scope_term))))
         self._session.run("terms_delete", org_id=org, row=row)
 
     # -- re-indexing -------------------------------------------------------------------------------
@@ -117,7 +121,7 @@ class IndexTable:
     def _fill_terms(self, org: str) -> None:
         after = 0
         while page := self._session.all("terms_page", org_id=org, after=after, limit=1_000):
-            entries = [(row, org, document(terms, scope_term)) for row, terms, scope_term in page]
+            entries = [(row, org, self._document(terms, scope_term)) for row, terms, scope_term in page]
             self._session.many("fts_insert", entries)
             after = page[-1][0]
 
@@ -251,6 +255,11 @@ def document(terms: bytes, scope_term: str) -> str:
     """What the full-text index is given: the scope, then every hash as eight hexadecimal digits."""
     hashes = terms[: len(terms) // _BYTES_PER_TERM * 4]
     return f"{scope_term} {hashes.hex(' ', 4)}"
+
+
+def shortened(document: str, longest: int | None) -> str:
+    """What an engine takes of it, and a mark: the rest is then looked for in the terms themselves."""
+    return document if longest is None or len(document) <= longest else f"{document[:longest]} {MARK}"
 
 
 def _visible(reach: Reach, rows: list[Row]) -> list[Row]:

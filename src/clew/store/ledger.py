@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import Conflict
 from clew.lazy import LazyModule
 from clew.model.change import Change
+from clew.model.facts import ANALYSER, COPY_STATE, PURGE_PENDING
 from clew.model.times import FIRST, Micros, to_micros
 from clew.store.session import Session
 
@@ -149,6 +150,10 @@ class Meta:
     def get(self, key: str) -> str | None:
         value: str | None = self._session.value("meta_get", key=key)
         return value
+
+    def at_opening(self) -> dict[str, str]:
+        keys = {"analyser": ANALYSER, "purge_pending": PURGE_PENDING, "copy_state": COPY_STATE}
+        return dict(self._session.all("meta_at_opening", **keys))
 
     def put(self, key: str, value: str) -> None:
         self._session.run("meta_put", key=key, value=value)

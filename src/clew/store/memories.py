@@ -179,8 +179,9 @@ class MemoryTable:
         """(project, type, layer, how many, bytes of content)"""
         return self._session.all("counts", **reach_values(reach))
 
-    def count_all(self) -> int:
-        return int(self._session.value("memory_count_all"))
+    def count_all(self, *, most: int = 1 << 62) -> int:
+        """Of all orgs; whoever only wants to know whether there are many names a number at which to stop."""
+        return int(self._session.value("memory_count_all", most=most))
 
     def newest(self) -> datetime | None:
         """When the newest memory of any org was stored."""

@@ -11,26 +11,39 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg import errors as pg
 
-from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
+from clew.errors import ClewError, StoreRefused
+from clew.model.address import without_password
 from clew.store import postgres_schema, postgres_types, queries
-from clew.store.postgres_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link, Pool, store_closed, unreachable
-from clew.store.postgres_session import PostgresSession, compiled
+from clew.store.postgres_errors import (
+    UNDONE,
+    commit_unknown,
+    conflicting,
+    not_let_in,
+    store_closed,
+    told,
+    unreachable,
+)
+from clew.store.postgres_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link, Pool
+from clew.store.postgres_session import Behind, PostgresSession, compiled
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
 
     from clew.store.postgres_listen import Listener
+    from clew.store.postgres_submit import HandedOver
 
 T = TypeVar("T")
 
 RECONNECT_S = 10.0  # how long a write or the begin of a read looks for a server that went away
 GHOST_S = 1.0  # how long a COMMIT may be on its way after its connection was lost
 SHORTEST_WAIT_S = 1.0  # to connect, for whoever would rather not wait
+SHORT_WAIT_S = 1.0  # for what was handed over before, when it may be waiting for a connection that we hold
 CONNECT_TIMEOUT_S = 5
 # The server also notices when we are gone, within a second while it works for us: what we hold is free again.
 # Nobody waits for a lock for longer than SQLite's writers do. What is durable is, whatever the server's default.
@@ -47,11 +60,11 @@ _TIDY = """
 DELETE FROM clew_writes WHERE writer IN
   (SELECT writer FROM clew_writes WHERE at < clock_timestamp() - interval '1 day' FOR UPDATE SKIP LOCKED)
 """
+TIDY_EVERY_S = 3_600.0
+_tidied: dict[str, float] = {}  # when this process last did, by where
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # whatever the server's default: each query sees what the last left
 _LOOK = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
-_GIVEN_UP = (pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)  # by the server, with the connection
-_UNDONE = (pg.SerializationFailure, pg.DeadlockDetected)
 
 
 class PostgresEngine:
@@ -63,7 +76,7 @@ class PostgresEngine:
         self._wait_s = wait_s
         self._queries = compiled()
         self._lock = threading.Lock()
-        self._executor: ThreadPoolExecutor | None = None
+        self._handed_over: HandedOver | None = None
         self._listeners: list[Listener] = []
         self._seen: tuple[str, int] = ("", 0)
         self._closed = False
@@ -96,7 +109,8 @@ class PostgresEngine:
     def _begun(self, statement: str) -> Link:
         if self._closed:
             raise store_closed()
-        return self._pool.begun(statement, deadline=time.monotonic() + self._wait_s)
+        with translated(self.location):
+            return self._pool.begun(statement, deadline=time.monotonic() + self._wait_s)
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -123,11 +137,16 @@ class PostgresEngine:
         """The time for further attempts begins with the first failure: what took long may be run once more."""
         patience_s = self._wait_s if wait_ms is None else max(wait_ms / 1_000, SHORTEST_WAIT_S)
         deadline, pause = 0.0, FIRST_PAUSE_S
+        line = _Line(self._handed_over if wait_ms is None else None)
         while True:
             begin_by = deadline or time.monotonic() + patience_s
             try:
                 with self._pool.writing(deadline=begin_by):
-                    return self._attempt(action, begin_by, durable=durable, lock=lock, wait_ms=wait_ms)
+                    session = partial(PostgresSession, lock=lock, is_durable=durable, before=line.before)
+                    return self._attempt(action, begin_by, session=session, wait_ms=wait_ms)
+            except Behind as behind:
+                line.wait(behind, SHORT_WAIT_S if self._pool.is_held() else self._wait_s)
+                continue
             except _Again as again:
                 deadline = deadline or time.monotonic() + patience_s
                 if time.monotonic() > deadline:
@@ -141,16 +160,16 @@ class PostgresEngine:
         action: Callable[[PostgresSession], T],
         begin_by: float,
         *,
-        durable: bool,
-        lock: str,
+        session: Callable[..., PostgresSession],
         wait_ms: int | None,
     ) -> T:
-        link = self._pool.begun(_WRITE, deadline=begin_by)
+        with translated(self.location):
+            link = self._pool.begun(_WRITE, deadline=begin_by)
         try:
-            session = PostgresSession(link, self._queries, is_writing=True, lock=lock, is_durable=durable)
+            tx = session(link, self._queries, is_writing=True)
             with translated(self.location):
-                result = self._run(action, session, wait_ms)
-                self._commit(session)
+                result = self._run(action, tx, wait_ms)
+                self._commit(tx)
             return result
         finally:
             self._pool.give_back(link)
@@ -169,8 +188,10 @@ class PostgresEngine:
         except Exception as error:
             if session.connection.closed:
                 raise _Again(unreachable(self.location), session) from error
-            if isinstance(session.failure or error, _UNDONE):
+            if isinstance(session.failure or error, UNDONE):
                 raise _Again(conflicting(self.location), session) from error
+            if isinstance(error, pg.InFailedSqlTransaction) and session.failure:
+                raise session.failure from None
             raise
 
     def _end_ghost(self, session: PostgresSession, deadline: float) -> None:
@@ -186,7 +207,7 @@ class PostgresEngine:
     def _commit(self, session: PostgresSession) -> None:
         try:
             session.connection.execute("COMMIT")
-        except _UNDONE as error:
+        except UNDONE as error:
             raise _Again(conflicting(self.location), session) from error
         except psycopg.Error as error:
             if not session.connection.closed:
@@ -216,16 +237,16 @@ class PostgresEngine:
             time.sleep(FIRST_PAUSE_S)  # the server has not noticed yet that we are gone
         raise commit_unknown(self.location)
 
-    def submit(self, action: Callable[[PostgresSession], T], *, durable: bool = True) -> Future[T]:
-        """Hand `action` over; the future is done after the commit."""
-        from concurrent.futures import ThreadPoolExecutor
+    def submit(self, action: Callable[[PostgresSession], T], *, durable: bool = True, org: str = "") -> Future[T]:
+        """Hand `action` over; the future is done after the commit. What is of `org` and comes later is written
+        after it."""
+        from clew.store.postgres_submit import HandedOver
 
         with self._lock:
             if self._closed:
                 raise store_closed()
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(1, thread_name_prefix="clew-writer")
-            return self._executor.submit(self._write, action, durable=durable)
+            self._handed_over = self._handed_over or HandedOver()
+            return self._handed_over.add(org, partial(self._write, action, durable=durable))
 
     def write_unless_busy(self, action: Callable[[PostgresSession], None], *, wait_ms: int) -> None:
         self.write(action, durable=False, wait_ms=wait_ms)
@@ -233,7 +254,7 @@ class PostgresEngine:
     # -- life ------------------------------------------------------------------------------------
 
     def sizes(self) -> tuple[int, int]:
-        """Of the whole database; the log is the server's."""
+        """Of our part of the database; the log is the server's."""
         with self.read() as session:
             return int(session.value("database_size")), 0
 
@@ -259,9 +280,26 @@ class PostgresEngine:
             self._closed = True
         for listener in self._listeners:
             listener.stop()
-        if self._executor is not None:
-            self._executor.shutdown(wait=True)
+        if self._handed_over is not None:
+            self._handed_over.close()
         self._pool.close()
+
+
+class _Line:
+    """Of one write: behind what it has waited already."""
+
+    def __init__(self, handed_over: HandedOver | None) -> None:
+        self._handed_over = handed_over
+        self._waited: set[str] = set()
+
+    def before(self, org: str) -> Future[Any] | None:
+        return None if org in self._waited or self._handed_over is None else self._handed_over.last(org)
+
+    def wait(self, behind: Behind, timeout_s: float) -> None:
+        from concurrent.futures import wait
+
+        wait([behind.future], timeout=timeout_s)
+        self._waited.add(behind.org)
 
 
 class _Again(Exception):
@@ -278,6 +316,15 @@ def _configure(link: Link) -> None:
     link.started = row[0] if row else ""
     postgres_types.register(link)
     postgres_schema.take_role(link)
+    _tidy(link)
+
+
+def _tidy(link: Link) -> None:
+    """Looks through the table: not for each connection."""
+    now, last = time.monotonic(), _tidied.get(link.info.dsn)
+    if last is not None and now - last < TIDY_EVERY_S:
+        return
+    _tidied[link.info.dsn] = now
     with suppress(pg.ReadOnlySqlTransaction):  # a replica: reads work there, a write says why it does not
         link.execute(_TIDY)
 
@@ -287,57 +334,26 @@ def translated(location: str) -> Iterator[None]:
     """Turn what the server says into errors that name the store and the next move."""
     try:
         yield
-    except (pg.LockNotAvailable, pg.QueryCanceled) as error:
-        raise Unavailable(
-            f"{location} is in use by others that do not let go", code="STORE_BUSY", next="try again"
-        ) from error
-    except psycopg.IntegrityError as error:
-        raise Conflict(
-            f"{location} holds something that excludes this",
-            code="STORE_CONFLICT",
-            next="look at what is there and try again",
-        ) from error
-    except pg.DiskFull as error:
-        raise Unavailable(
-            f"no space left to write {location}", code="DISK_FULL", next="free some disk space on the server"
-        ) from error
-    except (pg.ReadOnlySqlTransaction, pg.InsufficientPrivilege) as error:
-        raise StoreRefused(
-            f"{location} refused this: {error.diag.message_primary}",
-            code="STORE_READ_ONLY",
-            next="connect to the primary server, or run: clew migrate as the owner of the schema",
-        ) from error
-    except _UNDONE as error:
-        raise conflicting(location) from error
-    except (psycopg.OperationalError, *_GIVEN_UP) as error:
-        raise unreachable(location) from error
+    except psycopg.Error as error:
+        raise told(error, location) from error
 
 
 def open_engine(url: str, *, connections: int = 8) -> PostgresEngine:
     """Connect; migrates when we may, refuses when the schema is not the one this Clew knows."""
     found = schema_found(url)
-    known = queries.newest_migration()
-    if found is not None and found > known:
-        raise StoreRefused(
-            f"{shown(url)} has schema {found}, this Clew knows up to {known}",
-            code="STORE_NEWER",
-            next="upgrade Clew: pip install -U clew",
-        )
-    if found != known:
+    if found is not None and found > queries.newest_migration():
+        raise postgres_schema.newer(shown(url), found)
+    if found != queries.newest_migration():
         migrate(url)
     return PostgresEngine(url, connections=connections)
 
 
 def schema_found(url: str) -> int | None:
-    """The number of the last migration that was run there; None: Clew was never there."""
+    """The number of the last migration that was run there; None: Clew was never there, 0: it was not finished."""
     with connecting(url), psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S) as connection:
         postgres_schema.check_server(connection)
-        there = connection.execute("SELECT to_regclass('clew.clew_migrations')").fetchone()
-        if there is None or there[0] is None:
-            return None
         with translated(shown(url)):
-            row = connection.execute("SELECT max(number) FROM clew.clew_migrations").fetchone()
-        return int(row[0]) if row and row[0] is not None else None
+            return postgres_schema.number_found(connection)
 
 
 def migrate(url: str) -> list[int]:
@@ -346,6 +362,8 @@ def migrate(url: str) -> list[int]:
         if postgres_schema.may_migrate(url):
             return postgres_schema.migrate(url)
     found = schema_found(url)
+    if found == queries.newest_migration():
+        return []
     has = "no schema of Clew's" if found is None else f"schema {found} of {queries.newest_migration()}"
     raise StoreRefused(
         f"{shown(url)} has {has}, and this role may not change it",
@@ -369,27 +387,9 @@ def connecting(url: str) -> Iterator[None]:
             next="write it as postgresql://user@host/database",
         ) from error
     except psycopg.OperationalError as error:
-        raise unreachable(shown(url)) from error
+        raise not_let_in(error, shown(url)) or told(error, shown(url)) from error
 
 
 def shown(url: str) -> str:
     """The address without a password: what may be told."""
-    try:
-        parts = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.Error:
-        return "postgresql://?"
-    host, port = parts.get("host") or "", parts.get("port")
-    user = f"{parts['user']}@" if parts.get("user") else ""
-    return f"postgresql://{user}{host}{f':{port}' if port else ''}/{parts.get('dbname') or ''}"
-
-
-def commit_unknown(location: str) -> Unavailable:
-    return Unavailable(
-        f"whether the last write reached {location} is not known",
-        code="COMMIT_UNKNOWN",
-        next="look at what is there before trying again",
-    )
-
-
-def conflicting(location: str) -> Unavailable:
-    return Unavailable(f"others kept changing the same in {location}", code="STORE_BUSY", next="try again")
+    return without_password(url)

@@ -13,21 +13,24 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from clew.errors import NotFound
+from clew.errors import NotFound, StoreRefused
+from clew.model.facts import COPY_STATE as STATE
 from clew.model.times import Micros
 from clew.store import postgres, postgres_schema, postgres_types
 from clew.store.copy_sides import (
     LEFT_OUT,
     PAGE,
-    STATE,
+    Given,
     Page,
     Position,
     Table,
     check_schema,
     in_parts,
     moved_on,
+    not_empty,
 )
-from clew.store.postgres_session import PLATFORM, compiled
+from clew.store.index import shortened
+from clew.store.postgres_session import PLATFORM, PostgresSession, compiled
 from clew.store.session import HalfVector, Row
 
 _TIME, _VECTOR = "timestamp with time zone", "halfvec"
@@ -98,6 +101,12 @@ class PostgresSide:
                 self.connection.execute("ROLLBACK")
 
     def _contents(self) -> dict[str, dict[str, int]]:
+        if hidden := self._all("copy_hidden"):
+            raise StoreRefused(
+                f"{self.location} was made by several roles: what is in {hidden[0][0]} cannot be counted",
+                code="STORE_ROWS_HIDDEN",
+                next="as the owner of its schema run: clew migrate",
+            )
         found: dict[str, dict[str, int]] = {}
         for name, org, number in sorted(self._all("copy_contents")):
             found.setdefault(name, {})[org] = number
@@ -160,13 +169,16 @@ class PostgresSide:
             found[name] = int(last) if is_called else 0
         return found
 
+    def tokens(self) -> int:
+        return int(self._all("copy_tokens")[0][0])
+
     def state(self) -> str | None:
         rows = self._all("meta_get", key=STATE)
         return rows[0][0] if rows else None
 
-    def holds(self) -> str:
+    def _held(self, contents: Mapping[str, Mapping[str, int]]) -> str:
         """The first thing that is neither shipped nor noted by opening a store; '' when there is none."""
-        for name, orgs in self._contents().items():
+        for name, orgs in contents.items():
             if name in LEFT_OUT or name == "meta":
                 continue
             if orgs.keys() - {""} or self.tables()[name].columns.count("org_id") == 0:
@@ -187,13 +199,16 @@ class PostgresSide:
     # -- writing -----------------------------------------------------------------------------------
 
     def begin(self, tables: Sequence[Table], now: str) -> None:
-        contents = self._contents()
-        if self._owners_url:
-            postgres_schema.drop_vector_indices(self._owners_url)
         with self._transaction():
+            if not self._all("copy_state_begin", key=STATE, now=now):
+                raise moved_on(self.location)
+            contents = self._contents()  # what comes after this is not deleted
+            if held := self._held(contents):
+                raise not_empty(self.location, held)
             for table in reversed(tables):
                 self._delete(table, contents.get(table.name, {}))
-            self._all("meta_put", key=STATE, value=now)
+        if self._owners_url:
+            postgres_schema.drop_vector_indices(self._owners_url)
 
     def put(self, page: Page, *, was: str, now: str) -> None:
         with self._transaction():
@@ -203,24 +218,27 @@ class PostgresSide:
                 self._insert(page.table, rows)
             for org, entries in in_parts(page.documents, lambda entry: str(entry[1])).items():
                 self._bind(org)
-                numbers, texts = [entry[0] for entry in entries], [entry[2] for entry in entries]
+                numbers = [entry[0] for entry in entries]
+                texts = [shortened(entry[2], PostgresSession.longest_document) for entry in entries]
                 self._all("copy_documents", org_id=org, rows=numbers, texts=texts)
 
     def clear(self, tables: Sequence[Table], *, was: str, now: str) -> None:
-        contents = self._contents()
         with self._transaction():
             self._swap(was, now)
+            contents = self._contents()
             for table in tables:
                 self._delete(table, contents.get(table.name, {}))
 
-    def finish(self, sequences: Mapping[str, int], *, was: str) -> None:
+    def finish(self, given: Given, *, was: str) -> None:
         if self._owners_url:
             postgres_schema.build_indices(self._owners_url)
         own: dict[str, str] = dict(self._all("copy_sequences"))
         with self._transaction():
-            for name, last in sequences.items():
-                self._all("copy_sequence_set", sequence=own[name], last=last)
             self._swap(was, was)
+            for name, last in given.rows.items():
+                self._all("copy_sequence_set", sequence=own[name], last=last)
+            if given.tokens:  # each org's counter, which is moved, is added to them
+                self._all("copy_sequence_set", sequence="lease_tokens", last=given.tokens)
             self._all("copy_state_end", key=STATE)
 
     def _insert(self, table: Table, rows: Sequence[Row]) -> None:
@@ -233,8 +251,8 @@ class PostgresSide:
         self._run(_insert(table, types), arrays)
 
     def _delete(self, table: Table, orgs: Mapping[str, int]) -> None:
-        """Those that belong to users are put in over what is there."""
         if table.name in _READ_BY:
+            self._all("copy_of_users_clear", table=table.name)
             return
         for org in orgs:
             self._bind(org)

@@ -14,11 +14,12 @@ from collections.abc import Callable
 import psycopg
 from psycopg import sql
 
+from clew.store.postgres_pool import conninfo
+
 logger = logging.getLogger(__name__)
 
 LOOK_S = 0.5  # how soon it notices that it is to stop
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 30.0
-CONNECT_TIMEOUT_S = 5
 
 
 class Listener:
@@ -49,9 +50,7 @@ class Listener:
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     def _connected(self) -> psycopg.Connection[tuple[object, ...]]:
-        return psycopg.connect(
-            self._url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S, application_name="clew listening"
-        )
+        return psycopg.connect(conninfo(self._url, application_name="clew listening"), autocommit=True)
 
     def _listen(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))

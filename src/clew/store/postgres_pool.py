@@ -20,6 +20,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
 from clew.errors import Unavailable
+from clew.store.postgres_errors import not_let_in, store_closed, told, unreachable
 from clew.store.session import Row
 
 IDLE_S = 300.0  # after which a connection that nobody needed is let go
@@ -64,7 +65,7 @@ class Pool:
     def __init__(self, url: str, *, size: int, configure: Callable[[Link], None], location: str) -> None:
         self.size = size
         self.losses = 0  # connections that were found dead
-        self._conninfo = make_conninfo("", **DEFAULTS | conninfo_to_dict(url))  # what a URL says goes before
+        self._conninfo = conninfo(url)
         self._configure = configure
         self._location = location
         self._places = threading.Semaphore(size)
@@ -92,7 +93,11 @@ class Pool:
 
     @contextmanager
     def writing(self, *, deadline: float) -> Iterator[None]:
-        """Some places are for readers only: who waits for the lock of an org would otherwise keep them waiting."""
+        """Some places are for readers only: who waits for the lock of an org would otherwise keep them waiting. Who
+        holds a connection already needs none: who has one may be waiting for that connection."""
+        if self.is_held():
+            yield
+            return
         if not self._writers.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise self._none_left(self._most_writers)
         try:
@@ -100,8 +105,12 @@ class Pool:
         finally:
             self._writers.release()
 
+    def is_held(self) -> bool:
+        """Whether this thread has a connection."""
+        return self._holders[threading.get_ident()] > 0
+
     def _enter(self, deadline: float) -> bool:
-        if self._holders[threading.get_ident()]:
+        if self.is_held():
             return False
         if not self._places.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise self._none_left(self.size)
@@ -117,8 +126,10 @@ class Pool:
                     self._drop_kept()
                 return self._connected().begin(statement)
             except psycopg.OperationalError as error:
+                if refusal := not_let_in(error, self._location):
+                    raise refusal from error
                 if time.monotonic() + pause > deadline:
-                    raise unreachable(self._location) from error
+                    raise told(error, self._location) from error
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
@@ -126,7 +137,18 @@ class Pool:
         with self._lock:
             if self._closed:
                 raise store_closed()
-            return self._idle.pop()[1] if self._idle else None
+            stale = self._stale()
+            kept = self._idle.pop()[1] if self._idle else None
+        for link in stale:
+            link.close()
+        return kept
+
+    def _stale(self) -> list[Link]:
+        """Taken out of those that are kept: the last that came back is the last in the list."""
+        now = time.monotonic()
+        stale = [link for since, link in self._idle if now - since > IDLE_S]
+        del self._idle[: len(stale)]
+        return stale
 
     def _drop_kept(self) -> None:
         """What was kept as long as a connection that is dead is hardly better: a server rarely ends only one."""
@@ -159,7 +181,7 @@ class Pool:
             is_kept = is_whole and not self._closed and len(self._idle) + len(self._out) < self.size
             if is_kept:
                 self._idle.append((now, link))
-            stale = [self._idle.pop(0)[1]] if self._idle and now - self._idle[0][0] > IDLE_S else []
+            stale = self._stale()
         for unwanted in stale if is_kept else [*stale, link]:
             unwanted.close()
         if has_place:
@@ -183,11 +205,6 @@ class Pool:
         )
 
 
-def store_closed() -> Unavailable:
-    return Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
-
-
-def unreachable(location: str) -> Unavailable:
-    return Unavailable(
-        f"{location} does not answer", code="STORE_UNREACHABLE", next="check that the server runs, then try again"
-    )
+def conninfo(url: str, **own: str) -> str:
+    """What a URL says goes before what is usual, and what we say ourselves before both."""
+    return make_conninfo("", **DEFAULTS | conninfo_to_dict(url) | own)

@@ -7,12 +7,12 @@ writer holds the org's lock until it ends, so that writers of an org come one af
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -21,6 +21,9 @@ from clew.store import queries
 from clew.store.postgres_insert import MOST, BulkInsert
 from clew.store.postgres_pool import Link
 from clew.store.session import Row
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 # A part of an org, such as a session, has writers of its own, beside those of other parts but not of the whole org.
 # A write also leaves its number behind: after a crash the server may give the number of a transaction that it lost
@@ -56,10 +59,20 @@ def _compile(text: str) -> Query:
     return Query(sql, names, "org_id" in names, BulkInsert.of(text))
 
 
+class Behind(BaseException):
+    """Something of this org was handed over before: it is written first. No error, so that no action takes it for
+    one."""
+
+    def __init__(self, org: str, future: Future[Any]) -> None:
+        super().__init__(org)
+        self.org, self.future = org, future
+
+
 class PostgresSession:
     """One transaction. A write names what it locks: '' is the whole org."""
 
     __slots__ = (
+        "_before",
         "_cursor",
         "_lock",
         "_number",
@@ -73,6 +86,7 @@ class PostgresSession:
     )
 
     finds_nearest = True
+    longest_document = 1_170_000  # a tsvector holds 1 MB of eight characters each, and here they are nine
 
     def __init__(
         self,
@@ -82,6 +96,7 @@ class PostgresSession:
         is_writing: bool,
         lock: str = "",
         is_durable: bool = True,
+        before: Callable[[str], Future[Any] | None] = lambda _org: None,
     ) -> None:
         self.connection = connection
         self.is_writing = is_writing
@@ -90,6 +105,7 @@ class PostgresSession:
         self.xid: str | None = None  # of a write, once it is bound: tells later whether it is still under way
         self._number = 0  # of the write among those of its connection: tells later whether it was committed
         self._lock = lock
+        self._before = before  # of an org: what is to be written first
         self._org: str | None = None
         self._queries = queries
         self._cursor = connection.cursor(binary=True)
@@ -105,8 +121,12 @@ class PostgresSession:
         try:
             return self._cursor.execute(sql, values)
         except psycopg.Error as error:
-            self.failure = error
+            self._note_failure(error)
             raise
+
+    def _note_failure(self, error: psycopg.Error) -> None:
+        if not isinstance(error, psycopg.errors.InFailedSqlTransaction):  # a consequence, and says nothing
+            self.failure = error
 
     def one(self, query: str, /, **values: Any) -> Row | None:
         rows = self.all(query, **values)
@@ -129,7 +149,7 @@ class PostgresSession:
             try:
                 self._insert(asked, of_org)
             except psycopg.Error as error:
-                self.failure = error
+                self._note_failure(error)
                 raise
 
     def _insert(self, asked: Query, rows: Sequence[Row]) -> None:
@@ -172,6 +192,7 @@ class PostgresSession:
             if self.connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
                 self._cursor.execute("ROLLBACK TO part")
                 self._cursor.execute("RELEASE part")
+                self.failure = None  # undone; what the action makes of it is the action's own decision
             raise
         self._cursor.execute("RELEASE part")
 
@@ -179,6 +200,8 @@ class PostgresSession:
         """Only this org's rows are there from now on. A writer also waits for its lock."""
         if org == self._org:
             return
+        if self.is_writing and (earlier := self._before(org)):
+            raise Behind(org, earlier)
         self._org = org
         if not self.is_writing:
             self._cursor.execute("SELECT set_config('clew.org', %s, true)", (org or PLATFORM,))

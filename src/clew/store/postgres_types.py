@@ -11,9 +11,10 @@ from typing import Any
 import psycopg
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
-from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper, NumericBinaryLoader
 from psycopg.types.string import StrDumper, StrDumperUnknown
 
+from clew.errors import Misconfigured
 from clew.model.times import Micros
 from clew.store.session import HalfVector, Listed
 
@@ -140,6 +141,7 @@ def register(connection: psycopg.Connection[Any]) -> None:
     """Teach a connection all of these."""
     assert byteorder in ("little", "big")
     types = connection.adapters
+    types.register_dumper(int, Int8Dumper)  # for lists, whose width would be that of the first one
     types.register_dumper(int, Int8BinaryDumper)  # one width: every other would be another prepared statement
     types.register_dumper(bool, _FlagDumper)
     types.register_dumper(str, _TypedTextDumper)
@@ -150,9 +152,14 @@ def register(connection: psycopg.Connection[Any]) -> None:
     types.register_loader("timestamptz", _MicrosLoader)
     types.register_loader("numeric", _NumberLoader)
     info = psycopg.types.TypeInfo.fetch(connection, "halfvec")
-    if info is not None:
-        info.register(connection)
-        types.register_dumper(HalfVector, type("_HalfVectorDumper", (_VectorDumper,), {"oid": info.oid}))
-        types.register_loader(info.oid, _VectorLoader)
-        of_many = {"oid": info.array_oid, "element": info.oid}
-        types.register_dumper(Vectors, type("_HalfVectorsDumper", (_VectorsDumper,), of_many))
+    if info is None:
+        raise Misconfigured(
+            f"'{connection.info.user}' does not see the extension 'vector'",
+            code="PGVECTOR_MISSING",
+            next="as the owner of the schema run: clew migrate",
+        )
+    info.register(connection)
+    types.register_dumper(HalfVector, type("_HalfVectorDumper", (_VectorDumper,), {"oid": info.oid}))
+    types.register_loader(info.oid, _VectorLoader)
+    of_many = {"oid": info.array_oid, "element": info.oid}
+    types.register_dumper(Vectors, type("_HalfVectorsDumper", (_VectorsDumper,), of_many))

@@ -12,8 +12,8 @@ from clew.errors import ClewError
 from clew.model.times import from_micros, to_rfc3339
 from clew.model.upkeep import Check
 from clew.store import queries
-from clew.store.postgres_schema import vector_indices
-from clew.store.upkeep import CLOCK_SLACK, DAMAGE, REINDEX
+from clew.store.postgres_schema import setup_hash, vector_indices
+from clew.store.upkeep import CLOCK_SLACK, DAMAGE, REINDEX, unfinished_copy
 
 if TYPE_CHECKING:
     from clew.store.store import Store
@@ -26,6 +26,7 @@ def checks(store: Store, now: datetime) -> list[Check]:
     looks: list[tuple[str, Callable[[], Iterator[Check]]]] = [
         ("server", partial(_server, store)),
         ("schema", partial(_schema, store)),
+        ("copy", partial(unfinished_copy, store)),
         ("isolation", partial(_isolation, store)),
         ("index", partial(_index, store)),
         ("clock", partial(_clock, store, now)),
@@ -50,7 +51,7 @@ def _server(store: Store) -> Iterator[Check]:
 
 def _schema(store: Store) -> Iterator[Check]:
     with store.read() as tx:
-        found = tx.session.schema()
+        found, setup = tx.session.schema(), tx.session.value("setup_found")
     known = queries.newest_migration()
     if found > known:
         detail = f"the database has schema {found}, this Clew knows up to {known}"
@@ -59,6 +60,9 @@ def _schema(store: Store) -> Iterator[Check]:
         yield Check(
             "schema", False, f"the database has schema {found} of {known}", "as its owner run: clew migrate"
         )
+    elif setup != setup_hash():
+        detail = f"schema {found}, but functions and rights of another version"
+        yield Check("schema", False, detail, "as its owner run: clew migrate")
     else:
         yield Check("schema", True, f"schema {found}")
 
@@ -67,7 +71,13 @@ def _isolation(store: Store) -> Iterator[Check]:
     with store.read() as tx:
         open_tables = [table for (table,) in tx.session.all("tables_unforced")]
         role, is_bound = tx.session.one("role_facts") or ("?", 0)
-    if open_tables:
+        owners = [owner for (owner,) in tx.session.all("owners")]
+    if len(owners) > 1:
+        detail = f"tables and functions belong to several roles: {', '.join(owners)}"
+        yield Check(
+            "isolation", False, detail, f"as an administrator: REASSIGN OWNED BY {owners[-1]} TO {owners[0]}"
+        )
+    elif open_tables:
         detail = f"row-level security is not forced on {', '.join(open_tables[:3])}"
         yield Check("isolation", False, detail, "as the owner of the schema run: clew migrate")
     elif not is_bound:

@@ -47,6 +47,7 @@ class Session:
     __slots__ = ("_queries", "connection")
 
     finds_nearest = False
+    longest_document = None
 
     def __init__(self, connection: apsw.Connection, named: Mapping[str, str]) -> None:
         self.connection = connection
@@ -226,7 +227,13 @@ class SqliteEngine:
         result: T = answer.result()
         return result
 
-    def submit(self, action: Callable[[Session], T], *, durable: bool = True) -> Future[T]:
+    def submit(
+        self,
+        action: Callable[[Session], T],
+        *,
+        durable: bool = True,
+        org: str = "",  # noqa: ARG002 - the one writer keeps the order of all
+    ) -> Future[T]:
         """Hand `action` over; the future is done after the commit."""
         from concurrent.futures import Future  # only those who do not wait at once need one
 

@@ -11,8 +11,20 @@ from typing import Any
 import apsw
 
 from clew.errors import NotFound
+from clew.model.facts import COPY_STATE as STATE
 from clew.store import queries, sqlite
-from clew.store.copy_sides import LEFT_OUT, PAGE, STATE, STORE_WIDE, Page, Position, Table, check_schema, moved_on
+from clew.store.copy_sides import (
+    LEFT_OUT,
+    PAGE,
+    STORE_WIDE,
+    Given,
+    Page,
+    Position,
+    Table,
+    check_schema,
+    moved_on,
+    not_empty,
+)
 from clew.store.session import Row
 
 
@@ -92,11 +104,15 @@ class SqliteSide:
     def sequences(self) -> Mapping[str, int]:
         return dict(self._all("copy_sequences"))
 
+    def tokens(self) -> int:
+        """None beyond the counters, which are moved."""
+        return 0
+
     def state(self) -> str | None:
         rows = self._all("meta_get", key=STATE)
         return rows[0][0] if rows else None
 
-    def holds(self) -> str:
+    def _holds(self) -> str:
         """The first thing that is neither shipped nor noted by opening a store; '' when there is none."""
         for name, table in self.tables().items():
             if name in LEFT_OUT or name == "meta":
@@ -117,9 +133,12 @@ class SqliteSide:
 
     def begin(self, tables: Sequence[Table], now: str) -> None:
         def empty() -> None:
+            if not self._all("copy_state_begin", key=STATE, now=now):
+                raise moved_on(self.location)
+            if held := self._holds():
+                raise not_empty(self.location, held)
             for table in reversed(tables):
                 self._delete(table)
-            self._all("meta_put", key=STATE, value=now)
 
         self._write(empty)
 
@@ -140,11 +159,13 @@ class SqliteSide:
 
         self._write(empty)
 
-    def finish(self, sequences: Mapping[str, int], *, was: str) -> None:
+    def finish(self, given: Given, *, was: str) -> None:
         def end() -> None:
-            for name, last in sequences.items():
-                self._set_sequence(name, last)
             self._swap(was, was)
+            for name, last in given.rows.items():
+                self._set_sequence(name, last)
+            for org in given.orgs if given.tokens else ():
+                self._all("copy_tokens_add", org_id=org, tokens=given.tokens)
             self._all("copy_state_end", key=STATE)
 
         self._write(end)

@@ -200,9 +200,10 @@ class Store:
         may stand alone, which spares the engine from being able to undo it."""
         return self.engine.write(_bound(action), durable=durable, savepoint=savepoint, lock=lock)
 
-    def submit(self, action: Callable[[Tx], T], *, durable: bool = True) -> Future[T]:
-        """The same without waiting; what was handed over is written before the store closes."""
-        return self.engine.submit(_bound(action), durable=durable)
+    def submit(self, action: Callable[[Tx], T], *, durable: bool = True, org: str = "") -> Future[T]:
+        """The same without waiting; what was handed over is written before the store closes, and before what this
+        process writes of `org` later."""
+        return self.engine.submit(_bound(action), durable=durable, org=org)
 
     def write_unless_busy(self, action: Callable[[Tx], None], *, wait_ms: int) -> None:
         """A transaction of the caller's own, not durable; Unavailable when another holds the store for longer."""

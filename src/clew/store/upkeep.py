@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING
 import apsw
 
 from clew.errors import ClewError
+from clew.model.facts import COPY_STATE
 from clew.model.scope import Reach
 from clew.model.times import to_rfc3339
 from clew.model.upkeep import Check, Stats
 from clew.store import queries
 from clew.store.backup import TEMPORARY
+from clew.store.copy_sides import unfinished
 from clew.store.sqlite import connect, translated
 
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ def checks(store: Store, now: datetime) -> list[Check]:
     path = store.path
     inner: list[tuple[str, Callable[[], Iterator[Check]]]] = [
         ("schema", partial(_schema, store)),
+        ("copy", partial(unfinished_copy, store)),
         ("integrity", partial(_integrity, store)),
         ("references", partial(_references, store)),
         ("index", partial(_index, store)),
@@ -153,6 +156,15 @@ def _schema(store: Store) -> Iterator[Check]:
         yield Check("schema", False, f"the file has schema {found} of {known}", "upgrade it: clew migrate")
     else:
         yield Check("schema", True, f"schema {found}")
+
+
+def unfinished_copy(store: Store) -> Iterator[Check]:
+    """Said only of one: it is not opened, so this is met by whoever had it open when the copy began."""
+    with store.read() as tx:
+        state = tx.meta.get(COPY_STATE)
+    if state is not None:
+        found = unfinished(store.location, state)
+        yield Check("copy", False, found.message, found.next)
 
 
 def _integrity(store: Store) -> Iterator[Check]:

@@ -107,7 +107,7 @@ class Jobs:
         if not self._clew.settings.relate.in_process or self._clew.settings.llm.enabled:
             return Ran()
         with self._clew.store.read() as tx:
-            if tx.memories.count_all() > PORTION_MEMORIES:
+            if tx.memories.count_all(most=PORTION_MEMORIES + 1) > PORTION_MEMORIES:
                 return Ran()
         return self.runner(batch=1).run_some(limit=PORTION, seconds=PORTION_S, is_rest_counted=False)
 

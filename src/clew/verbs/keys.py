@@ -128,7 +128,9 @@ class Keys(ConfigVerbs):
             return
         self._noted[key.id] = now
         with suppress(ClewError):
-            self._clew.store.submit(lambda tx: tx.keys.note_use(key.org, key.id, at=now), durable=False)
+            self._clew.store.submit(
+                lambda tx: tx.keys.note_use(key.org, key.id, at=now), durable=False, org=key.org
+            )
 
     def _managed(self, org: str | None, who: Identity, user: str | None, *, looking: bool = False) -> str:
         """The id of the org whose keys are meant, for those who look after it. To others it is not there."""

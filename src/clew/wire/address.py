@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from clew.errors import Misconfigured
+from clew.model.address import scheme_of
 
 SCHEMES = ("https", "http", "unix")
 
@@ -32,11 +33,11 @@ class Address(NamedTuple):
 
 def is_address(url: str) -> bool:
     """Whether a URL names a Clew that answers elsewhere, and not a file."""
-    return url.partition("://")[0] in SCHEMES and "://" in url
+    return scheme_of(url) in SCHEMES
 
 
 def address_of(url: str) -> Address:
-    scheme, _, rest = url.partition("://")
+    scheme, rest = scheme_of(url), url.partition("://")[2]
     if scheme == "unix":
         if not rest.startswith("/"):
             raise _refused("the path of a socket is absolute", "write unix:///path/clew.sock")

@@ -136,6 +136,14 @@ def test_settings_show_no_password(tmp_path: Path) -> None:
     ).items()
 
 
+@pytest.mark.parametrize("url", ["postgresql://ada@h/db?password=hunter2", "postgresql://ada:hunter2/x@h/db"])
+def test_settings_show_no_password_of_a_database(tmp_path: Path, url: str) -> None:
+    with open_toy(tmp_path / "clew.db", store={"url": url}) as clew:
+        got = Api(clew)("GET", "/v1/settings")
+    assert b"postgresql://" in got.body
+    assert b"hunter2" not in got.body
+
+
 def test_a_field_that_nobody_knows_is_refused(api: Api) -> None:
     assert api("POST", "/v1/sessions", {"org": "globex"}).status == 400
     assert api("GET", "/v1/sessions", org="globex").status == 400

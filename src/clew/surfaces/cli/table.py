@@ -261,7 +261,7 @@ FILES_AND_UPKEEP = (
             arg("source", metavar="FROM", suggest=FILES, help=f"the store to copy: {_STORE}"),
             arg("target", metavar="TO", suggest=FILES, help="where to, of the same kinds: new or empty"),
         ),
-        epilog="example: clew copy ~/.clew/clew.db postgresql://clew_app@db.example.org/clew",
+        epilog="example: clew copy clew.db postgresql://clew_app@db.example.org/clew",
     ),
     Command("stats", "count what is stored", "upkeep:stats"),
     Command(

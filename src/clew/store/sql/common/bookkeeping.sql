@@ -23,6 +23,9 @@ DELETE FROM change WHERE org_id = :org_id AND seq <= :upto
 -- meta_get: one fact about this store
 SELECT value FROM meta WHERE key = :key
 
+-- meta_at_opening: what opening a store asks, at once
+SELECT key, value FROM meta WHERE key IN (:analyser, :purge_pending, :copy_state)
+
 -- meta_put: set one fact about this store
 INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value
 

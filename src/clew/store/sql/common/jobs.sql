@@ -17,7 +17,7 @@ ON CONFLICT (org_id, kind, subject) DO UPDATE SET
 
 -- jobs_due: what may be claimed of an org, the longest due first
 SELECT $job_columns FROM jobs
-WHERE org_id = :org_id AND state <> 'dead' AND due_at <= :now ORDER BY due_at LIMIT :limit
+WHERE org_id = :org_id AND state <> 'dead' AND due_at <= :now ORDER BY due_at, kind, subject LIMIT :limit
 
 -- jobs_first: when the first job of each org may be claimed; hops from org to org instead of reading every job (a
 -- fragment)

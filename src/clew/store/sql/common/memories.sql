@@ -81,8 +81,8 @@ WHERE org_id = :org_id AND memory_id = :memory_id ORDER BY version
 -- version_delete: forget all earlier states
 DELETE FROM memory_versions WHERE org_id = :org_id AND memory_id = :memory_id
 
--- memory_count_all: live memories of all orgs
-SELECT count(*) FROM memories WHERE deleted_at IS NULL
+-- memory_count_all: live memories of all orgs, counted up to a number
+SELECT count(*) FROM (SELECT 1 FROM memories WHERE deleted_at IS NULL LIMIT :most) AS found
 
 -- memory_newest: when the newest memory of any org was stored
 SELECT max(created_at) FROM memories

@@ -330,10 +330,21 @@ JOIN graph_edges e ON e.org_id = v.org_id AND e.row = v.edge_row
 WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id
   AND (v.origin <> 'metadata' OR e.edge_type = 'related_to') AND $visible_memory
 
+-- places_of_org: every place of the org that has live memories; hops from one to the next (a fragment, table of a WITH)
+hop (project, person) AS (
+  (SELECT m.project_id, m.user_id FROM memories m
+   WHERE m.org_id = :org_id AND m.deleted_at IS NULL ORDER BY m.project_id, m.user_id LIMIT 1)
+  UNION ALL
+  SELECT n.project_id, n.user_id FROM hop CROSS JOIN LATERAL (
+    SELECT m.project_id, m.user_id FROM memories m
+    WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND (m.project_id, m.user_id) > (hop.project, hop.person)
+    ORDER BY m.project_id, m.user_id LIMIT 1) n)
+
 -- scope_places: every place of the org that a reach without fixed places sees
-SELECT DISTINCT project_id, user_id FROM memories WHERE org_id = :org_id AND deleted_at IS NULL
-  AND (CAST(:projects AS text[]) IS NULL OR project_id = ANY(:projects))
-  AND (CAST(:users AS text[]) IS NULL OR user_id = ANY(:users))
+WITH RECURSIVE $places_of_org
+SELECT project, person FROM hop
+WHERE (CAST(:projects AS text[]) IS NULL OR project = ANY(:projects))
+  AND (CAST(:users AS text[]) IS NULL OR person = ANY(:users))
 ORDER BY 1, 2
 
 -- scope_user_edges: edges that people made

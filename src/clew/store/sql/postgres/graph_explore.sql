@@ -121,8 +121,8 @@ WHERE own.role = 'self' AND l.role IN ('tag', 'category', 'mention') AND $visibl
 ORDER BY there DESC, here LIMIT :limit
 
 -- projects_seen: the projects in which a reach sees memories
-SELECT DISTINCT project_id FROM memories WHERE org_id = :org_id AND deleted_at IS NULL
-  AND (:users::text[] IS NULL OR user_id = ANY(:users::text[]))
+WITH RECURSIVE $places_of_org
+SELECT DISTINCT project FROM hop WHERE :users::text[] IS NULL OR person = ANY(:users::text[])
 
 -- keys_seen: the newest nodes that may be seen, by their keys
 SELECT n.row, n.node_key FROM graph_nodes n

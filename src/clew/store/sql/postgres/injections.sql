@@ -9,6 +9,6 @@ FROM unnest(:nodes::text[]) AS j (value) JOIN graph_nodes n ON n.org_id = :org_i
 -- injection_said: which of these memories, a list, another text on a session's queue says, or has said
 SELECT DISTINCT o.value
 FROM session_memory_injects i
-CROSS JOIN jsonb_array_elements_text(replace(i.observation_ids, '\u0000', '\ufffd')::jsonb) AS o (value)
+CROSS JOIN jsonb_array_elements_text(clew_json(i.observation_ids)) AS o (value)
 WHERE i.org_id = :org_id AND i.session_id = :session_id AND i.state IN ('pending', 'delivered', 'acked')
   AND i.text <> :text AND o.value = ANY(:ids::text[])

@@ -10,15 +10,14 @@ SELECT EXISTS (
     OR EXISTS (SELECT 1 FROM quarantine q WHERE q.org_id = :org_id AND q.id = j.value)
 )
 
--- injects_forget: no text that rests on one of a list of memories stays, nor is it delivered. A NUL in someone else's
--- id is in our JSON, but not in theirs
+-- injects_forget: no text that rests on one of a list of memories stays, nor is it delivered
 UPDATE session_memory_injects SET
   text = '[forgotten]',
   reason = CASE WHEN state IN ('pending', 'delivered') THEN 'source_forgotten' ELSE reason END,
   ended_at = CASE WHEN state IN ('pending', 'delivered') THEN :now ELSE ended_at END,
   state = CASE WHEN state IN ('pending', 'delivered') THEN 'cancelled' ELSE state END
 WHERE org_id = :org_id AND source_ids <> '[]' AND EXISTS (
-  SELECT 1 FROM jsonb_array_elements_text(replace(source_ids, '\u0000', '\ufffd')::jsonb) AS o (value)
+  SELECT 1 FROM jsonb_array_elements_text(clew_json(source_ids)) AS o (value)
   WHERE o.value = ANY(:ids::text[])
 )
 

@@ -55,8 +55,8 @@ SELECT number FROM clew_injects('dead')
 -- serving_host_events: hook events of all orgs from which nothing was captured yet
 SELECT coalesce(sum(number), 0), min(oldest) FROM clew_host_events()
 
--- memory_count_all: live memories of all orgs
-SELECT number FROM clew_memories()
+-- memory_count_all: live memories of all orgs, counted up to a number
+SELECT number FROM clew_memories(:most)
 
 -- memory_newest: when the newest memory of any org was stored
 SELECT newest FROM clew_newest_memory()

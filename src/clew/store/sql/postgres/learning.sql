@@ -14,9 +14,8 @@ WHERE s.org_id = :org_id AND s.outcome <> '' AND s.created_at >= :since AND s.cr
   AND (:project_id = '' OR s.project_id = :project_id)
 GROUP BY s.id, s.work_type, s.outcome ORDER BY s.id
 
--- observations: the memories that a row l of the log names; a NUL in someone else's id is in our JSON, but not in
--- theirs (a fragment)
-jsonb_array_elements_text(replace(l.observation_ids, '\u0000', '\ufffd')::jsonb) AS o (value)
+-- observations: the memories that a row l of the log names (a fragment)
+jsonb_array_elements_text(clew_json(l.observation_ids)) AS o (value)
 
 -- memories_shown: how many live memories were in some block, and in one that reached an agent
 SELECT count(*), coalesce(sum(shown.delivered), 0) FROM (

@@ -18,11 +18,31 @@ WHERE c.relnamespace = current_schema()::regnamespace ORDER BY 1
 -- copy_sequence_set: never give out what was given out
 SELECT setval(:sequence::regclass, greatest(:last, nextval(:sequence::regclass)))
 
+-- copy_tokens: how many tokens of leases were given out
+SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM lease_tokens
+
+-- copy_hidden: tables whose rows row-level security hides from the function that counts them, because it belongs to
+-- another role than the one that may see every org
+SELECT c.relname::text FROM pg_class c
+JOIN pg_proc f ON f.pronamespace = c.relnamespace AND f.proname = 'clew_contents'
+JOIN pg_roles r ON r.oid = f.proowner
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relrowsecurity AND NOT (r.rolsuper OR r.rolbypassrls)
+  AND NOT EXISTS (
+    SELECT 1 FROM pg_policy p, unnest(p.polroles) AS of (role)
+    WHERE p.polrelid = c.oid AND p.polname = 'of_owner' AND pg_has_role(f.proowner, of.role, 'USAGE'))
+ORDER BY 1
+
+-- copy_of_users_clear: empty a table of what belongs to users
+SELECT clew_copy_clear(:table)
+
 -- copy_mapping_put: map an owner
 SELECT clew_mapping_put(:user_id, :owner, :mapped_org)
 
 -- copy_routing_put: set a user's mode and active org
 SELECT clew_routing_put(:user_id, :mode, :active_org)
+
+-- copy_state_begin: the copy begins; no row when another one did
+INSERT INTO meta (key, value) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING RETURNING key
 
 -- copy_state_move: go on from a state; no row when another copy did
 UPDATE meta SET value = :now WHERE key = :key AND value = :was RETURNING key

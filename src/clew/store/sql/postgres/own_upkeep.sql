@@ -19,5 +19,16 @@ FROM pg_roles r WHERE r.rolname = current_user
 SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisvalid ORDER BY 1
 
--- database_size: bytes of the database
-SELECT pg_database_size(current_database())
+-- database_size: bytes of our tables and their indices
+SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+
+-- setup_found: what the functions and rights that are in place were made from
+SELECT hash FROM clew_setup
+
+-- owners: the roles that tables and functions of the schema belong to, the one with the most first
+SELECT pg_get_userbyid(o.owner)::text FROM (
+  SELECT relowner AS owner FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+  UNION ALL
+  SELECT proowner FROM pg_proc WHERE pronamespace = current_schema()::regnamespace) AS o
+GROUP BY o.owner ORDER BY count(*) DESC, 1

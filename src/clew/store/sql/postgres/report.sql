@@ -1,7 +1,7 @@
 -- report_captured: memories that were captured in a span of time, by kind; ids are in the order of time
-SELECT captured, count(*) FROM (
-  SELECT (replace(metadata, '\u0000', '\ufffd')::jsonb ->> 'captured') COLLATE "C" AS captured FROM memories
+SELECT (captured #>> '{}') COLLATE "C", count(*) FROM (
+  SELECT clew_json(metadata) -> 'captured' AS captured FROM memories
   WHERE org_id = :org_id AND id >= :first_id AND created_at >= :since AND created_at < :until AND deleted_at IS NULL
     AND (:every_project OR project_id = :project_id) AND (:every_user OR user_id = :user_id)
     AND strpos(metadata, '"captured"') > 0) AS found
-WHERE captured IS NOT NULL GROUP BY 1 ORDER BY 1
+WHERE jsonb_typeof(captured) = 'string' GROUP BY 1 ORDER BY 1

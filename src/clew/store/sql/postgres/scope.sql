@@ -59,11 +59,21 @@ WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.row > :after
   AND $in_reach
 ORDER BY m.row LIMIT :limit
 
--- scope_newest: the newest memories of each layer
+-- scope_newest: the newest memories of each layer. Place by place, where these can be listed: from the end of an
+-- index, however many there are
 SELECT row FROM (
-  SELECT m.row, row_number() OVER (PARTITION BY m.layer ORDER BY m.updated_at DESC, m.row DESC) AS place
+  SELECT w.row, row_number() OVER (PARTITION BY w.layer ORDER BY w.updated_at DESC, w.row DESC) AS place
+  FROM unnest(ARRAY['rule', 'working', 'long_term']) AS y(layer)
+  CROSS JOIN unnest(:projects::text[]) AS p(value) CROSS JOIN unnest(:users::text[]) AS u(value)
+  CROSS JOIN LATERAL (
+    SELECT m.row, m.layer, m.updated_at FROM memories m
+    WHERE m.org_id = :org_id AND m.project_id = p.value AND m.user_id = u.value AND m.layer = y.layer
+      AND m.deleted_at IS NULL
+    ORDER BY m.updated_at DESC, m.row DESC LIMIT :limit) w
+  UNION ALL
+  SELECT m.row, row_number() OVER (PARTITION BY m.layer ORDER BY m.updated_at DESC, m.row DESC)
   FROM memories m
-  WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+  WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND (:projects::text[] IS NULL OR :users::text[] IS NULL)
     AND $in_reach
 ) AS placed WHERE place <= :limit
 
@@ -86,8 +96,8 @@ WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND t
   AND content_hash = ANY(:hashes::text[])
   AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL
 
--- has_tags: whether a memory carries one of some tags; jsonb refuses \u0000 (a fragment, used as $has_tags)
-(:tags::text[] IS NULL OR replace(m.tags, '\u0000', '\ufffd')::jsonb ?| :tags::text[])
+-- has_tags: whether a memory carries one of some tags (a fragment, used as $has_tags)
+(:tags::text[] IS NULL OR clew_json(m.tags) ?| :tags::text[])
 
 -- ids_matching: memories that carry a tag, or come from an agent, session or namespace, when asked
 SELECT m.id FROM memories m

@@ -13,6 +13,13 @@ UPDATE sqlite_sequence SET seq = max(seq, :last) WHERE name = :table RETURNING s
 -- copy_sequence_add: the same for a table that has given out nothing yet
 INSERT INTO sqlite_sequence (name, seq) VALUES (:table, :last)
 
+-- copy_tokens_add: the next token of an org's leases is above those that were given out without its counter
+INSERT INTO counters (org_id, name, value) VALUES (:org_id, 'lease', :tokens)
+ON CONFLICT (org_id, name) DO UPDATE SET value = counters.value + excluded.value
+
+-- copy_state_begin: the copy begins; no row when another one did
+INSERT INTO meta (key, value) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING RETURNING key
+
 -- copy_state_move: go on from a state; no row when another copy did
 UPDATE meta SET value = :now WHERE key = :key AND value = :was RETURNING key
 

@@ -2,5 +2,5 @@
 SELECT json_extract(metadata, '$.captured'), count(*) FROM memories
 WHERE org_id = :org_id AND id >= :first_id AND created_at >= :since AND created_at < :until AND deleted_at IS NULL
   AND (:every_project OR project_id = :project_id) AND (:every_user OR user_id = :user_id)
-  AND json_extract(metadata, '$.captured') IS NOT NULL
+  AND json_type(metadata, '$.captured') = 'text'
 GROUP BY 1 ORDER BY 1

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.errors import Unavailable
+from clew.model.address import without_password
 from clew.settings import Settings, load_settings
-from clew.surfaces.cli.terminal import answer
+from clew.surfaces.cli.terminal import answer, one_line
 from clew.surfaces.http import listen
 from clew.surfaces.http.names import SOCKET_NAME, TCP
 from clew.surfaces.http.run_directory import RunDirectory
@@ -37,7 +38,7 @@ def serve(args: Namespace) -> None:
     _log(args)
     server.quiet_libraries()
     try:
-        server.run(settings, where, directory, lambda started: _told(args, started))
+        server.run(settings, where, directory, lambda started: _told(args, settings, started))
     finally:
         directory.unlock()
 
@@ -48,16 +49,14 @@ def _settings(args: Namespace) -> Settings:
     return load_settings({"store": {"url": args.url}} if args.url else {}, home=home, directory=None)
 
 
-def _told(args: Namespace, started: Started) -> None:
+def _told(args: Namespace, settings: Settings, started: Started) -> None:
     if args.quiet:
         return
     places = {name: place for name in ("socket", "tcp", "network") if (place := getattr(started, name))}
-    document = {"pid": started.pid, **places}
-    answer(
-        args,
-        document,
-        lambda style: [f"{style('green', 'serving')} {', '.join(places.values())} (pid {started.pid})"],
-    )
+    store = without_password(settings.store.url)  # '' is the file of this home
+    document = {"pid": started.pid, **places} | ({"store": store} if store else {})
+    at = f"{one_line(store)} at {', '.join(places.values())}" if store else ", ".join(places.values())
+    answer(args, document, lambda style: [f"{style('green', 'serving')} {at} (pid {started.pid})"])
     sys.stdout.flush()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
 from argparse import Namespace
@@ -15,14 +14,13 @@ from typing import Any
 
 from clew.errors import Conflict, NotFound
 from clew.hosts.repository import project_of
+from clew.model.address import without_password
 from clew.model.scope import Scope
 from clew.settings import PROJECT_FILE, USER_FILE, Settings
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
-
-_PASSWORD_IN_URL = re.compile(r"//[^/@\s]*@")
 
 
 def init(args: Namespace) -> None:
@@ -79,7 +77,7 @@ def _project_line(name: str) -> str:
 def config_show(args: Namespace) -> None:
     settings = settings_of(args)
     entries = [
-        {"path": path, "value": _without_password(value), "source": source, "doc": doc}
+        {"path": path, "value": _as_told(value), "source": source, "doc": doc}
         for path, value, source, doc in settings.items()
         if args.path is None or path == args.path or path.startswith(args.path + ".")
     ]
@@ -126,8 +124,8 @@ def _setting_lines(entries: list[dict[str, Any]], style: Style) -> Iterator[str]
         yield line[: -len(row[-1])] + style("dim", row[-1])
 
 
-def _without_password(value: Any) -> Any:
-    return _PASSWORD_IN_URL.sub("//***@", value) if isinstance(value, str) else value
+def _as_told(value: Any) -> Any:
+    return without_password(value) if isinstance(value, str) else value
 
 
 def _unknown_setting(path: str, settings: Settings) -> NotFound:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from clew.model.address import POSTGRES, scheme_of
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.progress import progress_bar
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
 def stats(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         document = memory.stats().as_json()
-    answer(args, document, lambda style: render.fields(document, style))
+    answer(args, document, lambda style: render.fields(_as_told(document), style))
+
+
+def _as_told(document: dict[str, Any]) -> dict[str, Any]:
+    """The words of a file, unless it is a database: its log is the server's."""
+    if scheme_of(document["path"]) not in POSTGRES:
+        return document
+    words = {"path": "database", "file_bytes": "database_bytes"}
+    return {words.get(name, name): value for name, value in document.items() if name != "log_bytes" or value}
 
 
 def doctor(args: Namespace) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from msgspec import Meta
 
+from clew.model.address import without_password
 from clew.surfaces.http.route import Call, Route
 from clew.surfaces.http.shapes import config as shapes
 from clew.surfaces.http.shapes.common import AnyOrg, Shape
 
-_SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")  # the user and password of an address
 _Tokens = Annotated[int, Meta(ge=0, le=100_000)]
 
 
@@ -77,7 +76,7 @@ def settings(call: Call) -> Any:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
-        return _SECRET.sub("***", value)
+        return without_password(value)
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -50,6 +50,9 @@ CREATE TABLE memories (
 );
 CREATE UNIQUE INDEX memories_id ON memories (org_id, id);
 CREATE INDEX memories_scope ON memories (org_id, project_id, user_id, created_at);
+CREATE INDEX memories_newest ON memories (org_id, project_id, user_id, layer, updated_at DESC, row DESC)
+  WHERE deleted_at IS NULL; -- of a scope too large to keep in memory
+CREATE INDEX memories_later ON memories (org_id, valid_at) WHERE deleted_at IS NULL; -- what does not hold yet
 CREATE UNIQUE INDEX memories_live_content ON memories (org_id, project_id, user_id, type, content_hash)
   WHERE deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL;
 CREATE UNIQUE INDEX memories_live_upsert ON memories (org_id, project_id, user_id, type, upsert_key)

@@ -1,7 +1,7 @@
 -- Passes over the store go org by org: what they look for is found by org first.
 
 DROP INDEX jobs_due;
-CREATE INDEX jobs_due ON jobs (org_id, due_at) WHERE state <> 'dead';
+CREATE INDEX jobs_due ON jobs (org_id, due_at, kind, subject) WHERE state <> 'dead';
 
 DROP INDEX idempotency_keys_at;
 CREATE INDEX idempotency_keys_at ON idempotency_keys (org_id, created_at);

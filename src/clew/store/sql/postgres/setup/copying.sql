@@ -36,3 +36,11 @@ CREATE OR REPLACE FUNCTION clew_all_routing() RETURNS TABLE (user_id text, mode 
 STABLE SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE sql AS $$
   SELECT r.user_id, r.mode, r.active_org FROM org_routing r
 $$;
+
+-- Empty one of the two, which is nobody's right otherwise: only in a store that is itself an unfinished copy.
+CREATE OR REPLACE FUNCTION clew_copy_clear(asked text) RETURNS void
+SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE sql AS $$
+  DELETE FROM org_owner_mappings
+  WHERE asked = 'org_owner_mappings' AND EXISTS (SELECT 1 FROM meta WHERE key = 'copy_state');
+  DELETE FROM org_routing WHERE asked = 'org_routing' AND EXISTS (SELECT 1 FROM meta WHERE key = 'copy_state');
+$$;

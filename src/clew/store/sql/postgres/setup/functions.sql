@@ -109,16 +109,24 @@ STABLE SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE sql AS $$
   HAVING asked_state = 'dead'
 $$;
 
--- Live memories.
-CREATE OR REPLACE FUNCTION clew_memories() RETURNS TABLE (number bigint)
+-- Live memories, counted up to a number.
+CREATE OR REPLACE FUNCTION clew_memories(asked_most bigint) RETURNS TABLE (number bigint)
 STABLE SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE sql AS $$
-  SELECT count(*) FROM memories m WHERE m.deleted_at IS NULL
+  SELECT count(*) FROM (SELECT 1 FROM memories m WHERE m.deleted_at IS NULL LIMIT asked_most) AS found
 $$;
 
--- When the newest memory was stored.
+-- When the newest memory was stored: at the end of each place's part of the index.
 CREATE OR REPLACE FUNCTION clew_newest_memory() RETURNS TABLE (newest timestamptz)
 STABLE SECURITY DEFINER SET search_path FROM CURRENT LANGUAGE sql AS $$
-  SELECT max(m.created_at) FROM memories m
+  WITH RECURSIVE hop (org, project, person, created_at) AS (
+    (SELECT m.org_id, m.project_id, m.user_id, m.created_at FROM memories m
+     ORDER BY m.org_id DESC, m.project_id DESC, m.user_id DESC, m.created_at DESC LIMIT 1)
+    UNION ALL
+    SELECT n.org_id, n.project_id, n.user_id, n.created_at FROM hop CROSS JOIN LATERAL (
+      SELECT m.org_id, m.project_id, m.user_id, m.created_at FROM memories m
+      WHERE (m.org_id, m.project_id, m.user_id) < (hop.org, hop.project, hop.person)
+      ORDER BY m.org_id DESC, m.project_id DESC, m.user_id DESC, m.created_at DESC LIMIT 1) n)
+  SELECT max(hop.created_at) FROM hop
 $$;
 
 -- Whether anybody has a key that is valid.

@@ -2,17 +2,31 @@
 
 -- Rows of the org this transaction is bound to that have a term and one of the terms of their place, ascending. `@@`
 -- might tell others what it is given, for all the server knows: under row-level security it would not use the index.
+-- Of a memory with more terms than a tsvector takes, the rest are looked for where all of them are.
 CREATE OR REPLACE FUNCTION clew_matching(asked_org text, scopes text[], term text) RETURNS SETOF bigint
 STABLE SECURITY DEFINER SET search_path FROM CURRENT SET plan_cache_mode = force_custom_plan LANGUAGE plpgsql AS $$
 DECLARE
-  wanted tsquery := CAST('(' || array_to_string(scopes, ' | ') || ') & ' || term AS tsquery);
+  places text := '(' || array_to_string(scopes, ' | ') || ') & ';
+  wanted tsquery := CAST(places || term AS tsquery);
+  shortened tsquery := CAST(places || 'more' AS tsquery);
   bound text := clew_bound();
 BEGIN
   IF asked_org = bound THEN
     RETURN QUERY SELECT f.memory_row FROM memory_fts f WHERE f.terms @@ wanted AND f.org_id = bound
-      ORDER BY f.memory_row;
+      UNION ALL
+      SELECT f.memory_row FROM memory_fts f JOIN memory_terms t ON t.org_id = f.org_id AND t.memory_row = f.memory_row
+      WHERE f.terms @@ shortened AND NOT f.terms @@ wanted AND f.org_id = bound
+        AND position(decode(term, 'hex') IN t.terms) > 0
+      ORDER BY 1;
   END IF;
 END $$;
+
+-- Our JSON as the server's, which has no NUL: U+FFFD is in its place, as in texts. A backslash after an odd number of
+-- others is no escape.
+CREATE OR REPLACE FUNCTION clew_json(told text) RETURNS jsonb IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS $$
+  SELECT CASE WHEN strpos(told, '\u0000') = 0 THEN told
+    ELSE regexp_replace(told, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g') END::jsonb
+$$;
 
 -- A pattern of SQLite's GLOB as a regular expression; NULL for one that nothing matches. Every character is written by
 -- its number, so that none has a meaning of its own.
