@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
+from cli_driver import Cli, Outcome
 
 import clew
 from clew.errors import StoreRefused, Unavailable
@@ -20,7 +19,7 @@ from clew.errors import StoreRefused, Unavailable
 if TYPE_CHECKING:
     from clew.bench.postgres_server import PostgresServer
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -31,23 +30,24 @@ def empty_url(postgres: PostgresServer) -> Iterator[str]:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    def run(url: str, *words: str) -> subprocess.CompletedProcess[str]:
-        environ = os.environ | {"CLEW_HOME": str(tmp_path), "CLEW_URL": url, "CLEW_PROJECT": "p"}
-        command = [sys.executable, "-m", "clew", *words]
-        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+def run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Run:
+    def run(url: str, *words: str) -> Outcome:
+        monkeypatch.setenv("CLEW_URL", url)
+        monkeypatch.setenv("CLEW_PROJECT", "p")
+        return cli(*words)
 
     return run
 
 
-def told(done: subprocess.CompletedProcess[str]) -> Any:
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def told(done: Outcome) -> Any:
+    assert done.code == 0, done.err
+    return done.json
 
 
-def test_what_one_process_remembers_another_recalls(run: Run, postgres_url: str) -> None:
-    told(run(postgres_url, "remember", "the deploy needs a VPN", "--json"))
-    found = told(run(postgres_url, "recall", "deploy vpn", "--json"))["results"]
+def test_what_one_process_remembers_another_recalls(cli: Cli, postgres_url: str) -> None:
+    here = {"CLEW_URL": postgres_url, "CLEW_PROJECT": "p"}
+    told(cli.process("remember", "the deploy needs a VPN", "--json", environment=here))
+    found = told(cli.process("recall", "deploy vpn", "--json", environment=here))["results"]
     assert [result["content"] for result in found] == ["the deploy needs a VPN"]
 
 
@@ -59,8 +59,8 @@ def test_migrate_makes_the_schema_once(run: Run, empty_url: str) -> None:
 
 def test_whoever_asks_hears_that_the_schema_is_the_present_one(run: Run, postgres_url: str) -> None:
     done = run(postgres_url, "migrate")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "is the present one" in done.stdout
+    assert (done.code, done.err) == (0, "")
+    assert "is the present one" in done.out
 
 
 def test_a_role_that_may_not_migrate_is_told_who_does(empty_url: str) -> None:
@@ -72,17 +72,17 @@ def test_a_role_that_may_not_migrate_is_told_who_does(empty_url: str) -> None:
 
 def test_a_server_that_is_not_there_is_named_without_the_password(run: Run, tmp_path: Path) -> None:
     done = run(f"postgresql://ann:s3cret@/db?host={tmp_path}", "stats")
-    assert done.returncode == Unavailable.exit_code
-    assert "s3cret" not in done.stderr
-    assert "check that the server runs" in done.stderr
+    assert done.code == Unavailable.exit_code
+    assert "s3cret" not in done.err
+    assert "check that the server runs" in done.err
 
 
 @pytest.mark.parametrize("password", ["s3/cret", "s3?cret", "1/s3cret"])
 def test_a_password_that_breaks_the_address_is_not_told_either(run: Run, password: str) -> None:
     for words in (("stats",), ("doctor",), ("migrate",)):
         done = run(f"postgresql://ann:{password}@127.0.0.1:1/db", *words)
-        assert done.returncode != 0
-        assert "cret" not in done.stderr + done.stdout
+        assert done.code != 0
+        assert "cret" not in done.err + done.out
 
 
 def test_the_doctor_looks_at_the_server(run: Run, postgres_url: str) -> None:
@@ -98,7 +98,7 @@ def test_stats_tell_of_the_database(run: Run, postgres_url: str) -> None:
     assert stats["memories"] == 1
     assert stats["path"].startswith("postgresql://")
     assert stats["file_bytes"] > 0
-    text = run(postgres_url, "stats").stdout
+    text = run(postgres_url, "stats").out
     assert "database bytes" in text
     assert "log bytes" not in text
 
@@ -129,8 +129,8 @@ def test_what_needs_a_file_names_the_servers_own_tools(
     run: Run, postgres_url: str, words: tuple[str, ...], tmp_path: Path
 ) -> None:
     done = run(postgres_url, words[0], str(tmp_path / words[1]))
-    assert done.returncode != 0
-    assert "pg_dump" in done.stderr
+    assert done.code != 0
+    assert "pg_dump" in done.err
 
 
 def test_a_hard_forget_leaves_nothing_to_find(run: Run, postgres_url: str) -> None:
@@ -146,16 +146,16 @@ def test_an_index_that_was_dropped_is_named_and_made_again(run: Run, empty_url: 
     told(run(empty_url, "migrate", "--json"))
     postgres_schema.drop_vector_indices(empty_url)
     done = run(empty_url, "doctor")
-    assert done.returncode != 0
-    assert "memory_embeddings_256 is missing" in done.stdout
+    assert done.code != 0
+    assert "memory_embeddings_256 is missing" in done.out
     told(run(empty_url, "migrate", "--json"))
-    assert run(empty_url, "doctor").returncode == 0
+    assert run(empty_url, "doctor").code == 0
 
 
 def test_a_store_that_its_owner_copied_has_its_indices(run: Run, empty_url: str, tmp_path: Path) -> None:
     file = str(tmp_path / "clew.db")
     told(run(file, "remember", "copied along", "--json"))
     told(run("", "copy", file, empty_url, "--json"))
-    assert run(empty_url, "doctor").returncode == 0
+    assert run(empty_url, "doctor").code == 0
     found = told(run(empty_url, "recall", "copied", "--json"))["results"]
     assert [result["content"] for result in found] == ["copied along"]

@@ -33,7 +33,11 @@ _NUMBERED = """WITH numbered AS (
   INSERT INTO clew_writes (writer, number) SELECT %(writer)s, %(number)s WHERE %(is_durable)s
   ON CONFLICT (writer) DO UPDATE SET number = excluded.number, at = excluded.at)
 SELECT pg_current_xact_id()::text"""
-_BOUND = "set_config('clew.org', %(org)s, true), set_config('idle_in_transaction_session_timeout', '30s', true)"
+# What a write asks is found by its key, whatever the values: planning it anew would take longer than doing it.
+_BOUND = (
+    "set_config('clew.org', %(org)s, true), set_config('idle_in_transaction_session_timeout', '30s', true),"
+    " set_config('plan_cache_mode', 'force_generic_plan', true)"
+)
 _ORG_LOCK = f"{_NUMBERED}, pg_advisory_xact_lock(%(whole)s), {_BOUND}"
 _PART_LOCK = f"{_NUMBERED}, pg_advisory_xact_lock_shared(%(whole)s), pg_advisory_xact_lock(%(part)s), {_BOUND}"
 _NAME = re.compile(r"(?<![:\w]):([a-z_]+)")
