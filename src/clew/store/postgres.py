@@ -99,11 +99,11 @@ class PostgresEngine:
         may say of other data what it said before; but then connections were lost."""
         losses = self._pool.losses
         link = self._begun("SELECT pg_current_snapshot()::text")
-        row = link.answer.fetchone() if link.answer else None
+        snapshot = link.answer or ""
         self._pool.give_back(link)
         with self._lock:
-            if row and row[0] != self._seen[0]:
-                self._seen = (row[0], self._seen[1] + 1)
+            if snapshot != self._seen[0]:
+                self._seen = (snapshot, self._seen[1] + 1)
             return losses, self._seen[1]
 
     def _begun(self, statement: str) -> Link:
@@ -206,7 +206,7 @@ class PostgresEngine:
 
     def _commit(self, session: PostgresSession) -> None:
         try:
-            session.connection.execute("COMMIT")
+            session.connection.tell("COMMIT")
         except UNDONE as error:
             raise _Again(conflicting(self.location), session) from error
         except psycopg.Error as error:

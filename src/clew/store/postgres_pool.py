@@ -17,7 +17,8 @@ from typing import Self
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import TransactionStatus
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus, TransactionStatus
 
 from clew.errors import Unavailable
 from clew.store.postgres_errors import not_let_in, store_closed, told, unreachable
@@ -50,15 +51,28 @@ class Link(psycopg.Connection[Row]):
         self.pid = self.info.backend_pid  # a closed connection does not tell
         self.started = ""  # the server's moment: another process of it may get the same number
         self.made_at = time.monotonic()
-        self.answer: psycopg.Cursor[Row] | None = None  # to the statement that it was last begun with
+        self.answer: str | None = None  # to the statement that it was last begun with
 
     def begin(self, statement: str) -> Self:
         try:
-            self.answer = self.execute(statement)
+            self.answer = self.tell(statement)
         except BaseException:
             self.close()
             raise
         return self
+
+    def tell(self, statement: str) -> str | None:
+        """Past the cursors, and without values: BEGIN and COMMIT are a third of what a short transaction sends, and
+        when psycopg sees a ROLLBACK, as at the end of each read, it forgets every statement it has prepared."""
+        result = self.pgconn.exec_(statement.encode())
+        if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
+            error = error_from_result(result)
+            if error.sqlstate is None:  # not the server's word: it was not reached
+                self.close()
+                raise psycopg.OperationalError("the connection is lost")
+            raise error
+        found = result.get_value(0, 0) if result.ntuples else None
+        return None if found is None else found.decode()
 
 
 class Pool:
@@ -171,7 +185,7 @@ class Pool:
         """Whatever is left of a transaction is undone first; a connection that is not whole is not kept."""
         with suppress(psycopg.Error):
             if link.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
-                link.execute("ROLLBACK")
+                link.tell("ROLLBACK")
         now = time.monotonic()
         is_whole = link.info.transaction_status == TransactionStatus.IDLE and now - link.made_at < LIFETIME_S
         with self._lock:
