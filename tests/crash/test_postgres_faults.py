@@ -23,6 +23,7 @@ from clew.bench.postgres_server import PostgresServer, why_not
 from clew.errors import ClewError, Conflict, InvalidInput, Misconfigured, StoreRefused, Unavailable
 from clew.store import postgres_pool
 from clew.store.postgres import PostgresEngine, migrate, schema_found
+from clew.store.postgres_pool import Places
 from clew.store.postgres_session import PostgresSession
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
@@ -375,6 +376,31 @@ def test_a_peer_that_vanished_is_noticed_by_both_sides(engine: PostgresEngine) -
 def test_what_the_url_says_about_the_line_goes_before(proxy: Proxy) -> None:
     with closing(PostgresEngine(f"{proxy.url}&application_name=mine")) as engine, engine.read() as session:
         assert session.connection.execute("SHOW application_name").fetchone() == ("mine",)
+
+
+def test_places_are_given_in_the_order_in_which_they_were_asked_for() -> None:
+    """Whoever gives a place back and asks again at once comes after those who wait."""
+    places, turns = Places(1), []
+    assert places.acquire(timeout=0)
+
+    def ask(name: str) -> None:
+        assert places.acquire(timeout=10)
+        turns.append(name)
+        places.release()
+
+    threads = []
+    for name in ("first", "second"):
+        threads.append(threading.Thread(target=ask, args=[name]))
+        threads[-1].start()
+        while len(places._waiting) < len(threads):
+            time.sleep(0.001)
+    places.release()
+    ask("again")
+    for thread in threads:
+        thread.join()
+    assert turns == ["first", "second", "again"]
+    assert places.acquire(timeout=0)
+    assert not places.acquire(timeout=0.01)
 
 
 # -- a server that crashes ------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Self
@@ -75,6 +75,45 @@ class Link(psycopg.Connection[Row]):
         return None if found is None else found.decode()
 
 
+class Places:
+    """A semaphore that serves who came first. One of the interpreter's lets whoever gives a place back take it
+    again before those who wait have woken: under many short writes some would wait for good."""
+
+    def __init__(self, number: int) -> None:
+        self._free = number
+        self._lock = threading.Lock()
+        self._waiting: deque[threading.Event] = deque()
+
+    def acquire(self, *, timeout: float) -> bool:
+        with self._lock:
+            if self._free and not self._waiting:
+                self._free -= 1
+                return True
+            mine = threading.Event()
+            self._waiting.append(mine)
+        try:
+            return mine.wait(timeout) or not self._gives_up(mine)
+        except BaseException:  # Ctrl-C: what was given meanwhile goes to the next
+            if not self._gives_up(mine):
+                self.release()
+            raise
+
+    def _gives_up(self, mine: threading.Event) -> bool:
+        """False: it was given a place in this very moment."""
+        with self._lock:
+            if mine.is_set():
+                return False
+            self._waiting.remove(mine)
+            return True
+
+    def release(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._free += 1
+
+
 class Pool:
     def __init__(self, url: str, *, size: int, configure: Callable[[Link], None], location: str) -> None:
         self.size = size
@@ -82,9 +121,9 @@ class Pool:
         self._conninfo = conninfo(url)
         self._configure = configure
         self._location = location
-        self._places = threading.Semaphore(size)
+        self._places = Places(size)
         self._most_writers = max(1, size - max(1, size // 4))
-        self._writers = threading.Semaphore(self._most_writers)
+        self._writers = Places(self._most_writers)
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Link]] = []
         self._out: dict[Link, tuple[int, bool]] = {}  # who took it, and whether it has a place
