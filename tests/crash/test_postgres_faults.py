@@ -578,7 +578,7 @@ def test_readers_that_write_and_writers_do_not_wait_for_each_other(postgres_url:
         engine.write(start)
         with engine.read():
             waiting = pool.submit(engine.write, Adding())
-            eventually(lambda: not engine._pool._writers._value)  # type: ignore[attr-defined]
+            eventually(lambda: not engine._pool._writers._free)
             began = time.monotonic()
             engine.write(Adding())
             assert time.monotonic() - began < BACK_S
