@@ -166,7 +166,7 @@ def test_a_host_works_until_it_is_told_to_stop_and_ends_well(waiting: Cli, numbe
     host.send_signal(number)
     told, _nothing = host.communicate(timeout=60)
     assert host.returncode == 0
-    assert '"processed": 25' in told
+    assert '"left": 0' in told  # how many it did is not counted yet when the signal comes right after their commit
 
 
 # -- vectors -------------------------------------------------------------------------------------------------
