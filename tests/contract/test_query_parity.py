@@ -16,7 +16,7 @@ from clew.store.sqlite import connect
 from toys import open_quickly
 
 psycopg = pytest.importorskip("psycopg")
-NAME = re.compile(r"(?<![:\w]):([a-z_]+)")
+NAME = queries.PARAMETER
 STATEMENT = re.compile(r"\s*(--.*\n\s*)*(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 FRAGMENT = re.compile(r"^-- ([a-z_]+): (?:[^\n]*\n-- )*[^\n]*\(a fragment", re.MULTILINE)
 

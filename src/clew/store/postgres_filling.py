@@ -16,15 +16,12 @@ from clew.errors import Conflict
 from clew.store import postgres, postgres_schema
 from clew.store.postgres_session import compiled
 
-_MEMORY = "512MB"  # pgvector builds several times slower once the graph no longer fits
-
 
 class BulkLoad:
     """A database that nobody else works with meanwhile."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._dropped: list[str] = []
         with postgres.connecting(url):
             self._connection = psycopg.connect(url, autocommit=True, connect_timeout=postgres.CONNECT_TIMEOUT_S)
 
@@ -40,17 +37,12 @@ class BulkLoad:
         self._connection.execute(postgres_schema.search_path(self._connection))
 
     def drop_vector_indices(self) -> None:
-        for name, definition, _bytes in self._all("vector_indices"):
-            self._dropped.append(definition)
-            self._connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(name)))
+        postgres_schema.drop_vector_indices(self.url)
 
     def build_vector_indices(self) -> tuple[float, int]:
-        """As they were, from the server's own description of them: the seconds it took, their bytes."""
-        self._connection.execute("SELECT set_config('maintenance_work_mem', %s, false)", (_MEMORY,))
+        """The seconds it took, their bytes."""
         started = time.perf_counter()
-        while self._dropped:
-            self._connection.execute(self._dropped[-1].encode())
-            self._dropped.pop()
+        postgres_schema.build_indices(self.url)
         seconds = time.perf_counter() - started
         return seconds, sum(size for _name, _definition, size in self._all("vector_indices"))
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from clew.store.postgres_types import Moments, Vectors
+from clew.store.queries import PARAMETER
 from clew.store.session import Row
 
 FEW = 4  # rows below which statements of their own cost less
 MOST = 2_000  # rows in one statement: more gain nothing and hold more memory
-_NAME = re.compile(r"(?<![:\w]):([a-z_]+)")
 _INSERT = re.compile(
     r"(?:--.*\n)*INSERT INTO (\w+)\s*\(([\w\s,]+)\)\s*VALUES\s*\(([\w\s,:]+)\)\s*(ON CONFLICT[\s\S]*)?$"
 )
@@ -32,7 +32,7 @@ class BulkInsert:
         self._table, self._columns = found[1], _words(found[2])
         self._values = [value.strip() for value in found[3].split(",")]
         self._rest = found[4] or ""
-        self.names = tuple(dict.fromkeys(_NAME.findall(found[3])))
+        self.names = tuple(dict.fromkeys(PARAMETER.findall(found[3])))
         target = _TARGET.match(self._rest)
         self._unique = [self._columns.index(name) for name in _words(target[1])] if target else []
         self._kinds: dict[str, Callable[[Any], list[Any]]] = {}
@@ -42,7 +42,7 @@ class BulkInsert:
     def of(cls, text: str) -> BulkInsert | None:
         """None for a query that is no plain insert."""
         found = _INSERT.match(text)
-        return cls(found) if found and not _NAME.search(found[4] or "") else None
+        return cls(found) if found and not PARAMETER.search(found[4] or "") else None
 
     def fits(self, rows: Sequence[Row]) -> bool:
         """Whether one statement does what so many would: it may not update a row that it has just inserted."""
@@ -50,7 +50,7 @@ class BulkInsert:
             return False
         if not self._unique:
             return True
-        at = [self.names.index(_NAME.findall(self._values[place])[0]) for place in self._unique]
+        at = [self.names.index(PARAMETER.findall(self._values[place])[0]) for place in self._unique]
         return len({tuple(row[place] for place in at) for row in rows}) == len(rows)
 
     def prepare(self, types_of: Callable[[str], Mapping[str, str]]) -> None:
@@ -63,7 +63,7 @@ class BulkInsert:
         self._kinds = {name: _KINDS[type_] for name, type_ in of_name.items() if type_ in _KINDS}
         arrays = ", ".join(f"%({name})s::{of_name[name]}[]" for name in self.names)
         aliases = ", ".join(f'"{name}"' for name in self.names)
-        values = ", ".join(_NAME.sub(r'staged."\1"', value) for value in self._values)
+        values = ", ".join(PARAMETER.sub(r'staged."\1"', value) for value in self._values)
         into = f"INSERT INTO {self._table} ({', '.join(self._columns)}) SELECT {values}"
         self.sql = f"{into} FROM unnest({arrays}) AS staged ({aliases}) {self._rest.replace('%', '%%')}"
 

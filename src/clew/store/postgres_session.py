@@ -6,7 +6,6 @@ writer holds the org's lock until it ends, so that writers of an org come one af
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from psycopg.pq import TransactionStatus
 from clew.store import queries
 from clew.store.postgres_insert import MOST, BulkInsert
 from clew.store.postgres_pool import Link
+from clew.store.queries import PARAMETER
 from clew.store.session import Row
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ _BOUND = (
 )
 _ORG_LOCK = f"{_NUMBERED}, pg_advisory_xact_lock(%(whole)s), {_BOUND}"
 _PART_LOCK = f"{_NUMBERED}, pg_advisory_xact_lock_shared(%(whole)s), pg_advisory_xact_lock(%(part)s), {_BOUND}"
-_NAME = re.compile(r"(?<![:\w]):([a-z_]+)")
 PLATFORM = "\x1f"  # what binds a transaction to rows of no org; an empty setting is that of one that is not bound
 
 
@@ -58,8 +57,8 @@ def compiled() -> Mapping[str, Query]:
 
 
 def _compile(text: str) -> Query:
-    names = tuple(dict.fromkeys(_NAME.findall(text)))
-    sql = _NAME.sub(r"%(\1)s", text.replace("%", "%%"))
+    names = tuple(dict.fromkeys(PARAMETER.findall(text)))
+    sql = PARAMETER.sub(r"%(\1)s", text.replace("%", "%%"))
     return Query(sql, names, "org_id" in names, BulkInsert.of(text))
 
 

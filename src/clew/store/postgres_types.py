@@ -5,14 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from struct import Struct
-from sys import byteorder
 from typing import Any
 
 import psycopg
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper, NumericBinaryLoader
-from psycopg.types.string import StrDumper, StrDumperUnknown
+from psycopg.types.string import StrDumperUnknown
 
 from clew.errors import Misconfigured
 from clew.model.times import Micros
@@ -97,13 +96,6 @@ class _TextDumper(StrDumperUnknown):
         return super().dump(obj.replace("\0", _NO_CHARACTER) if "\0" in obj else obj)
 
 
-class _TypedTextDumper(StrDumper):
-    """For COPY, which looks for a dumper by the type of the column."""
-
-    def dump(self, obj: str) -> Buffer | None:
-        return super().dump(obj.replace("\0", _NO_CHARACTER) if "\0" in obj else obj)
-
-
 class _VectorDumper(Dumper):
     format = Format.BINARY
 
@@ -139,12 +131,10 @@ class _NumberLoader(NumericBinaryLoader):
 
 def register(connection: psycopg.Connection[Any]) -> None:
     """Teach a connection all of these."""
-    assert byteorder in ("little", "big")
     types = connection.adapters
     types.register_dumper(int, Int8Dumper)  # for lists, whose width would be that of the first one
     types.register_dumper(int, Int8BinaryDumper)  # one width: every other would be another prepared statement
     types.register_dumper(bool, _FlagDumper)
-    types.register_dumper(str, _TypedTextDumper)
     types.register_dumper(str, _TextDumper)
     types.register_dumper(Micros, _MicrosDumper)
     types.register_dumper(Listed, _ListDumper)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 SQL = Path(__file__).with_name("sql")
 
+PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")  # not the second colon of a cast
 _FRAGMENT = re.compile(r"\$([a-z_]+)")
 _HEADER = re.compile(r"^-- (?P<name>[a-z_]+): (?P<purpose>.+)$", re.MULTILINE)
 

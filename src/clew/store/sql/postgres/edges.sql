@@ -15,18 +15,10 @@ UPDATE graph_edges SET confidence = :confidence, last_reinforced_at = :anchor
 WHERE row = :row AND org_id = :org_id AND confidence = :old_confidence::double precision
   AND last_reinforced_at = :old_anchor AND is_users = 0
 
--- edge_by_key: one edge: its row, and whether a person made it
-SELECT row, is_users FROM graph_edges
-WHERE org_id = :org_id AND from_row = :from_row AND to_row = :to_row AND edge_type = :edge_type
-  AND project_id = :project_id
-
 -- edge_seen: one edge as a reach sees it: its row, whether a person made it for this reach, and whether it is seen
 SELECT e.row, (e.is_users = 1 AND ($is_placed_edge))::int, $is_seen_edge::int FROM graph_edges e
 WHERE e.org_id = :org_id AND e.from_row = :from_row AND e.to_row = :to_row AND e.edge_type = :edge_type
   AND e.project_id = :project_id
-
--- edge_claim: whose alone an edge is that a person made; '' for all who see its ends
-UPDATE graph_edges SET user_id = :user_id WHERE row = :row AND org_id = :org_id
 
 -- edge_witnesses: which of these memories state an edge; a list of rows
 SELECT v.memory_row FROM graph_evidence v
@@ -42,11 +34,6 @@ WHERE e.row = :row AND e.org_id = :org_id AND v.origin = 'stated' ORDER BY v.at,
 UPDATE graph_edges SET base_confidence = :base::double precision,
   confidence = least(1.0, :base::double precision + :step::double precision * greatest(0, witnesses - 1))
 WHERE row = :row AND org_id = :org_id AND is_users = 0
-
--- edge_restore: give an edge that comes from a file what it had there
-UPDATE graph_edges SET
-  confidence = :confidence, base_confidence = :base, last_reinforced_at = :anchor, created_at = :created_at
-WHERE row = :row AND org_id = :org_id
 
 -- seen_witnesses: the witnesses of the edge e that may be seen: how many, their ids as JSON, the first and the last
 -- time (a fragment)
@@ -91,9 +78,6 @@ WHERE n.org_id = :org_id AND n.row = ANY(:rows::bigint[]) AND $is_known_node ORD
 -- projects_of: every project of an org
 SELECT DISTINCT project_id FROM memories WHERE org_id = :org_id AND deleted_at IS NULL ORDER BY project_id
 
--- names_of_memory: what a memory names and is about
-SELECT name, is_subject FROM memory_names WHERE org_id = :org_id AND memory_row = :memory_row
-
 -- names_by: those of these memories that name one of these; lists of numbers
 SELECT DISTINCT n.memory_row FROM memory_names n
 WHERE n.org_id = :org_id AND n.name = ANY(:names::bigint[]) AND n.is_subject = 0
@@ -102,10 +86,6 @@ WHERE n.org_id = :org_id AND n.name = ANY(:names::bigint[]) AND n.is_subject = 0
 -- pending_failures: how many memories of an org could not be mapped, and how many of those are given up
 SELECT count(*), count(*) FILTER (WHERE attempts >= :max_attempts) FROM graph_pending
 WHERE org_id = :org_id AND attempts > 0
-
--- graph_counts: nodes, edges and links of an org
-SELECT (SELECT count(*) FROM graph_nodes WHERE org_id = :org_id), (SELECT count(*) FROM graph_edges WHERE org_id = :org_id),
-  (SELECT count(*) FROM memory_node_links WHERE org_id = :org_id)
 
 -- has_no_memory: whether what x refers to is no live memory (a fragment)
 NOT EXISTS (SELECT 1 FROM memories m WHERE m.org_id = x.org_id AND m.row = x.memory_row AND m.deleted_at IS NULL)
@@ -145,30 +125,11 @@ OR (x.is_users = 0 AND NOT EXISTS (
   SELECT 1 FROM graph_evidence v WHERE v.org_id = x.org_id AND v.edge_row = x.row))
 OR $is_stranded
 
--- is_loose_node: whether a node x is of a memory that is not there (a fragment)
-x.node_type = 'memory' AND NOT EXISTS (
-  SELECT 1 FROM memories m WHERE m.org_id = x.org_id AND m.id = x.node_key AND m.deleted_at IS NULL)
-
 -- dangling: how many witnesses, links, edges and nodes of an org refer to what is not there
 SELECT (SELECT count(*) FROM graph_evidence x WHERE x.org_id = :org_id AND ($is_loose_evidence)),
   (SELECT count(*) FROM memory_node_links x WHERE x.org_id = :org_id AND ($is_loose_link)),
   (SELECT count(*) FROM graph_edges x WHERE x.org_id = :org_id AND ($is_loose_edge)),
   (SELECT count(*) FROM graph_nodes x WHERE x.org_id = :org_id AND ($is_loose_node))
 
--- sweep_evidence: drop witnesses without an edge or a live memory
-DELETE FROM graph_evidence AS x WHERE x.org_id = :org_id AND ($is_loose_evidence)
-
--- sweep_links: drop links without a node or a live memory
-DELETE FROM memory_node_links AS x WHERE x.org_id = :org_id AND ($is_loose_link)
-
 -- sweep_edges: drop edges without a node at one end, or that nobody states or sees; returns what they touched
 DELETE FROM graph_edges AS x WHERE x.org_id = :org_id AND ($is_loose_edge) RETURNING x.project_id, x.from_row, x.to_row
-
--- sweep_nodes: drop nodes of memories that are not there
-DELETE FROM graph_nodes AS x WHERE x.org_id = :org_id AND ($is_loose_node)
-
--- sweep_names: drop what memories named that are not there
-DELETE FROM memory_names AS x WHERE x.org_id = :org_id AND $has_no_memory
-
--- sweep_pending: drop what was still to be made of memories that are not there
-DELETE FROM graph_pending AS x WHERE x.org_id = :org_id AND $has_no_memory

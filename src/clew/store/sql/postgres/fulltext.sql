@@ -13,16 +13,6 @@ SELECT 1
 -- fts_clear: empty the index
 DELETE FROM memory_fts WHERE org_id = :org_id
 
--- terms_insert: keep the analysed text of a memory
-INSERT INTO memory_terms (memory_row, org_id, length, terms, scope_term)
-VALUES (:row, :org_id, :length, :terms, :scope_term)
-
--- terms_get: the analysed text of a memory
-SELECT length, terms, scope_term FROM memory_terms WHERE memory_row = :row AND org_id = :org_id
-
--- terms_delete: drop the analysed text of a memory
-DELETE FROM memory_terms WHERE memory_row = :row AND org_id = :org_id
-
 -- vector_put: store the vector of a memory
 INSERT INTO memory_embeddings (memory_row, org_id, space, vector) VALUES (:row, :org_id, :space, :vector)
 ON CONFLICT (org_id, memory_row) DO UPDATE SET space = excluded.space, vector = excluded.vector
@@ -32,9 +22,6 @@ INSERT INTO memory_embeddings (memory_row, org_id, space, vector)
 SELECT row, org_id, :space, CAST(:vector AS halfvec) FROM memories
 WHERE row = :row AND org_id = :org_id AND version = :version AND deleted_at IS NULL
 ON CONFLICT (org_id, memory_row) DO UPDATE SET space = excluded.space, vector = excluded.vector
-
--- vector_delete: drop the vector of a memory
-DELETE FROM memory_embeddings WHERE memory_row = :row AND org_id = :org_id
 
 -- vectors_missing: memories of an org without a vector in a space, newest first
 SELECT m.row, m.project_id, m.id, m.version, m.title, m.content FROM memories m
@@ -46,10 +33,6 @@ ORDER BY m.row DESC LIMIT :limit
 SELECT count(*) FROM memories m
 LEFT JOIN memory_embeddings e ON e.memory_row = m.row AND e.org_id = m.org_id AND e.space = :space
 WHERE m.org_id = :org_id AND e.memory_row IS NULL AND m.deleted_at IS NULL
-
--- terms_page: index entries of an org after a row, to fill the full-text index anew
-SELECT memory_row, terms, scope_term FROM memory_terms
-WHERE org_id = :org_id AND memory_row > :after ORDER BY memory_row LIMIT :limit
 
 -- memory_rows: live memories of an org after a row, with their rows, for re-indexing
 SELECT row, $memory_columns FROM memories

@@ -41,15 +41,6 @@ SELECT clew_mapping_put(:user_id, :owner, :mapped_org)
 -- copy_routing_put: set a user's mode and active org
 SELECT clew_routing_put(:user_id, :mode, :active_org)
 
--- copy_state_begin: the copy begins; no row when another one did
-INSERT INTO meta (key, value) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING RETURNING key
-
--- copy_state_move: go on from a state; no row when another copy did
-UPDATE meta SET value = :now WHERE key = :key AND value = :was RETURNING key
-
--- copy_state_end: the copy is complete
-DELETE FROM meta WHERE key = :key
-
 -- copy_documents: index the terms of memories of one org
 INSERT INTO memory_fts (memory_row, org_id, terms)
 SELECT d.row, :org_id, CAST(d.terms AS tsvector) FROM unnest(:rows::bigint[], :texts::text[]) AS d (row, terms)

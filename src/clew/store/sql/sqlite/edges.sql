@@ -17,18 +17,10 @@ UPDATE graph_edges SET confidence = :confidence, last_reinforced_at = :anchor
 WHERE row = :row AND org_id = :org_id AND confidence = :old_confidence AND last_reinforced_at = :old_anchor
   AND is_users = 0
 
--- edge_by_key: one edge: its row, and whether a person made it
-SELECT row, is_users FROM graph_edges
-WHERE org_id = :org_id AND from_row = :from_row AND to_row = :to_row AND edge_type = :edge_type
-  AND project_id = :project_id
-
 -- edge_seen: one edge as a reach sees it: its row, whether a person made it for this reach, and whether it is seen
 SELECT e.row, e.is_users AND ($is_placed_edge), $is_seen_edge FROM graph_edges e
 WHERE e.org_id = :org_id AND e.from_row = :from_row AND e.to_row = :to_row AND e.edge_type = :edge_type
   AND e.project_id = :project_id
-
--- edge_claim: whose alone an edge is that a person made; '' for all who see its ends
-UPDATE graph_edges SET user_id = :user_id WHERE row = :row AND org_id = :org_id
 
 -- edge_witnesses: which of these memories state an edge; a JSON list of rows
 SELECT v.memory_row FROM json_each(:memory_rows) j
@@ -42,11 +34,6 @@ WHERE e.row = :row AND e.org_id = :org_id AND v.origin = 'stated' ORDER BY v.at,
 -- edge_rebase: give an edge what it would have begun with, and what its further witnesses add
 UPDATE graph_edges SET base_confidence = :base, confidence = min(1.0, :base + :step * max(0, witnesses - 1))
 WHERE row = :row AND org_id = :org_id AND is_users = 0
-
--- edge_restore: give an edge that comes from a file what it had there
-UPDATE graph_edges SET
-  confidence = :confidence, base_confidence = :base, last_reinforced_at = :anchor, created_at = :created_at
-WHERE row = :row AND org_id = :org_id
 
 -- seen_witnesses: the witnesses of the edge e that may be seen, as [[ids], first time, last time] (a fragment)
 (SELECT json_array(json_group_array(m.id ORDER BY m.row), min(v.at), max(v.at))
@@ -88,19 +75,12 @@ WHERE n.org_id = :org_id AND $is_known_node
 -- projects_of: every project of an org
 SELECT DISTINCT project_id FROM memories WHERE org_id = :org_id AND deleted_at IS NULL
 
--- names_of_memory: what a memory names and is about
-SELECT name, is_subject FROM memory_names WHERE org_id = :org_id AND memory_row = :memory_row
-
 -- names_by: those of these memories that name one of these; JSON lists of numbers
 SELECT DISTINCT n.memory_row FROM json_each(:names) j CROSS JOIN json_each(:rows) r
 CROSS JOIN memory_names n ON n.org_id = :org_id AND n.name = j.value AND n.is_subject = 0 AND n.memory_row = r.value
 
 -- pending_failures: how many memories of an org could not be mapped, and how many of those are given up
 SELECT count(*), coalesce(sum(attempts >= :max_attempts), 0) FROM graph_pending WHERE org_id = :org_id AND attempts > 0
-
--- graph_counts: nodes, edges and links of an org
-SELECT (SELECT count(*) FROM graph_nodes WHERE org_id = :org_id), (SELECT count(*) FROM graph_edges WHERE org_id = :org_id),
-  (SELECT count(*) FROM memory_node_links WHERE org_id = :org_id)
 
 -- has_no_memory: whether what x refers to is no live memory (a fragment)
 NOT EXISTS (SELECT 1 FROM memories m WHERE m.row = x.memory_row AND m.org_id = x.org_id AND m.deleted_at IS NULL)
@@ -139,30 +119,11 @@ OR (x.is_users = 0 AND NOT EXISTS (
   SELECT 1 FROM graph_evidence v WHERE v.org_id = x.org_id AND v.edge_row = x.row))
 OR $is_stranded
 
--- is_loose_node: whether a node x is of a memory that is not there (a fragment)
-x.node_type = 'memory' AND NOT EXISTS (
-  SELECT 1 FROM memories m WHERE m.org_id = x.org_id AND m.id = x.node_key AND m.deleted_at IS NULL)
-
 -- dangling: how many witnesses, links, edges and nodes of an org refer to what is not there
 SELECT (SELECT count(*) FROM graph_evidence x WHERE x.org_id = :org_id AND ($is_loose_evidence)),
   (SELECT count(*) FROM memory_node_links x WHERE x.org_id = :org_id AND ($is_loose_link)),
   (SELECT count(*) FROM graph_edges x NOT INDEXED WHERE x.org_id = :org_id AND ($is_loose_edge)),
   (SELECT count(*) FROM graph_nodes x NOT INDEXED WHERE x.org_id = :org_id AND ($is_loose_node))
 
--- sweep_evidence: drop witnesses without an edge or a live memory
-DELETE FROM graph_evidence AS x WHERE x.org_id = :org_id AND ($is_loose_evidence)
-
--- sweep_links: drop links without a node or a live memory
-DELETE FROM memory_node_links AS x WHERE x.org_id = :org_id AND ($is_loose_link)
-
 -- sweep_edges: drop edges without a node at one end, or that nobody states or sees; returns what they touched
 DELETE FROM graph_edges AS x WHERE x.org_id = :org_id AND ($is_loose_edge) RETURNING project_id, from_row, to_row
-
--- sweep_nodes: drop nodes of memories that are not there
-DELETE FROM graph_nodes AS x WHERE x.org_id = :org_id AND ($is_loose_node)
-
--- sweep_names: drop what memories named that are not there
-DELETE FROM memory_names AS x WHERE x.org_id = :org_id AND $has_no_memory
-
--- sweep_pending: drop what was still to be made of memories that are not there
-DELETE FROM graph_pending AS x WHERE x.org_id = :org_id AND $has_no_memory

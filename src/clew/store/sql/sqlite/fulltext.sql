@@ -16,16 +16,6 @@ INSERT INTO memory_fts (memory_fts) VALUES ('integrity-check')
 -- fts_clear: empty the index, here that of every org: one that is damaged cannot be asked what is whose
 INSERT INTO memory_fts (memory_fts) VALUES (iif(:org_id IS NULL, NULL, 'delete-all'))
 
--- terms_insert: keep the analysed text of a memory
-INSERT INTO memory_terms (memory_row, org_id, length, terms, scope_term)
-VALUES (:row, :org_id, :length, :terms, :scope_term)
-
--- terms_get: the analysed text of a memory
-SELECT length, terms, scope_term FROM memory_terms WHERE memory_row = :row AND org_id = :org_id
-
--- terms_delete: drop the analysed text of a memory
-DELETE FROM memory_terms WHERE memory_row = :row AND org_id = :org_id
-
 -- vector_put: store the vector of a memory
 INSERT INTO memory_embeddings (memory_row, org_id, space, vector) VALUES (:row, :org_id, :space, :vector)
 ON CONFLICT (memory_row) DO UPDATE SET space = excluded.space, vector = excluded.vector
@@ -35,9 +25,6 @@ INSERT INTO memory_embeddings (memory_row, org_id, space, vector)
 SELECT row, org_id, :space, :vector FROM memories
 WHERE row = :row AND org_id = :org_id AND version = :version AND deleted_at IS NULL
 ON CONFLICT (memory_row) DO UPDATE SET space = excluded.space, vector = excluded.vector
-
--- vector_delete: drop the vector of a memory
-DELETE FROM memory_embeddings WHERE memory_row = :row AND org_id = :org_id
 
 -- vectors_missing: memories of an org without a vector in a space, newest first; in the order of rows, or the whole
 -- org would be sorted for each page
@@ -54,10 +41,6 @@ WHERE +m.org_id = :org_id AND e.memory_row IS NULL AND m.deleted_at IS NULL
 
 -- clock: the database's clock in microseconds
 SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000
-
--- terms_page: index entries of an org after a row, to fill the full-text index anew
-SELECT memory_row, terms, scope_term FROM memory_terms
-WHERE org_id = :org_id AND memory_row > :after ORDER BY memory_row LIMIT :limit
 
 -- memory_rows: live memories of an org after a row, with their rows, for re-indexing; not by an index of the org,
 -- which would be sorted for each page

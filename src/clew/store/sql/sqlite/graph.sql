@@ -14,10 +14,6 @@ CROSS JOIN graph_nodes n ON n.org_id = :org_id AND n.id = unhex(j.value)
 -- node_row: the same for one id
 SELECT row, label = node_key FROM graph_nodes WHERE org_id = :org_id AND id = :id
 
--- node_insert: keep a node
-INSERT INTO graph_nodes (row, org_id, id, project_id, node_type, node_key, label, memory_row, created_at)
-VALUES (:row, :org_id, :id, :project_id, :node_type, :node_key, :label, :memory_row, :created_at)
-
 -- nodes_prune: drop those of these nodes that nothing refers to any more
 DELETE FROM graph_nodes WHERE row IN (SELECT value FROM json_each(:rows))
   AND NOT EXISTS (SELECT 1 FROM memory_node_links l WHERE l.org_id = :org_id AND l.node_row = graph_nodes.row)
@@ -27,16 +23,6 @@ DELETE FROM graph_nodes WHERE row IN (SELECT value FROM json_each(:rows))
 -- link_insert: hang a memory on a node
 INSERT OR IGNORE INTO memory_node_links (org_id, memory_row, node_row, role)
 VALUES (:org_id, :memory_row, :node_row, :role)
-
--- links_of_memory: what a memory hangs on
-SELECT node_row, role FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_row
-ORDER BY node_row, role
-
--- links_delete: take a memory off all its nodes
-DELETE FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_row
-
--- links_delete_except_self: the same, but its own node stays
-DELETE FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_row AND role <> 'self'
 
 -- self_nodes: the own nodes of these memories
 SELECT j.value, l.node_row FROM json_each(:memory_rows) j
@@ -52,9 +38,6 @@ WHERE m.deleted_at IS NULL ORDER BY j.key
 -- name_insert: note what a memory names or is about
 INSERT OR IGNORE INTO memory_names (org_id, name, is_subject, memory_row)
 VALUES (:org_id, :name, :is_subject, :memory_row)
-
--- names_delete: forget what a memory named
-DELETE FROM memory_names WHERE org_id = :org_id AND memory_row = :memory_row
 
 -- names_held: the newest memories that name these, or are about them; a JSON list of numbers
 SELECT j.value, (
@@ -72,18 +55,6 @@ WHERE l.org_id = :org_id AND l.node_row = :node_row AND l.role = 'mention' AND l
   AND m.deleted_at IS NULL AND m.user_id IN ('', :user_id)
 ORDER BY l.memory_row DESC LIMIT :limit
 
--- thread_predecessor: the memory that came last before another in its thread
-SELECT row FROM memories
-WHERE org_id = :org_id AND project_id = :project_id AND thread = :thread AND thread <> '' AND deleted_at IS NULL
-  AND (at < :at OR (at = :at AND row < :row)) AND user_id IN ('', :user_id)
-ORDER BY at DESC, row DESC LIMIT 1
-
--- session_predecessor: the memory that came last before another in its session
-SELECT row FROM memories
-WHERE org_id = :org_id AND project_id = :project_id AND session_id = :session_id AND session_id <> ''
-  AND deleted_at IS NULL AND (at < :at OR (at = :at AND row < :row)) AND user_id IN ('', :user_id)
-ORDER BY at DESC, row DESC LIMIT 1
-
 -- places_of: project, user and expiry of these memories, if they live
 SELECT m.row, m.project_id, m.user_id, m.expires_at FROM json_each(:memory_rows) j
 CROSS JOIN memories m INDEXED BY memories_seen ON m.row = j.value WHERE m.org_id = :org_id AND m.deleted_at IS NULL
@@ -93,64 +64,24 @@ SELECT e.row, e.from_row, e.to_row, e.edge_type, e.project_id FROM json_each(:ke
 CROSS JOIN graph_edges e ON e.org_id = :org_id AND e.from_row = j.value ->> 0 AND e.to_row = j.value ->> 1
   AND e.edge_type = j.value ->> 2 AND e.project_id = j.value ->> 3
 
--- edge_row: the same for one edge
-SELECT row FROM graph_edges WHERE org_id = :org_id AND from_row = :from_row AND to_row = :to_row
-  AND edge_type = :edge_type AND project_id = :project_id
-
--- edge_insert: keep an edge
-INSERT INTO graph_edges (
-  row, org_id, project_id, from_row, to_row, edge_type, label, weight, confidence, base_confidence, is_users,
-  last_reinforced_at, expires_at, created_at
-) VALUES (
-  :row, :org_id, :project_id, :from_row, :to_row, :edge_type, :label, :weight, :confidence, :base_confidence,
-  :is_users, :at, :expires_at, :created_at
-)
-
 -- edge_reinforce: `count` more memories state an edge
 UPDATE graph_edges SET
   confidence = min(1.0, confidence + :step * :count), last_reinforced_at = max(last_reinforced_at, :at),
   expires_at = CASE WHEN expires_at IS NULL OR :expires_at IS NULL THEN NULL ELSE max(expires_at, :expires_at) END
 WHERE row = :row AND org_id = :org_id
 
--- last_end: when the last witness of an edge ends; only those that expire are looked at (a fragment)
-CASE WHEN lasting > 0 THEN NULL ELSE (
-  SELECT max(v.expires_at) FROM graph_evidence v WHERE v.org_id = :org_id AND v.edge_row = :row) END
-
 -- edge_weaken: a memory no longer states an edge: its share goes, never below what the edge began with
 UPDATE graph_edges SET confidence = max(min(base_confidence, confidence), confidence - :step), expires_at = $last_end
 WHERE row = :row AND org_id = :org_id AND is_users = 0
-
--- edge_expiry: an edge ends when the last of its witnesses does; not one that a person made
-UPDATE graph_edges SET expires_at = $last_end WHERE row = :row AND org_id = :org_id AND is_users = 0
-
--- edge_by_user: a person states an edge
-UPDATE graph_edges SET is_users = 1, confidence = 1.0, last_reinforced_at = :at, expires_at = NULL
-WHERE row = :row AND org_id = :org_id
 
 -- edge_not_by_user: a person takes an edge back: it is as sure as its witnesses make it, and ends with them
 UPDATE graph_edges SET is_users = 0,
   confidence = min(1.0, base_confidence + :step * max(0, witnesses - 1))
 WHERE row = :row AND org_id = :org_id
 
--- evidence_by_user: a person says what a memory said: its sentence may go, the edge stays
-UPDATE graph_evidence SET origin = 'user', sentence = ''
-WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
-
--- evidence_not_by_user: what a person said is taken back
-DELETE FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND origin = 'user'
-
--- edge_delete: drop an edge
-DELETE FROM graph_edges WHERE row = :row AND org_id = :org_id
-
 -- edge_delete_unwitnessed: drop an edge that no memory states and no person made
 DELETE FROM graph_edges WHERE row = :row AND org_id = :org_id AND is_users = 0
   AND NOT EXISTS (SELECT 1 FROM graph_evidence v WHERE v.org_id = :org_id AND v.edge_row = graph_edges.row)
-
--- edges_of_node: every edge that touches a node
-SELECT row, from_row, to_row FROM graph_edges WHERE org_id = :org_id AND from_row = :node_row
-UNION
-SELECT row, from_row, to_row FROM graph_edges WHERE org_id = :org_id AND to_row = :node_row
-ORDER BY 1
 
 -- evidence_insert: note that a memory states an edge; the same memory twice does not count twice
 INSERT OR IGNORE INTO graph_evidence (org_id, edge_row, memory_row, sentence, explanation, origin, expires_at, at)
@@ -186,12 +117,6 @@ SELECT (
   SELECT l.memory_row FROM memory_node_links l WHERE l.org_id = :org_id AND l.node_row = j.value
   ORDER BY l.memory_row DESC LIMIT 1) FROM json_each(:rows) j
 
--- node_relabel: a node is spelled as one of its memories does
-UPDATE graph_nodes SET label = :label WHERE row = :row AND org_id = :org_id
-
--- evidence_is: whether a memory states an edge
-SELECT 1 FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
-
 -- mentions_of: the edges by which other memories name the one with this node, and who they are
 SELECT e.row, v.memory_row FROM graph_edges e INDEXED BY graph_edges_to
 CROSS JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
@@ -204,32 +129,6 @@ FROM graph_evidence v INDEXED BY graph_evidence_memory JOIN graph_edges e ON e.r
 WHERE v.org_id = :org_id AND v.memory_row = :memory_row
 ORDER BY 1
 
--- evidence_delete: a memory no longer states an edge
-DELETE FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
-
--- evidence_delete_edge: no memory states an edge any more
-DELETE FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row
-
--- evidence_reword: the same memory states the same edge in other words
-UPDATE graph_evidence SET sentence = :sentence
-WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
-
--- pending_put: a memory's part of the graph is still to be made
-INSERT INTO graph_pending (org_id, memory_row, reason, attempts, at)
-VALUES (:org_id, :memory_row, :reason, :attempts, :at)
-ON CONFLICT (org_id, memory_row) DO UPDATE SET
-  reason = excluded.reason, attempts = graph_pending.attempts + excluded.attempts, at = excluded.at
-
--- pending_delete: it was made, or is no longer needed
-DELETE FROM graph_pending WHERE org_id = :org_id AND memory_row = :memory_row
-
--- is_pending: whether the part p of the graph is to be made now; after the second failure one waits (a fragment)
-p.attempts < :max_attempts AND (p.attempts <= 2 OR p.at <= :patient)
-
--- pending_next: memories of an org whose part of the graph is still to be made, those that never failed first
-SELECT p.memory_row FROM graph_pending p WHERE p.org_id = :org_id AND $is_pending
-ORDER BY p.attempts, p.memory_row LIMIT :limit
-
 -- pending_orgs: the orgs that have any; asked after each write, so it goes from org to org, not over all that waits
 WITH RECURSIVE o (org_id) AS (
   SELECT min(org_id) FROM graph_pending
@@ -237,9 +136,6 @@ WITH RECURSIVE o (org_id) AS (
   SELECT (SELECT min(g.org_id) FROM graph_pending g WHERE g.org_id > o.org_id) FROM o WHERE o.org_id IS NOT NULL)
 SELECT o.org_id FROM o
 WHERE o.org_id IS NOT NULL AND EXISTS (SELECT 1 FROM graph_pending p WHERE p.org_id = o.org_id AND $is_pending)
-
--- memory_at_row: a live memory by its row
-SELECT $memory_columns FROM memories WHERE row = :row AND org_id = :org_id AND deleted_at IS NULL
 
 -- is_witnessed: whether a memory that may be seen states the edge e (a fragment)
 EXISTS (
@@ -316,17 +212,6 @@ SELECT node, node_row FROM (
   WHERE l.role IN ('tag', 'category', 'mention') AND $visible_memory)
 WHERE place <= :limit ORDER BY node, place
 
--- scope_nodes: memories of one place that have a node: their id, its row, until when they count
-SELECT m.id, l.node_row, $end_of_memory, m.row
-FROM memories m JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.role = 'self'
-WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id AND $visible_memory
-
--- scope_links: what the memories of one place hang on
-SELECT l.memory_row, l.node_row
-FROM memories m JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row
-WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id
-  AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
-
 -- scope_edges: what the memories of one place state
 SELECT v.memory_row, e.row, e.from_row, e.to_row, e.edge_type, e.weight, e.confidence, e.base_confidence,
   e.is_users AND $is_placed_edge
@@ -391,9 +276,6 @@ m.org_id = :org_id AND m.deleted_at IS NULL AND m.valid_at > :now
   AND (:in_users IS NULL OR instr(:in_users, char(31) || m.user_id || char(31)))
   AND (:in_labels IS NULL OR instr(:in_labels, char(31) || m.classification || char(31)))
   AND (:hidden IS NULL OR NOT instr(:hidden, char(31) || m.row || char(31)))
-
--- not_yet_valid: memories that begin to hold later, and when
-SELECT m.id, m.valid_at FROM memories m WHERE $is_later
 
 -- not_yet_valid_of: the same of a JSON list of ids
 SELECT m.id, m.valid_at FROM json_each(:ids) j CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value

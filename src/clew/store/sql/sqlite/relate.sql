@@ -12,21 +12,6 @@ WHERE e.edge_type = 'similar_to' AND EXISTS (
   SELECT 1 FROM graph_evidence v WHERE v.org_id = :org_id AND v.edge_row = e.row AND v.origin = 'similar')
 ORDER BY 1, 2, 4
 
--- similar_drop: nobody says any more that an edge connects what is similar
-DELETE FROM graph_evidence WHERE org_id = :org_id AND edge_row = :edge_row AND origin = 'similar'
-
--- edge_reweigh: what an edge connects is more or less alike than it was
-UPDATE graph_edges SET weight = :weight WHERE row = :row AND org_id = :org_id AND weight <> :weight AND is_users = 0
-
--- evidence_resay: the same memory states the same edge in other words, or for another reason
-UPDATE graph_evidence SET sentence = :sentence, explanation = :explanation
-WHERE org_id = :org_id AND edge_row = :edge_row AND memory_row = :memory_row
-  AND (sentence <> :sentence OR explanation <> :explanation)
-
--- edge_resure: how sure its only witness is now
-UPDATE graph_edges SET confidence = :confidence, base_confidence = :confidence
-WHERE row = :row AND org_id = :org_id AND is_users = 0 AND witnesses < 2 AND base_confidence <> :confidence
-
 -- relations_at: the edges that were found between the memory with a node and others
 SELECT e.row FROM graph_edges e INDEXED BY graph_edges_ends WHERE e.org_id = :org_id AND e.from_row = :node_row
   AND EXISTS (SELECT 1 FROM graph_evidence v
