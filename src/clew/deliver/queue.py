@@ -112,14 +112,23 @@ def claim_next(
 
 
 def acknowledge(
-    tx: Tx, lock: Lock, delivery_id: str, *, receipt: str = "consumed", policy: DeliverPolicy, now: datetime
+    tx: Tx,
+    lock: Lock,
+    delivery_id: str,
+    *,
+    receipt: str = "consumed",
+    is_renewed: bool = False,
+    policy: DeliverPolicy,
+    now: datetime,
 ) -> bool:
-    """Whether the delivery counts as acknowledged. Not for someone else's, nor for one that was given up."""
+    """Whether the delivery counts as acknowledged. Not for someone else's, nor for one that was given up.
+    `is_renewed`: this transaction has found the lock held, and renewed it; the clock is not asked again."""
     target = tx.injects.receipt_target(lock, delivery_id)
     if target is None or not lock.reach.sees(target.project, target.user):
         raise session_not_found(lock.session)
     was_last = (target.worker, target.fencing_token) == (lock.worker, lock.token)
-    if target.seq is None or not (target.is_holder or (was_last and target.ended_at is not None)):
+    is_holder = is_renewed or target.is_holder
+    if target.seq is None or not (is_holder or (was_last and target.ended_at is not None)):
         return False
     if target.state == "acked":
         if better := raised(target.receipt, receipt):
@@ -131,10 +140,13 @@ def acknowledge(
     return tx.injects.ack(lock.reach.org, target.seq, receipt=better, now=now)
 
 
-def dead_letter(tx: Tx, lock: Lock, delivery_id: str, *, reason: str, now: datetime) -> bool:
+def dead_letter(
+    tx: Tx, lock: Lock, delivery_id: str, *, reason: str, is_renewed: bool = False, now: datetime
+) -> bool:
     """A worker that cannot hand a delivery to its agent says so; the next one is no longer held up."""
     target = tx.injects.receipt_target(lock, delivery_id)
-    if target is None or target.seq is None or not target.is_holder or target.state != "delivered":
+    is_holder = target is not None and (is_renewed or target.is_holder)
+    if target is None or target.seq is None or not is_holder or target.state != "delivered":
         return False
     told = " ".join(redact(reason).text.split())[:MAX_REASON]
     tx.injects.close(lock.reach.org, target.seq, "dead", reason=told or "no reason given", now=now)

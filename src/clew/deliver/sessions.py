@@ -110,15 +110,19 @@ def refresh(
     policy: DeliverPolicy,
     now: datetime,
 ) -> Beat:
-    """One beat: keep the lock, take in what became of deliveries, hand out at most one inject."""
+    """One beat: keep the lock, take in what became of deliveries, hand out at most one inject. Whether the worker
+    holds the lock is decided once: a beat that refreshed has taken in everything it was told."""
     head = queue.head_of(tx, lock)
     if not head.is_holder:
         return Beat(refreshed=False)
-    tx.leases.renew(lock.reach.org, lock_key(lock.session), lock.token, ttl_s=policy.lease_s)
+    try:
+        tx.leases.renew(lock.reach.org, lock_key(lock.session), lock.token, ttl_s=policy.lease_s)
+    except Conflict:  # it has run out this very moment
+        return Beat(refreshed=False)
     for delivery_id in acked:
-        queue.acknowledge(tx, lock, delivery_id, policy=policy, now=now)
+        queue.acknowledge(tx, lock, delivery_id, is_renewed=True, policy=policy, now=now)
     for delivery_id, reason in (dead or {}).items():
-        queue.dead_letter(tx, lock, delivery_id, reason=reason, now=now)
+        queue.dead_letter(tx, lock, delivery_id, reason=reason, is_renewed=True, now=now)
     if head.stop_requested:
         return Beat(refreshed=True, stop=True)
     inject = queue.claim_next(tx, lock, held=held, policy=policy, now=now) if take else None

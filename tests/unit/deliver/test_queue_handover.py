@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import pytest
 from desks import Desk
 
 from clew.errors import Conflict
+from clew.store.ledger import Leases
 
 
 def test_r126_in_a_thousand_interleavings_the_old_ack_is_refused_and_the_new_owner_gets_the_same_delivery(
@@ -79,3 +81,40 @@ def test_c09_a_new_agent_process_gets_the_start_block_again_when_that_is_asked_f
         desk.leases.pass_by(91)
         desk.claim_session("c", provider_session="run-2")
         assert desk.states() == expected
+
+
+def test_a_beat_that_refreshed_has_taken_in_everything_whatever_the_clock_did_meanwhile(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its worker believes that a delivery is acknowledged, and another gets it."""
+    desk.put("one", "two")
+    token = desk.claim_session()
+    first = desk.claim(token)
+    assert first
+    renew = Leases.renew
+
+    def renew_at_the_last_moment(self: Leases, org: str, key: str, token: int, *, ttl_s: float) -> None:
+        renew(self, org, key, token, ttl_s=-ttl_s)  # over as soon as it is renewed
+
+    monkeypatch.setattr(Leases, "renew", renew_at_the_last_moment)
+    assert desk.clew.sessions.refresh(desk.id, "w1", token, acked=first.delivery_id).refreshed
+    assert desk.states() == ["acked", "pending"]
+    assert not desk.clew.sessions.refresh(desk.id, "w1", token).refreshed
+
+
+def test_a_lock_that_runs_out_between_two_looks_at_it_is_lost_as_any_other(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.put("one")
+    token = desk.claim_session()
+    first = desk.claim(token)
+    assert first
+    renew = Leases.renew
+
+    def renew_too_late(self: Leases, org: str, key: str, token: int, *, ttl_s: float) -> None:
+        renew(self, org, key, token, ttl_s=-ttl_s)
+        renew(self, org, key, token, ttl_s=ttl_s)
+
+    monkeypatch.setattr(Leases, "renew", renew_too_late)
+    assert not desk.clew.sessions.refresh(desk.id, "w1", token, acked=first.delivery_id).refreshed
+    assert desk.states() == ["delivered"]
