@@ -18,13 +18,15 @@ def test_what_is_quick_is_answered_and_what_fails_says_so() -> None:
 
 
 def test_what_hangs_is_left_and_not_tried_again_until_it_is_back() -> None:
-    aside, free, calls = Aside(2), threading.Event(), []
+    aside, begun, free, calls = Aside(2), threading.Event(), threading.Event(), []
 
     def hang() -> bool:
         calls.append(1)
+        begun.set()
         return free.wait(30)
 
     assert aside.within(0.01, "dead", hang) is None
+    assert begun.wait(30)
     assert aside.within(30, "dead", hang) is None and len(calls) == 1
     assert aside.within(5, "alive", lambda: True)
     free.set()

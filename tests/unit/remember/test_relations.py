@@ -1,4 +1,4 @@
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from measure_relations import found_in, measure
@@ -113,9 +113,9 @@ def test_a_hostile_text_gives_no_more_relations_than_the_limit(text: str) -> Non
 def test_the_time_grows_no_faster_than_the_text() -> None:
     def seconds(text: str) -> float:
         things = things_in(text)
-        begin = perf_counter()
+        begin = thread_time()
         relations_in(text, things)
-        return perf_counter() - begin
+        return thread_time() - begin
 
     sentence = "We said that the thing is not used by anybody who uses it; "
     small, large = sentence * 80, sentence * 320
