@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any
-
-import apsw
+from typing import Any, NamedTuple
 
 import clew
 from clew.bench.metrics import percentile
+from clew.bench.speed_bare import commit_one, full_table
+from clew.bench.speed_figures import Taken, answered, timed
 from clew.bench.texts import questions, texts
 from clew.model.progress import Progress, no_progress
 
@@ -27,6 +28,15 @@ PROJECT_SIZE = 5_000
 CALLS_PER_SESSION = 50
 PUSHING = 5  # one call in so many is about a file that a memory names
 GOAL_P99_MS = 8.0
+
+
+class Call(NamedTuple):
+    """A tool call as the injector answered it, and a plain recall right after it."""
+
+    outcome: str
+    taken: Taken
+    tokens: int  # of what was found for it
+    recall: Taken
 
 
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
@@ -47,34 +57,32 @@ def run(
         with clew.open(path, home=Path(folder), deliver={"max_pending": 10_000}) as memory:
             _fill(memory, memories, in_project, lambda done: progress(done, memories + calls))
             memory.inject.warm()
-            _called(memory, 20, seed=3)  # loads the project's arrays
-            answers, recalls = _called(memory, calls, seed=7)
+            called(memory, 20, files=in_project, seed=3)  # loads the project's arrays
+            answers = called(memory, calls, files=in_project, seed=7)
             progress(memories + calls, memories + calls)
         commits = _bare_commits(Path(folder) / "bare.db", max(20, calls // PUSHING))
-    report = _report(memories, in_project, answers, commits)
-    return report | {"recall_ms": _spread(recalls)}
+    return _report(memories, in_project, answers, commits)
 
 
-def _report(
-    memories: int, in_project: int, answers: list[tuple[str, float]], commits: list[float]
-) -> dict[str, Any]:
-    every = [ms for _outcome, ms in answers]
+def _report(memories: int, in_project: int, answers: list[Call], commits: list[Taken]) -> dict[str, Any]:
     report: dict[str, Any] = {
         "memories": memories,
         "in_project": in_project,
         "calls": len(answers),
-        "outcomes": dict(Counter(outcome for outcome, _ms in answers)),
-        "ms": _spread(every),
+        "outcomes": dict(Counter(call.outcome for call in answers)),
+        "ms": _spread([call.taken for call in answers]),
+        "recall_ms": _spread([call.recall for call in answers]),
         "goal_p99_ms": GOAL_P99_MS,
         "bare_full_commit_ms": _spread(commits),
     }
     for outcome in ("queued", "no-match"):
-        report[f"{outcome}_ms"] = _spread([ms for told, ms in answers if told == outcome])
+        report[f"{outcome}_ms"] = _spread([call.taken for call in answers if call.outcome == outcome])
     return report
 
 
-def _spread(values: list[float]) -> dict[str, float]:
-    return {name: round(percentile(values, share), 3) for name, share in (("p50", 0.5), ("p99", 0.99))}
+def _spread(taken: list[Taken]) -> dict[str, float]:
+    ms = [one.wall_s * 1_000 for one in taken]
+    return {name: round(percentile(ms, share), 3) for name, share in (("p50", 0.5), ("p99", 0.99))}
 
 
 def _fill(memory: clew.Clew, size: int, in_project: int, progress: Any) -> None:
@@ -88,57 +96,46 @@ def _fill(memory: clew.Clew, size: int, in_project: int, progress: Any) -> None:
 
 def _drafts(count: int, *, seed: int) -> Iterator[clew.Draft]:
     for number, text in enumerate(texts(count, chars=250, seed=seed)):
-        yield clew.Draft(content=text, paths=(_file(number),) if number % 3 else ())
+        yield clew.Draft(content=text, paths=files_of(number))
+
+
+def files_of(number: int) -> tuple[str, ...]:
+    """What the memory of that number is about: two in three name a file of their own."""
+    return (_file(number),) if number % 3 else ()
 
 
 def _file(number: int) -> str:
     return f"src/part{number % 97}/module{number}.py"
 
 
-def _called(memory: clew.Clew, calls: int, *, seed: int) -> tuple[list[tuple[str, float]], list[float]]:
-    """(outcome, milliseconds) of each call, in sessions as long as an agent's; and of a plain recall after each, so
-    that a busy machine hits both alike."""
-    answers, recalls = [], []
+def called(memory: clew.Clew, calls: int, *, files: int, seed: int = 7) -> list[Call]:
+    """One call after another over a store that is there, in sessions as long as an agent's, each followed by a
+    plain recall in the same project: a busy machine hits both alike. `files`: of so many memories."""
+    answers: list[Call] = []
     session = ""
     pairs = zip(questions(calls, seed=seed), questions(calls, seed=seed + 1), strict=True)
     for number, (text, other) in enumerate(pairs):
         if number % CALLS_PER_SESSION == 0:
             session = memory.sessions.start(project=PROJECT, agent="bench").id
             memory.sessions.claim(session, "bench")
-        event = _event(session, number, text)
-        started = time.perf_counter()
-        result = memory.inject.event(event)
-        answers.append((result.outcome, (time.perf_counter() - started) * 1_000))
-        recalls.append(_recall_ms(memory, other))
-    return answers, recalls
+        told = event(session, number, text, files=files)
+        result, taken = answered(partial(memory.inject.event, told))
+        ask = partial(memory.recall, other, scope=clew.Scope(project=PROJECT), counted=False)
+        answers.append(Call(result.outcome, taken, result.tokens, timed(ask)))
+    return answers
 
 
-def _recall_ms(memory: clew.Clew, text: str) -> float:
-    """Of one plain recall in the same project: a call asks two questions of that kind."""
-    started = time.perf_counter()
-    memory.recall(text, scope=clew.Scope(project=PROJECT), counted=False)
-    return (time.perf_counter() - started) * 1_000
+def event(session: str, number: int, text: str, *, files: int) -> dict[str, Any]:
+    """A tool call. One in five is about a file that one of the first so many memories names."""
+    told: dict[str, Any] = {"v": 1, "session": session, "event_id": f"e{number}", "tool": "Edit", "query": text}
+    known = _file(3 * (number % max(1, (files - 1) // 3)) + 1)
+    return told | {"paths": [known if number % PUSHING == 0 else f"docs/page{number}.md"]}
 
 
-def _event(session: str, number: int, text: str) -> dict[str, Any]:
-    event: dict[str, Any] = {"v": 1, "session": session, "event_id": f"e{number}", "tool": "Edit", "query": text}
-    path = _file(3 * number + 1) if number % PUSHING == 0 else f"docs/page{number}.md"
-    return event | {"paths": [path]}
-
-
-def _bare_commits(path: Path, count: int) -> list[float]:
-    """Milliseconds of one synced insert each, as the queue needs at the least."""
-    connection = apsw.Connection(str(path))
-    connection.pragma("journal_mode", "wal")
-    connection.pragma("synchronous", 2)
-    connection.execute("CREATE TABLE t (x TEXT)")
-    took = []
-    for _ in range(count):
-        started = time.perf_counter()
-        connection.execute("INSERT INTO t VALUES (?)", ("x" * 250,))
-        took.append((time.perf_counter() - started) * 1_000)
-    connection.close()
-    return took
+def _bare_commits(path: Path, count: int) -> list[Taken]:
+    """One synced insert each, as the queue needs at the least."""
+    with closing(full_table(path)) as connection:
+        return [timed(partial(commit_one, connection, "x" * 250)) for _ in range(count)]
 
 
 def table(report: dict[str, Any]) -> str:

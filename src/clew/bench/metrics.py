@@ -1,4 +1,4 @@
-"""Retrieval metrics over one ranking, and their mean per category. Pure."""
+"""Retrieval metrics over one ranking, and their means in all, per category and over categories. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 CUTOFFS = (2, 5, 10, 20)
+FIGURES = (*(f"recall@{k}" for k in CUTOFFS), "ndcg@10")
+BY_CATEGORY, CHOSEN = "by category", "chosen categories"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,15 @@ class Score:
     recall: Mapping[int, float]
     ndcg: float
 
+    @property
+    def figures(self) -> tuple[float, ...]:
+        """In the order of FIGURES."""
+        return (*(self.recall[k] for k in CUTOFFS), self.ndcg)
+
+
+# A group of questions in parts: its figure is the plain mean over its parts of the mean over each part's questions.
+Group = Sequence[Sequence[int]]
+
 
 def score_ranking(ranked: Sequence[str], gold: Iterable[str], category: str) -> Score:
     wanted = set(gold)
@@ -26,19 +37,33 @@ def score_ranking(ranked: Sequence[str], gold: Iterable[str], category: str) -> 
     return Score(category, recall, gains / ideal)
 
 
-def summarise(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
-    """Means in all and per category."""
-    groups = {"all": list(scores)}
-    for score in scores:
-        groups.setdefault(score.category, []).append(score)
-    return {name: _means(group) for name, group in groups.items() if group}
+def groups_of(categories: Sequence[str], chosen: Iterable[str] = ()) -> dict[str, Group]:
+    """All questions, those of each category, and the plain means over categories: over all of them, where there are
+    several, and over the chosen ones, where all of these occur."""
+    parts: dict[str, list[int]] = {}
+    for at, category in enumerate(categories):
+        parts.setdefault(category, []).append(at)
+    groups: dict[str, Group] = {"all": [range(len(categories))]} if categories else {}
+    groups |= {category: [part] for category, part in parts.items()}
+    if len(parts) > 1:
+        groups[BY_CATEGORY] = list(parts.values())
+    wanted = list(dict.fromkeys(chosen))
+    if wanted and all(category in parts for category in wanted):
+        groups[CHOSEN] = [parts[category] for category in wanted]
+    return groups
 
 
-def _means(group: Sequence[Score]) -> dict[str, float]:
-    means: dict[str, float] = {"questions": len(group)}
-    for k in CUTOFFS:
-        means[f"recall@{k}"] = round(sum(score.recall[k] for score in group) / len(group), 4)
-    means["ndcg@10"] = round(sum(score.ndcg for score in group) / len(group), 4)
+def summarise(scores: Sequence[Score], chosen: Iterable[str] = ()) -> dict[str, dict[str, float]]:
+    """The means of every group."""
+    groups = groups_of([score.category for score in scores], chosen)
+    return {name: _means(scores, group) for name, group in groups.items()}
+
+
+def _means(scores: Sequence[Score], group: Group) -> dict[str, float]:
+    means: dict[str, float] = {"questions": sum(map(len, group))}
+    for at, figure in enumerate(FIGURES):
+        of_parts = [sum(scores[question].figures[at] for question in part) / len(part) for part in group]
+        means[figure] = round(sum(of_parts) / len(of_parts), 4)
     return means
 
 

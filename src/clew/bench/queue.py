@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 import clew
 from clew.bench.metrics import percentile
+from clew.bench.speed_bare import commit_one, full_table
+from clew.bench.speed_figures import Taken, answered, timed
 from clew.model.progress import Progress, no_progress
 
 SESSIONS = 100
@@ -101,6 +102,20 @@ def _cycle(memory: clew.Clew, job: Job) -> bool:
     return delivery is not None and memory.queue.ack(job.id, delivery.delivery_id, job.worker, job.token)
 
 
+def claim_cycles(memory: clew.Clew, count: int, *, between: Callable[[], object] = lambda: None) -> list[Taken]:
+    """One claim and its acknowledgement after another, in one session of a store that is there; `between`: what is
+    to take turns with them."""
+    held = held_session(memory, 0)
+    taken = []
+    for number in range(count):
+        memory.queue.enqueue(held.id, f"{TEXT}{number}")
+        between()
+        is_done, took = answered(partial(_cycle, memory, held))
+        assert is_done, "nothing was claimed although something waited"
+        taken.append(took)
+    return taken
+
+
 def _open_loop(memory: clew.Clew, jobs: list[Job], cycles: int) -> dict[str, Any]:
     claims: list[float] = []
     acks: list[float] = []
@@ -134,14 +149,9 @@ def _bare_commits(folder: Path) -> Iterator[list[float]]:
     done = threading.Event()
 
     def commit() -> None:
-        connection = apsw.Connection(str(folder / "bare.db"))
-        connection.pragma("journal_mode", "wal")
-        connection.pragma("synchronous", 2)
-        connection.execute("CREATE TABLE IF NOT EXISTS t (x TEXT)")
+        connection = full_table(folder / "bare.db")
         while not done.wait(0.1):
-            started = time.perf_counter()
-            connection.execute("INSERT INTO t VALUES (?)", (TEXT,))
-            seconds.append(time.perf_counter() - started)
+            seconds.append(timed(partial(commit_one, connection, TEXT)).wall_s)
         connection.close()
 
     thread = threading.Thread(target=commit)
@@ -159,11 +169,13 @@ def _goals_met(saturation: dict[str, Any], open_loop: dict[str, Any]) -> bool:
 
 
 def _jobs(memory: clew.Clew) -> list[Job]:
-    def start(number: int) -> Job:
-        session, worker = memory.sessions.start(project="bench"), f"worker-{number}"
-        return Job(session.id, worker, memory.sessions.claim(session.id, worker))
+    return _together(partial(held_session, memory), range(SESSIONS))
 
-    return _together(start, range(SESSIONS))
+
+def held_session(memory: clew.Clew, number: int) -> Job:
+    """A session that its worker has claimed."""
+    session, worker = memory.sessions.start(project="bench"), f"worker-{number}"
+    return Job(session.id, worker, memory.sessions.claim(session.id, worker))
 
 
 def _fill(memory: clew.Clew, jobs: list[Job], each: int) -> None:

@@ -12,28 +12,71 @@ import gzip
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import clew
-from clew.bench.metrics import percentile, score_ranking, summarise
+from clew.bench.ablations import FULL, Ablation, compared, ladder
+from clew.bench.intervals import estimates
+from clew.bench.metrics import percentile
+from clew.bench.rankings import Answer, Rankings, against, of_other_files, read_rankings
+from clew.bench.recall_table import table as table
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
+from clew.settings import load_settings
 
 RANKED = 100  # long enough for every cut-off and for a second look at the misses
 _DATE_FORMATS = ("%B-%d-%Y", "%Y-%m-%d %H:%M", "%d %B %Y")
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the corpora are kept and asked: `steps` are the ways to ask, the last one being what everybody gets."""
+
+    embedder: str | None = None
+    graph: bool = True
+    relate: bool = False
+    limit_questions: int | None = None
+    steps: tuple[Ablation, ...] = (FULL,)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """By path. What writes leave to be done later is done before the first question, or not at all: not
+        meanwhile."""
+        chosen = {"embed.provider": self.embedder} if self.embedder else {}
+        return {"graph.write": self.graph, "relate.in_process": False} | chosen
+
+    def of(self, corpus: dict[str, Any]) -> list[dict[str, Any]]:
+        """The questions that are asked. Those without a known answer cannot be scored."""
+        return [question for question in corpus["questions"] if question["gold"]][: self.limit_questions]
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What the figures are compared with, and the categories whose plain mean is wanted."""
+
+    baseline: Rankings | None = None
+    categories: tuple[str, ...] = ()
+
+
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
+    if args.ablations and args.no_graph:
+        raise InvalidInput(
+            "--ablations switches the graph off and on itself", code="USAGE", next="leave --no-graph out"
+        )
     return run(
         [Path(name) for name in args.files],
         embedder=args.embedder,
         graph=not args.no_graph,
         relate=args.relate,
+        ablations=ladder() if args.ablations else (),
         rankings=Path(args.rankings) if args.rankings else None,
+        baseline=Path(args.baseline) if args.baseline else None,
+        categories=args.categories or (),
         limit_questions=args.limit_questions,
         progress=progress,
     )
@@ -45,56 +88,97 @@ def run(
     embedder: str | None,
     graph: bool = True,
     relate: bool = False,
-    rankings: Path | None,
+    ablations: Sequence[Ablation] = (),
+    rankings: Path | None = None,
+    baseline: Path | None = None,
+    categories: Sequence[str] = (),
     limit_questions: int | None = None,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
-    """Progress is told in questions. The files are read twice: the first time counts, and refuses a broken one
-    before hours have gone into the others."""
-    report: dict[str, Any] = {"embedder": embedder or "static", "graph": graph, "relate": relate, "files": {}}
-    total = sum(len(_asked(corpus, limit_questions)) for file in files for corpus in read_corpora(file))
-    answers: list[Answer] = []
-    progress(0, total)
-    for file in files:
-        units, first = 0, len(answers)
-        for corpus in read_corpora(file):
-            units += len(corpus["units"])
-            for answer in ask(corpus, _asked(corpus, limit_questions), embedder, graph=graph, relate=relate):
-                answers.append(answer)
-                progress(len(answers), total)
-        report["files"][file.name] = {"units": units} | _scored(answers[first:])
+    """Progress is told in questions. The files are read twice: the first time counts, and refuses what is broken
+    before hours have gone into the others. Rankings are those of the last ablation, which is the default."""
+    asking = Asking(embedder, graph, relate, limit_questions, tuple(ablations) or (FULL,))
+    if rankings and not rankings.absolute().parent.is_dir():
+        raise InvalidInput(f"there is no directory for {rankings}", code="BENCH_NO_DIRECTORY", next="make it first")
+    versus = Against(read_rankings(baseline) if baseline else None, tuple(categories))
+    files = list(dict.fromkeys(files))
+    labels = _labels(files)
+    total = _checked(files, asking, versus.categories) * len(asking.steps)
+    report: dict[str, Any] = {
+        "embedder": embedder or load_settings().embed.provider,
+        "graph": graph,
+        "relate": relate,
+        "files": {},
+    }
+    if versus.baseline is not None:
+        report["baseline"] = {"file": str(baseline), "other_files": of_other_files(versus.baseline, labels)}
+    written: list[str] = []
+    tell = _counting(progress, total)
+    for label, file in zip(labels, files, strict=True):
+        units, answers = _answers(label, file, asking, tell)
+        report["files"][label] = {"units": units} | _report(label, answers, asking, versus)
+        written += [answer.as_line() for answer in answers[-1]]
     if rankings:
-        rankings.write_text("".join(answer.as_line() for answer in answers), encoding="utf-8")
+        rankings.write_text("".join(written), encoding="utf-8")
     return report
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What one question brought up, best first, and how long it took."""
-
-    corpus: str
-    question: dict[str, Any]
-    ranked: list[str]
-    ms: float
-
-    def as_line(self) -> str:
-        ranking = {"corpus": self.corpus, "question": self.question["id"], "ranked": self.ranked}
-        return json.dumps(ranking | {"ms": round(self.ms, 3)}) + "\n"
+def _counting(progress: Progress, total: int) -> Callable[[], None]:
+    """Tells that one more is done, and at once that none is."""
+    done = count(1)
+    progress(0, total)
+    return lambda: progress(next(done), total)
 
 
-def _asked(corpus: dict[str, Any], limit: int | None) -> list[dict[str, Any]]:
-    """Questions without a known answer cannot be scored."""
-    return [question for question in corpus["questions"] if question["gold"]][:limit]
+def _answers(label: str, file: Path, asking: Asking, tell: Callable[[], None]) -> tuple[int, list[list[Answer]]]:
+    """How many units the file has, and its answers by step."""
+    units = 0
+    answers: list[list[Answer]] = [[] for _step in asking.steps]
+    for corpus in read_corpora(file):
+        units += len(corpus["units"])
+        for step, answer in ask(label, corpus, asking):
+            answers[step].append(answer)
+            tell()
+    return units, answers
 
 
-def _scored(answers: Sequence[Answer]) -> dict[str, Any]:
-    questions = [(answer.ranked, answer.question) for answer in answers]
-    scores = [score_ranking(ranked, question["gold"], question["category"]) for ranked, question in questions]
+def _labels(files: Sequence[Path]) -> list[str]:
+    """Files by name, or as they were given where two have the same one."""
+    names = [file.name for file in files]
+    return [str(file) if names.count(file.name) > 1 else file.name for file in files]
+
+
+def _checked(files: Sequence[Path], asking: Asking, categories: Sequence[str]) -> int:
+    """How many questions there are."""
+    asked = [question for file in files for corpus in read_corpora(file) for question in asking.of(corpus)]
+    known = dict.fromkeys(str(question["category"]) for question in asked)
+    for category in categories:
+        if category not in known:
+            raise InvalidInput(
+                f"no question is of category '{category}'",
+                code="BENCH_CATEGORY_UNKNOWN",
+                next=f"the files have: {', '.join(known)}",
+            )
+    return len(asked)
+
+
+def _report(label: str, answers: Sequence[Sequence[Answer]], asking: Asking, versus: Against) -> dict[str, Any]:
+    """About one file: `answers` by step."""
+    steps = [(step, [answer.score for answer in of]) for step, of in zip(asking.steps, answers, strict=True)]
+    report: dict[str, Any] = {"scores": estimates(steps[-1][1], versus.categories), "ms": _times(answers[-1])}
+    present = {answer.question["category"] for answer in answers[-1]}
+    if missing := [category for category in versus.categories if category not in present]:
+        report["categories_missing"] = missing
+    if len(steps) > 1:
+        report["ablations"] = compared(steps, versus.categories)
+    if versus.baseline is not None:
+        report["against_baseline"] = against(versus.baseline, answers[-1], label, versus.categories)
+    return report
+
+
+def _times(answers: Sequence[Answer]) -> dict[str, float]:
     times = [answer.ms for answer in answers]
-    return {
-        "scores": summarise(scores),
-        "ms": {"p50": round(percentile(times, 0.5), 3), "p99": round(percentile(times, 0.99), 3)},
-    }
+    return {"p50": round(percentile(times, 0.5), 3), "p99": round(percentile(times, 0.99), 3)}
 
 
 def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
@@ -112,29 +196,39 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
         ) from error
 
 
-def ask(
-    corpus: dict[str, Any], questions: list[dict[str, Any]], embedder: str | None, *, graph: bool, relate: bool
-) -> Iterator[Answer]:
-    """One answer per question, over a store of this corpus alone. What writes leave to be done later is done before
-    the first question, or not at all: not meanwhile."""
+def ask(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[int, Answer]]:
+    """One answer per step and question, with the number of the step, over a store of this corpus alone. It is
+    filled once, and opened anew for every step."""
     scope = clew.Scope(project=str(corpus["corpus"])[:200])
-    settings: dict[str, Any] = {"graph": {"write": graph}, "relate": {"in_process": False}}
-    if embedder:
-        settings["embed"] = {"provider": embedder}
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        clew.open(Path(folder) / "bench.db", **settings) as memory,
-    ):
-        units = _ingest(memory, corpus["units"], scope)
-        if relate:
-            memory.jobs.run()
-        memory.recall("warm up", scope=scope, counted=False)
-        for question in questions:
-            started = time.perf_counter()
-            recalled = memory.recall(question["text"], scope=scope, limit=RANKED, rules=False, counted=False)
-            ms = (time.perf_counter() - started) * 1000
-            ranked = [unit for result in recalled.results for unit in units[result.memory.id]]
-            yield Answer(corpus["corpus"], question, ranked[:RANKED], ms)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        store = Path(folder) / "bench.db"
+        with clew.open(store, **_sections(asking.settings)) as memory:
+            units = _ingest(memory, corpus["units"], scope)
+            if asking.relate:
+                memory.jobs.run()
+        for number, step in enumerate(asking.steps):
+            with clew.open(store, **_sections(asking.settings | dict(step.settings))) as memory:
+                memory.recall("warm up", scope=scope, counted=False, **step.options)
+                for question in asking.of(corpus):
+                    ranked, ms = _ranked(memory, question["text"], scope, step)
+                    by_unit = [unit for memory_id in ranked for unit in units[memory_id]]
+                    yield number, Answer(file, corpus["corpus"], question, by_unit[:RANKED], ms)
+
+
+def _ranked(memory: clew.Clew, question: str, scope: clew.Scope, step: Ablation) -> tuple[list[str], float]:
+    """The ids of memories, best first, and the milliseconds it took."""
+    started = time.perf_counter()
+    recalled = memory.recall(question, scope=scope, limit=RANKED, rules=False, counted=False, **step.options)
+    return [result.memory.id for result in recalled.results], (time.perf_counter() - started) * 1000
+
+
+def _sections(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by path as `clew.open` takes them."""
+    sections: dict[str, Any] = {}
+    for path, value in settings.items():
+        section, name = path.split(".")
+        sections.setdefault(section, {})[name] = value
+    return sections
 
 
 def _ingest(memory: clew.Clew, units: list[dict[str, Any]], scope: clew.Scope) -> dict[str, list[str]]:
@@ -169,15 +263,3 @@ def _when(text: str | None) -> datetime | None:
         except ValueError:
             continue
     return None
-
-
-def table(report: dict[str, Any]) -> str:
-    lines = [f"{'':28}{'n':>6}{'R@2':>8}{'R@5':>8}{'R@10':>8}{'R@20':>8}{'N@10':>8}"]
-    for name, file in report["files"].items():
-        lines.append(
-            f"{name}: {file['units']} units, recall p50 {file['ms']['p50']} ms, p99 {file['ms']['p99']} ms"
-        )
-        for category, means in file["scores"].items():
-            cells = [means[f"recall@{k}"] for k in (2, 5, 10, 20)] + [means["ndcg@10"]]
-            lines.append(f"  {category:26}{means['questions']:6d}" + "".join(f"{cell:8.3f}" for cell in cells))
-    return "\n".join(lines)

@@ -14,26 +14,31 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from clew.bench.metrics import percentile
+from clew.bench.speed_cold import environment
+from clew.bench.speed_figures import Taken, figure, spread, timed, timed_process, times
 from clew.bench.texts import questions
 
 WAIT_S = 30.0
+IDLE_S = 0.2
 CONNECTIONS = 4
+MCP, TOOL = (sys.executable, "-m", "clew", "mcp", "--project", "bench"), "memory_recall"
 CAN_SERVE = hasattr(socket, "AF_UNIX")
 
 
 class _OverSocket(http.client.HTTPConnection):
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, pid: int = 0) -> None:
         super().__init__("localhost", timeout=WAIT_S)
         self._path = path
+        self.pid = pid  # of who answers
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)  # closed with the connection, also when nobody is there
@@ -50,39 +55,63 @@ class _OverSocket(http.client.HTTPConnection):
         return data
 
 
-def over_socket(home: Path, *, asks: int, seconds: float) -> dict[str, Any]:
-    """Of a store that is there: what a recall through its daemon takes, one after the other and, with one core for
-    the daemon, several at once; the second also for memories by id. Jobs are left alone meanwhile."""
-    with serving(home) as connection:
-        told = {"ms": _recall_ms(connection, asks)}
-        id = json.loads(connection.ask("GET", "/v1/memories?limit=1&project=bench"))["memories"][0]["id"]
-    with serving(home, core=0) as connection:
-        connection.ask("POST", "/v1/recall", {"query": "warm up", "project": "bench"})
-        recalls = [("POST", "/v1/recall", _recall_body(text)) for text in questions(200)]
-        return told | {
-            "rate": {
-                "connections": CONNECTIONS,
-                "recalls": _rate(home, seconds, recalls),
-                "shows": _rate(home, seconds, [("GET", f"/v1/memories/{id}", None)]),
-            }
-        }
+def with_daemon(home: Path, *, asks: int, runs: int, starts: int) -> dict[str, Any]:
+    """Of a store that is there: what a host waits for a hook when the daemon was just started (cold) and when it
+    knows the session (warm), and what a recall through it takes. Jobs are left alone meanwhile."""
+    numbers, first = count(), list[Taken]()
+    for start in range(1, starts + 1):
+        with serving(home) as daemon:
+            first += _beside_bare(home, 1, numbers)["hook"]
+            if start == starts:
+                _beside_bare(home, 1, numbers)
+                _settle(daemon.pid)
+                warm = _hook_row(_beside_bare(home, runs, numbers))
+                recall = _recalls(daemon, asks) | {"rate": _rates(home, daemon, seconds=asks / 100)}
+    return {"hook": {"cold": figure(first), "warm": warm}, "daemon": {"recall": recall}}
 
 
-def plugged_in(home: Path, *, runs: int) -> dict[str, Any]:
-    """What an agent's host waits for: a hook with a daemon and without, and a tool called over MCP."""
-    with serving(home):
-        told = _beside_bare(home, "hook_with_daemon", runs)
-    return told | _without_daemon(home, runs) | mcp_call(home, calls=runs)
+def without_daemon(home: Path, *, runs: int) -> dict[str, Any]:
+    """The event goes to the spool. A start that is said to be under way keeps hooks from starting a daemon."""
+    marker = home / "spool" / "starting"
+    marker.parent.mkdir(mode=0o700, exist_ok=True)
+    marker.touch()
+    others = count(1_000_000)  # not one that the daemon was told of already
+    return _hook_row(_beside_bare(home, runs, others, before=marker.touch))
+
+
+def _rates(home: Path, daemon: _OverSocket, *, seconds: float) -> dict[str, int]:
+    """Several at once, with one core for the daemon: recalls, and memories by id."""
+    id = json.loads(daemon.ask("GET", "/v1/memories?limit=1&project=bench"))["memories"][0]["id"]
+    recalls = [("POST", "/v1/recall", _recall_body(text)) for text in questions(200)]
+    _keep_to_one_core(daemon.pid)
+    return {
+        "connections": CONNECTIONS,
+        "recalls": _rate(home, seconds, recalls),
+        "shows": _rate(home, seconds, [("GET", f"/v1/memories/{id}", None)]),
+    }
+
+
+def _keep_to_one_core(pid: int) -> None:
+    """All threads of a process, where the platform can; those that it starts later follow."""
+    if hasattr(os, "sched_setaffinity"):
+        core = min(os.sched_getaffinity(pid))
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(ProcessLookupError):  # one that has ended meanwhile
+                os.sched_setaffinity(int(thread.name), {core})
+
+
+def _hook_row(taken: dict[str, list[Taken]]) -> dict[str, Any]:
+    ours, bare = figure(taken["hook"]), figure(taken["bare"])
+    return ours | {"bare_python_ms": bare["ms"], "times_bare_python": times(ours, bare)}
 
 
 @contextmanager
-def serving(home: Path, *, core: int | None = None) -> Iterator[_OverSocket]:
-    """A daemon for as long as the block lasts, on one core if the platform can."""
+def serving(home: Path) -> Iterator[_OverSocket]:
+    """A daemon for as long as the block lasts."""
     daemon = subprocess.Popen(
         [sys.executable, "-m", "clew", "serve", "--quiet"],
-        env={**os.environ, "CLEW_HOME": str(home), "CLEW_RELATE__IN_PROCESS": "false"},
+        env=environment(home),
         stdout=subprocess.DEVNULL,
-        preexec_fn=None if core is None or not hasattr(os, "sched_setaffinity") else _on_core(core),
     )
     try:
         with closing(_answering(home / "run" / "clew.sock", daemon)) as connection:
@@ -92,15 +121,11 @@ def serving(home: Path, *, core: int | None = None) -> Iterator[_OverSocket]:
         daemon.wait(timeout=WAIT_S)
 
 
-def _on_core(core: int) -> Callable[[], None]:
-    return lambda: os.sched_setaffinity(0, {core})
-
-
 def _answering(path: Path, daemon: subprocess.Popen[bytes]) -> _OverSocket:
     """A connection, once somebody is there to answer."""
     until = time.monotonic() + WAIT_S
     while time.monotonic() < until and daemon.poll() is None:
-        connection = _OverSocket(path)
+        connection = _OverSocket(path, pid=daemon.pid)
         try:
             connection.ask("GET", "/healthz")
             return connection
@@ -110,10 +135,9 @@ def _answering(path: Path, daemon: subprocess.Popen[bytes]) -> _OverSocket:
     raise RuntimeError("the daemon did not start")
 
 
-def _recall_ms(connection: _OverSocket, asks: int) -> dict[str, float]:
+def _recalls(daemon: _OverSocket, asks: int) -> dict[str, Any]:
     asked = [_recall_body(text) for text in questions(asks)]
-    connection.ask("POST", "/v1/recall", asked[0])
-    return _times([partial(connection.ask, "POST", "/v1/recall", body) for body in asked])
+    return _served([partial(daemon.ask, "POST", "/v1/recall", body) for body in asked], daemon.pid)
 
 
 def _recall_body(text: str) -> dict[str, Any]:
@@ -135,43 +159,30 @@ def _rate(home: Path, seconds: float, requests: list[tuple[str, str, Any]]) -> i
         return round(sum(pool.map(drive, range(CONNECTIONS))) / seconds)
 
 
-def _without_daemon(home: Path, runs: int) -> dict[str, Any]:
-    """The event goes to the spool. A start that is said to be under way keeps hooks from starting a daemon."""
-    marker = home / "spool" / "starting"
-    marker.parent.mkdir(mode=0o700, exist_ok=True)
-    marker.touch()
-    return _beside_bare(home, "hook_without_daemon", runs, before=marker.touch)
-
-
 def _beside_bare(
-    home: Path, name: str, runs: int, *, before: Callable[[], object] = lambda: None
-) -> dict[str, Any]:
-    """A hook beside an interpreter that does nothing."""
+    home: Path, runs: int, numbers: Iterator[int], *, before: Callable[[], object] = lambda: None
+) -> dict[str, list[Taken]]:
+    """A hook beside an interpreter that does nothing, in turns."""
     spec = find_spec("clew_hook")
     if spec is None or spec.origin is None:
         raise RuntimeError("clew_hook.py is not installed beside the package")
-    hook = [sys.executable, "-I", "-S", spec.origin, "claude-code", str(home)]
-    bare = [sys.executable, "-I", "-S", "-c", "pass"]
-    times: dict[str, list[float]] = {"hook": [], "bare": []}
-    for number in range(runs):
+    bare = [sys.executable, "-I", "-S"]
+    commands = {"bare": [*bare, "-c", "pass"], "hook": [*bare, spec.origin, "claude-code", str(home)]}
+    taken: dict[str, list[Taken]] = {name: [] for name in commands}
+    for number in islice(numbers, runs):
         before()
-        event = json.dumps(_event(number)).encode()
-        for which, command in (("bare", bare), ("hook", hook)):
-            started = time.perf_counter()
-            subprocess.run(command, input=event, check=True, stdout=subprocess.DEVNULL)
-            times[which].append(time.perf_counter() - started)
-    ours, theirs = _summary(times["hook"]), _summary(times["bare"])
-    ratios = {share: round(ours[share] / theirs[share], 2) for share in ("p50", "p99")}
-    return {name: {"ms": ours, "bare_ms": theirs, "times_bare": ratios}}
+        told = json.dumps(_event(number)).encode()
+        for name, command in commands.items():
+            taken[name].append(timed_process(command, input=told))
+    return taken
 
 
 def mcp_call(home: Path, *, calls: int) -> dict[str, Any]:
     """A recall over stdio, by a client that only reads and writes lines. Nothing where the extra is missing."""
     if find_spec("mcp") is None:
         return {}
-    command = [sys.executable, "-m", "clew", "mcp", "--project", "bench"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, env={**os.environ, "CLEW_HOME": str(home)}, stdin=pipe, stdout=pipe) as server:
+    with subprocess.Popen(MCP, env=environment(home), stdin=pipe, stdout=pipe) as server:
         ask = _Lines(server).ask
         ask(
             "initialize",
@@ -179,11 +190,10 @@ def mcp_call(home: Path, *, calls: int) -> dict[str, Any]:
             capabilities={},
             clientInfo={"name": "bench", "version": "1"},
         )
-        asked = [{"name": "memory_recall", "arguments": {"query": text}} for text in questions(calls + 1)]
-        ask("tools/call", **asked[0])
-        seconds = _times([partial(ask, "tools/call", **params) for params in asked[1:]])
+        asked = [{"name": TOOL, "arguments": {"query": text}} for text in questions(calls)]
+        told = _served([partial(ask, "tools/call", **params) for params in asked], server.pid)
         server.stdin.close()  # type: ignore[union-attr]
-    return {"mcp_recall": {"ms": seconds}}
+    return told
 
 
 class _Lines:
@@ -220,26 +230,36 @@ def _event(number: int) -> dict[str, Any]:
     }
 
 
-def _times(actions: list[Callable[[], object]]) -> dict[str, float]:
-    seconds = []
-    for action in actions:
-        started = time.perf_counter()
+def _served(actions: Sequence[Callable[[], object]], pid: int) -> dict[str, Any]:
+    """What a client waits, and what processor time its server used for each: on average, since it is told in ticks
+    of some ten milliseconds."""
+    for action in (actions[0], actions[-1]):  # the second question makes it load the graph
         action()
-        seconds.append(time.perf_counter() - started)
-    return _summary(seconds)
+    _settle(pid)
+    before = _cpu_s(pid)
+    taken = [timed(action) for action in actions]
+    after = _cpu_s(pid)
+    told = {"runs": len(taken), "ms": spread([one.wall_s for one in taken])}
+    if before is None or after is None:
+        return told
+    return told | {"cpu_ms": {"mean": round((after - before) / len(taken) * 1_000, 3)}}
 
 
-def _summary(seconds: list[float]) -> dict[str, float]:
-    return {f"p{share}": round(percentile(seconds, share / 100) * 1000, 3) for share in (50, 99)}
+def _settle(pid: int) -> None:
+    """Wait until a server has done what it does behind its answers, where the platform tells: it is idle then."""
+    until, before = time.monotonic() + WAIT_S, _cpu_s(pid)
+    while before is not None and time.monotonic() < until:
+        time.sleep(IDLE_S)
+        after = _cpu_s(pid)
+        if after is None or after - before < IDLE_S / 10:
+            return
+        before = after
 
 
-def lines(report: dict[str, Any]) -> Iterator[str]:
-    """Of `plugged_in`, for people."""
-    for name in ("hook_with_daemon", "hook_without_daemon"):
-        if row := report.get(name):
-            yield (
-                f"{name.replace('_', ' ')}: p50 {row['ms']['p50']} ms = {row['times_bare']['p50']}x bare python, "
-                f"p99 {row['ms']['p99']} ms = {row['times_bare']['p99']}x"
-            )
-    if row := report.get("mcp_recall"):
-        yield f"recall over MCP, stdio: p50 {row['ms']['p50']} ms, p99 {row['ms']['p99']} ms"
+def _cpu_s(pid: int) -> float | None:
+    """Of another process; None where the platform does not tell."""
+    file = Path(f"/proc/{pid}/stat")
+    if not file.exists():
+        return None
+    user, system = file.read_text(encoding="utf-8").rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.bench.metrics import CUTOFFS, percentile, score_ranking, summarise
+from clew.bench.metrics import (
+    BY_CATEGORY,
+    CHOSEN,
+    CUTOFFS,
+    Score,
+    groups_of,
+    percentile,
+    score_ranking,
+    summarise,
+)
 
 RANKED = [f"u{n}" for n in range(1, 31)]
 UNITS = st.lists(st.sampled_from(RANKED), unique=True)
@@ -59,16 +68,41 @@ def test_the_gold_units_in_front_are_the_best_ranking(gold: list[str]) -> None:
     assert score_ranking(best, gold, "c").ndcg == pytest.approx(1)
 
 
-def test_a_summary_has_means_in_all_and_per_category() -> None:
-    scores = [
-        score_ranking(RANKED, gold, name) for gold, name in ((["u1"], "a"), (["u21"], "b"), (["u2", "u21"], "b"))
-    ]
-    summary = summarise(scores)
-    assert {name: (part["questions"], part["recall@2"]) for name, part in summary.items()} == {
+def scored(*golds: tuple[list[str], str]) -> list[Score]:
+    return [score_ranking(RANKED, gold, category) for gold, category in golds]
+
+
+THREE = scored((["u1"], "a"), (["u21"], "b"), (["u2", "u21"], "b"))
+
+
+def test_a_summary_has_means_in_all_and_per_category_and_the_plain_mean_over_categories() -> None:
+    assert {name: (part["questions"], part["recall@2"]) for name, part in summarise(THREE).items()} == {
         "all": (3, 0.5),
         "a": (1, 1.0),
         "b": (2, 0.25),
+        BY_CATEGORY: (3, 0.625),  # (1.0 + 0.25) / 2
     }
+
+
+def test_chosen_categories_have_their_plain_mean_where_all_of_them_occur() -> None:
+    scores = [*THREE, *scored((["u3"], "c"))]
+    assert summarise(scores, ["b", "c"])[CHOSEN]["recall@2"] == 0.125  # (0.25 + 0) / 2
+    assert summarise(scores, ["c", "b", "c"])[CHOSEN]["questions"] == 3
+    assert CHOSEN not in summarise(scores, ["b", "d"])
+
+
+def test_one_category_has_no_mean_over_categories() -> None:
+    assert set(summarise(scored((["u1"], "a"), (["u2"], "a")))) == {"all", "a"}
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=30))
+def test_groups_hold_every_question_once(categories: list[str]) -> None:
+    groups = groups_of(categories)
+    everything = sorted(range(len(categories)))
+    of_categories = [at for name in set(categories) for part in groups[name] for at in part]
+    assert sorted(of_categories) == everything
+    for name in {"all", BY_CATEGORY} & set(groups):
+        assert sorted(at for part in groups[name] for at in part) == everything
 
 
 def test_nothing_asked_is_nothing_summarised() -> None:

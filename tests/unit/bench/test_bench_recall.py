@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 import clew
-from clew.bench.recall import read_corpora, run, table
+from clew.bench.ablations import ladder
+from clew.bench.metrics import CHOSEN, FIGURES
+from clew.bench.recall import measure, read_corpora, run, table
 from clew.errors import InvalidInput
+from clew.surfaces.cli.parser import parse
 
-CORPUS = {
+CORPUS: dict[str, Any] = {
     "corpus": "talk",
     "units": [
         {"id": 1, "text": "Ann: the gateway listens on port 8000", "author": "Ann", "at": "2024-05-01 12:00"},
@@ -92,3 +95,110 @@ def test_what_the_writes_leave_behind_is_done_before_the_first_question_or_not_a
     report = run([written(tmp_path)], embedder="none", rankings=None, relate=relate)
     assert report["relate"] is relate
     assert set(left) == ({0} if relate else {3})
+
+
+def test_every_figure_has_an_interval(tmp_path: Path) -> None:
+    report = run([written(tmp_path)], embedder="none")
+    for entry in report["files"]["talk.jsonl"]["scores"].values():
+        assert set(entry["interval"]) == set(FIGURES)
+        assert all(low <= entry[figure] <= high for figure, (low, high) in entry["interval"].items())
+
+
+def test_a_mean_over_chosen_categories_is_a_row_of_its_own(tmp_path: Path) -> None:
+    report = run([written(tmp_path)], embedder="none", categories=["time", "fact"])
+    assert report["files"]["talk.jsonl"]["scores"][CHOSEN]["questions"] == 2
+    assert any(line.strip().startswith("chosen categories") for line in table(report).splitlines())
+
+
+def test_a_category_that_only_another_file_has_is_named_as_missing(tmp_path: Path) -> None:
+    other = CORPUS | {"questions": CORPUS["questions"][:1]}
+    (tmp_path / "other.jsonl").write_text(json.dumps(other), encoding="utf-8")
+    report = run([written(tmp_path), tmp_path / "other.jsonl"], embedder="none", categories=["time", "fact"])
+    assert report["files"]["other.jsonl"]["categories_missing"] == ["time"]
+    assert CHOSEN not in report["files"]["other.jsonl"]["scores"]
+    assert "without time" in table(report)
+
+
+def test_a_category_that_no_file_has_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    seen: list[int] = []
+    with pytest.raises(InvalidInput) as refused:
+        run(
+            [written(tmp_path)],
+            embedder="none",
+            categories=["tim"],
+            progress=lambda done, _total: seen.append(done),
+        )
+    assert refused.value.code == "BENCH_CATEGORY_UNKNOWN" and "fact, time" in str(refused.value.next) and not seen
+
+
+def test_files_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    files = [written(tmp_path), written(tmp_path / "copy")]
+    assert set(run(files, embedder="none")["files"]) == {str(file) for file in files}
+    assert set(run([files[0], files[0]], embedder="none")["files"]) == {"talk.jsonl"}
+
+
+def test_a_run_against_its_own_rankings_gains_nothing(tmp_path: Path) -> None:
+    file, ranked = written(tmp_path), tmp_path / "ranked.jsonl"
+    run([file], embedder="none", rankings=ranked)
+    [line, _other] = [json.loads(line) for line in ranked.read_text().splitlines()]
+    assert (line["file"], line["corpus"], line["question"]) == ("talk.jsonl", "talk", "q1")
+    report = run([file], embedder="none", baseline=ranked)
+    compared = report["files"]["talk.jsonl"]["against_baseline"]
+    assert (compared["pairs"], compared["only_here"], compared["only_in_baseline"]) == (2, 0, 0)
+    assert compared["gains"]["all"]["recall@2"] == {"gain": 0.0, "interval": [0.0, 0.0], "counts": False}
+
+
+def baseline_of(folder: Path, *lines: dict[str, Any]) -> Path:
+    (folder / "baseline.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return folder / "baseline.jsonl"
+
+
+def test_gains_over_a_baseline_are_paired_and_what_only_one_side_has_is_counted(tmp_path: Path) -> None:
+    here = {"file": "talk.jsonl", "corpus": "talk"}
+    baseline = baseline_of(
+        tmp_path,
+        here | {"question": "q1", "ranked": ["4", "3", "1"]},
+        here | {"question": "gone", "ranked": ["1"]},
+        here | {"file": "more.jsonl", "question": "q1", "ranked": ["1"]},
+    )
+    report = run([written(tmp_path)], embedder="none", baseline=baseline)
+    compared = report["files"]["talk.jsonl"]["against_baseline"]
+    assert (compared["pairs"], compared["only_here"], compared["only_in_baseline"]) == (1, 1, 1)
+    assert compared["gains"]["fact"]["recall@2"] == {"gain": 1.0, "interval": [1.0, 1.0], "counts": True}
+    assert compared["gains"]["fact"]["ndcg@10"]["gain"] == 0.5  # 1 against 1 / log2(4)
+    assert report["baseline"]["other_files"] == {"more.jsonl": 1}
+    shown = table(report)
+    assert "1 questions in both, 1 only here, 1 only there" in shown
+    assert "only in the baseline: 1 questions of more.jsonl" in shown
+
+
+LINE = {"file": "f", "corpus": "c", "question": "q", "ranked": []}
+
+
+@pytest.mark.parametrize("lines", [[{"corpus": "c", "question": "q", "ranked": []}], [LINE, LINE], [["f"]]])
+def test_a_baseline_that_holds_no_rankings_is_refused(tmp_path: Path, lines: list[Any]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run([written(tmp_path)], embedder="none", baseline=baseline_of(tmp_path, *lines))
+    assert refused.value.code == "BENCH_BASELINE_INVALID" and "--rankings" in str(refused.value.next)
+
+
+def test_rankings_without_a_place_are_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no directory"):
+        run([written(tmp_path)], embedder="none", rankings=tmp_path / "nowhere" / "ranked.jsonl")
+
+
+def test_ablations_without_the_graph_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="--ablations"):
+        measure(parse(["bench", "recall", "talk.jsonl", "--ablations", "--no-graph"]))
+
+
+def test_the_command_line_asks_for_ablations_a_baseline_and_categories(tmp_path: Path) -> None:
+    file, ranked = str(written(tmp_path)), str(tmp_path / "ranked.jsonl")
+    common = ["bench", "recall", file, "--embedder", "none"]
+    measure(parse([*common, "--rankings", ranked]))
+    report = measure(parse([*common, "--ablations", "--baseline", ranked, "--categories", "fact, time"]))
+    entry = report["files"]["talk.jsonl"]
+    assert [step["name"] for step in entry["ablations"]] == [step.name for step in ladder()]
+    assert entry["against_baseline"]["pairs"] == 2
+    assert CHOSEN in entry["scores"] and CHOSEN in entry["against_baseline"]["gains"]

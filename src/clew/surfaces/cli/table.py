@@ -19,9 +19,9 @@ from clew.surfaces.cli.arguments import (
     YES,
     arg,
     count,
-    counts,
     switch,
 )
+from clew.surfaces.cli.bench import BENCH
 from clew.surfaces.cli.command import Command
 from clew.surfaces.cli.table_govern import GOVERN
 from clew.surfaces.cli.table_guard import GUARD
@@ -317,63 +317,7 @@ SETUP = (
         epilog="bash: source <(clew completion bash)   zsh: clew completion zsh > \"${fpath[1]}/_clew\"   "
                "fish: clew completion fish | source",
     ),
-    Command(
-        "bench", "measure speed, the graph, the queue, the injector, the rollout or recall",
-        children=(
-            Command(
-                "speed", "latency and throughput on stores of several sizes", "setup:bench",
-                (
-                    arg("--sizes", metavar="N,N", type=counts,
-                        help="memories per store, 5,000 of them in the project that is asked (10000,100000; "
-                        "with --url also 1000); 1000000 is possible and takes its time"),
-                    arg("--url", metavar="URL",
-                        help="compare with PostgreSQL: postgresql:// of an empty database, as its owner; "
-                        "or 'postgres' for a throw-away server, if its development package is installed"),
-                    switch("--quick", "fewer rounds"),
-                ),
-            ),
-            Command(
-                "graph", "what a walk through the graph costs as the graph grows", "setup:bench",
-                (
-                    arg("--edges", metavar="N,N", type=counts, default="100000,1000000",
-                        help="edges per graph, about (100000,1000000)"),
-                    arg("--asks", metavar="N", type=count, default=300, help="questions per graph (300)"),
-                ),
-            ),
-            Command(
-                "queue", "how many injects are claimed and acknowledged, and how fast", "setup:bench",
-                (switch("--quick", "fewer cycles"),),
-            ),
-            Command(
-                "inject", "what a tool call waits for the injector", "setup:bench",
-                (
-                    arg("--memories", metavar="N", type=count, default=100_000, help="in the store (100000)"),
-                    arg("--in-project", metavar="N", type=count, default=5_000,
-                        help="of these in the project that is asked (5000)"),
-                    arg("--calls", metavar="N", type=count, default=1_000, help="tool calls (1000)"),
-                ),
-            ),
-            Command(
-                "rollout", "a week of requests with a fault in the graph, and what the gate does", "setup:bench",
-                (
-                    arg("--requests", metavar="N", type=count, default=20_000, help="in the week (20000)"),
-                    arg("--plot", metavar="FILE.svg", suggest=FILES, help="draw the week"),
-                ),
-            ),
-            Command(
-                "recall", "ranking quality on files of questions with known answers", "setup:bench",
-                (
-                    arg("files", metavar="FILE", nargs="+", suggest=FILES, help="JSON lines, also .gz"),
-                    arg("--embedder", metavar="NAME", suggest=("static", "minilm", "endpoint", "none"),
-                        help="another model than the configured one"),
-                    switch("--no-graph", "neither write nor use the graph"),
-                    switch("--relate", "do the jobs that the writes leave behind before asking"),
-                    arg("--rankings", metavar="OUT.jsonl", suggest=FILES, help="write the rankings"),
-                    arg("--limit-questions", metavar="N", type=count, help="only the first N questions"),
-                ),
-            ),
-        ),
-    ),
+    *BENCH,
 )  # fmt: skip
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (

@@ -1,0 +1,73 @@
+"""The report of `clew bench recall` as a table: each figure with the ends of its interval below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from clew.bench.metrics import FIGURES
+
+SHORT = {figure: figure.replace("recall", "R").replace("ndcg", "N") for figure in FIGURES}
+Entry = Mapping[str, Any]
+
+
+def table(report: Entry) -> str:
+    return "\n".join(_lines(report))
+
+
+def _lines(report: Entry) -> Iterator[str]:
+    yield _row("", "n", [SHORT[figure] for figure in FIGURES])
+    for name, file in report["files"].items():
+        yield f"{name}: {file['units']} units, recall p50 {file['ms']['p50']} ms, p99 {file['ms']['p99']} ms"
+        for category, entry in file["scores"].items():
+            yield from _means(category, entry)
+        if "categories_missing" in file:
+            yield f"  no mean over the chosen categories, without {', '.join(file['categories_missing'])}"
+        if "ablations" in file:
+            yield from _ablations(file["ablations"])
+        if "against_baseline" in file:
+            yield from _baseline(file["against_baseline"], report["baseline"]["file"])
+    for name, questions in report.get("baseline", {}).get("other_files", {}).items():
+        yield f"only in the baseline: {questions} questions of {name}"
+
+
+def _ablations(steps: list[dict[str, Any]]) -> Iterator[str]:
+    yield "  with one means more each time, all questions"
+    for step in steps:
+        yield from _means(step["name"], step["scores"]["all"])
+    yield "  what each gained over the one before"
+    for step in steps[1:]:
+        yield from _gains(step["name"], step["over_the_one_before"]["all"])
+    yield "  what everything together gains over each"
+    for step in steps[:-1]:
+        yield from _gains(f"over {step['name']}", step["full_over_this"]["all"])
+
+
+def _baseline(compared: Entry, file: str) -> Iterator[str]:
+    yield (
+        f"  gains over {file}: {compared['pairs']} questions in both, {compared['only_here']} only here, "
+        f"{compared['only_in_baseline']} only there"
+    )
+    for category, gains in compared["gains"].items():
+        yield from _gains(category, gains)
+
+
+def _means(name: str, entry: Entry) -> Iterator[str]:
+    yield _row(name, str(entry["questions"]), [f"{entry[figure]:.3f}" for figure in FIGURES])
+    yield _row("", "", [_short(entry["interval"][figure], "") for figure in FIGURES])
+
+
+def _gains(name: str, gains: Entry) -> Iterator[str]:
+    """With a last column: which of the gains count."""
+    counting = [SHORT[figure] for figure in FIGURES if gains[figure]["counts"]]
+    counts = f"  counts: {' '.join(counting) or 'none'}"
+    yield _row(name, "", [f"{gains[figure]['gain']:+.3f}" for figure in FIGURES]) + counts
+    yield _row("", "", [_short(gains[figure]["interval"], "+") for figure in FIGURES])
+
+
+def _short(ends: list[float], sign: str) -> str:
+    return " ".join(f"{end:{sign}.3f}".replace("0.", ".", 1) for end in ends)
+
+
+def _row(name: str, questions: str, cells: list[str]) -> str:
+    return (f"  {name:28}{questions:>5}" + "".join(f"{cell:>13}" for cell in cells)).rstrip()

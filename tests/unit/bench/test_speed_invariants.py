@@ -1,0 +1,147 @@
+"""What `clew bench speed` must find on any machine, here in a store of 150 memories and in one ten times as large:
+budgets are kept, and work that is counted does not grow with the store. Times are compared only where they are
+worlds apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import clew
+from clew.bench import graph, inject, queue, speed_steps
+from clew.bench.speed_cold import ONE_SCOPE, PROJECT, cold, opened
+from clew.bench.texts import questions, texts
+from clew.compose import compose
+from clew.settings import load_settings
+from clew.store import sqlite
+
+SMALL, LARGE = 150, 1_500
+ROUNDS = 10
+BUDGET = 100  # tokens of a tool call: room for one memory of this length, not for two
+ROOM = 1.25  # by chance: one question finds nothing, another something
+
+
+class Work(NamedTuple):
+    """Of one round: named queries, and the rows that they read."""
+
+    queries: float
+    rows: float
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[int, Path]]:
+    """Two stores in which a project sees 150 memories, and another all."""
+    found = {size: tmp_path_factory.mktemp(f"of-{size}") for size in (SMALL, LARGE)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speed_steps, "PROJECT_SIZE", SMALL)
+        for size, home in found.items():
+            with opened(home) as memory:
+                speed_steps.fill(memory, size, home, told=lambda written: None)
+                for text in texts(3, chars=250, seed=77):  # more about one file than a budget has room for
+                    memory.remember(text, paths=inject.files_of(1), scope=PROJECT)
+        yield found
+
+
+@pytest.fixture
+def stores(homes: Mapping[int, Path]) -> Iterator[Mapping[int, clew.Clew]]:
+    """Without threads in the background: their queries would be counted along."""
+    found = {}
+    for size, home in homes.items():
+        chosen = {"relate": {"in_process": False}, "inject": {"budget_tokens": BUDGET}}
+        settings = load_settings(chosen, home=home)
+        found[size] = compose(settings, home / "clew.db", in_background=False)
+    yield found
+    for memory in found.values():
+        memory.close()
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], Work]:
+    read: list[int] = []
+    asked = sqlite.Session.all
+
+    def asking(self: sqlite.Session, query: str, /, **values: Any) -> list[Any]:
+        rows = asked(self, query, **values)
+        read.append(len(rows))
+        return rows
+
+    def count(action: Callable[[], object]) -> Work:
+        read.clear()
+        action()
+        return Work(len(read) / ROUNDS, sum(read) / ROUNDS)
+
+    monkeypatch.setattr(sqlite.Session, "all", asking)
+    return count
+
+
+def recalls(memory: clew.Clew, scope: clew.Scope) -> None:
+    """Without a walk, which is counted by itself."""
+    for text in questions(ROUNDS):
+        memory.recall(text, scope=scope, graph=False, counted=False)
+
+
+@pytest.mark.parametrize("scope", [PROJECT, ONE_SCOPE], ids=["in_project", "in_one_scope"])
+def test_a_warm_recall_reads_no_more_of_a_larger_store(
+    stores: Mapping[int, clew.Clew], counted: Callable[..., Work], scope: clew.Scope
+) -> None:
+    work = {}
+    for size, memory in stores.items():
+        recalls(memory, scope)
+        work[size] = counted(lambda memory=memory: recalls(memory, scope))
+    assert 0 < work[LARGE].queries <= ROOM * work[SMALL].queries
+    assert 0 < work[LARGE].rows <= ROOM * work[SMALL].rows
+
+
+def test_a_walk_by_queries_asks_no_more_often_and_reads_little_more_in_a_larger_graph(
+    stores: Mapping[int, clew.Clew], counted: Callable[..., Work]
+) -> None:
+    work = {}
+    for size, memory in stores.items():
+        asked = graph.questions(ROUNDS + 1, size)
+        graph.walked(memory, asked[:1], scope=ONE_SCOPE)
+        work[size] = counted(lambda memory=memory, asked=asked: graph.walked(memory, asked[1:], scope=ONE_SCOPE))
+    assert 0 < work[LARGE].queries <= ROOM * work[SMALL].queries
+    assert work[LARGE].rows <= LARGE / SMALL / 3 * work[SMALL].rows, "a walk follows the store, not its own bounds"
+
+
+def test_a_tool_call_keeps_its_budget_and_reads_no_more_of_a_larger_store(
+    stores: Mapping[int, clew.Clew], counted: Callable[..., Work]
+) -> None:
+    work, answers = {}, []
+    for size, memory in stores.items():
+        memory.inject.warm()
+        inject.called(memory, 2, files=SMALL, seed=3)
+        work[size] = counted(lambda memory=memory: answers.extend(inject.called(memory, ROUNDS, files=SMALL)))
+    assert 0 < max(call.tokens for call in answers) <= BUDGET and "queued" in {call.outcome for call in answers}
+    assert work[LARGE].queries <= ROOM * work[SMALL].queries and work[LARGE].rows <= ROOM * work[SMALL].rows
+
+
+def test_a_claim_and_its_acknowledgement_are_the_same_work_in_any_store(
+    stores: Mapping[int, clew.Clew], counted: Callable[..., Work]
+) -> None:
+    work = {}
+    for size, memory in stores.items():
+        queue.claim_cycles(memory, 1)
+        work[size] = counted(lambda memory=memory: queue.claim_cycles(memory, ROUNDS))
+    assert work[LARGE] == work[SMALL]
+
+
+@pytest.mark.parametrize("work_type", ["bug_fix", "feature", "chore"])
+def test_a_start_block_keeps_the_budget_of_its_work(stores: Mapping[int, clew.Clew], work_type: str) -> None:
+    memory = stores[LARGE]
+    title = memory.list(scope=PROJECT)[0].content
+    session = memory.sessions.start(project="bench", work_type=work_type, title=title)
+    memory.sessions.claim(session.id, "bench")
+    block = memory.inject.start(session.id)
+    assert 0 < block.tokens <= block.budget_tokens
+
+
+def test_a_process_that_stays_answers_faster_than_one_that_starts(homes: Mapping[int, Path]) -> None:
+    home = homes[SMALL]
+    first, _openings = cold(home, "recall in_project", [{}])
+    with opened(home) as memory:
+        warm = speed_steps.recall(memory, PROJECT, SMALL, ROUNDS)
+    assert warm["ms"]["p50"] < first["ms"]["p50"] and warm["cpu_ms"]["p50"] < first["cpu_ms"]["p50"]
