@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-postgres test lint format bench torture test-models embedder lock clean
+.PHONY: help demo demo-postgres test lint format bench bench-peers torture test-models embedder lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -45,6 +45,10 @@ format: $(VENV)/.dev  ## put the code into shape
 bench: $(VENV)/.base  ## measure speed on this machine
 	@$(BIN)/clew bench speed
 
+bench-peers: $(VENV)/.base  ## Clew beside its peers: DATA=folder, or PEERS=a,b STAGES=first,speed
+	@$(BIN)/python tools/peers/run.py $(if $(DATA),--data '$(DATA)') $(if $(PEERS),--peers $(PEERS)) \
+		$(if $(STAGES),--stages $(STAGES)) $(if $(SIZES),--sizes $(SIZES)) $(if $(LIMIT),--limit $(LIMIT))
+
 torture: $(VENV)/.dev  ## long durability and fuzz runs
 	@$(BIN)/python -m pytest -n 2 -m torture
 
@@ -58,4 +62,4 @@ lock: $(VENV)/.dev  ## pin every dependency anew, with hashes
 	@$(BIN)/python tools/lock.py
 
 clean:  ## remove what the targets made
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) build/peers .mypy_cache .ruff_cache .pytest_cache .hypothesis

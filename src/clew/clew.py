@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from clew.model.upkeep import BackupReport, Check, Stats
     from clew.ports import Clock, Embedder, LanguageModel, Store, Tx
     from clew.recall import context as contexts
-    from clew.recall import corpus, why, xray
+    from clew.recall import corpus, ranker, why, xray
     from clew.recall import graph as through
     from clew.recall import graphs as walking
     from clew.recall import recall as recalling
@@ -68,7 +68,7 @@ else:
     contexts, corpus, recalling, through, walking, why = (
         LazyModule(f"clew.recall.{name}") for name in ("context", "corpus", "recall", "graph", "graphs", "why")
     )
-    snapshots, xray = LazyModule("clew.recall.snapshot"), LazyModule("clew.recall.xray")
+    ranker, snapshots, xray = (LazyModule(f"clew.recall.{name}") for name in ("ranker", "snapshot", "xray"))
     background, checkup, embed, reindex, worker = (
         LazyModule(f"clew.relate.{name}") for name in ("background", "checkup", "embed", "reindex", "worker")
     )
@@ -713,7 +713,7 @@ class Clew(Topics):
     def _reader(self) -> recalling.Reader:
         space = self.embedder.space if self.embedder else None
         corpora = corpus.Corpora(self.store, space=space, max_bytes=self.settings.recall.read_model_mb << 20)
-        recall, graph = self.settings.recall, self.settings.graph
+        recall, graph, rank = self.settings.recall, self.settings.graph, self.settings.rank
         names = through.GraphOptions.__slots__
         return recalling.Reader(
             self.store,
@@ -725,6 +725,7 @@ class Clew(Topics):
             planner=graph.planner,
             broad_intent=graph.broad_intent,
             graph=through.GraphOptions(**{name: getattr(graph, name) for name in names}),
+            rank=ranker.RankOptions(**{name: getattr(rank, name) for name in ranker.RankOptions.__slots__}),
             standing=self._standing,
             count=self._meter.count,
         )

@@ -73,6 +73,19 @@ class RecallSettings:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RankSettings:
+    """What the last look at the best candidates takes into account. Each can be switched off by itself."""
+
+    refine: bool = _setting(True, "order the best candidates by more than their words and meaning", project=True)
+    neighbours: bool = _setting(True, "look at what was said just before and after", project=True)
+    threads: bool = _setting(True, "prefer threads in which much was found", project=True)
+    authors: bool = _setting(True, "read the name of an author as whose words are asked for", project=True)
+    times: bool = _setting(True, "read dates in a question, and what asks for a time", project=True)
+    titles: bool = _setting(True, "prefer memories whose title the question names", project=True)
+    hops: bool = _setting(True, "follow rare words from the best candidates to what else is asked", project=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EmbedSettings:
     """What makes vectors, and how its cosines are read."""
 
@@ -289,6 +302,7 @@ class Settings:
     store: StoreSettings = StoreSettings()
     remember: RememberSettings = RememberSettings()
     recall: RecallSettings = RecallSettings()
+    rank: RankSettings = RankSettings()
     embed: EmbedSettings = EmbedSettings()
     graph: GraphSettings = GraphSettings()
     inject: InjectSettings = InjectSettings()
@@ -313,6 +327,7 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "store": StoreSettings,
     "remember": RememberSettings,
     "recall": RecallSettings,
+    "rank": RankSettings,
     "embed": EmbedSettings,
     "graph": GraphSettings,
     "inject": InjectSettings,

@@ -321,7 +321,7 @@ def test_no_setting_is_without_a_proof() -> None:
     names = ("test_settings.py", "test_compose.py", "test_graph_settings.py", "test_inject_settings.py")
     names += ("test_deliver_settings.py", "test_learn_settings.py", "test_relate_settings.py")
     names += ("test_llm_settings.py", "test_rollout_settings.py", "test_mcp_settings.py")
-    names += ("test_serve_settings.py", "test_hooks_settings.py")
+    names += ("test_serve_settings.py", "test_hooks_settings.py", "test_rank_settings.py")
     proofs = "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names)
     known = [path for path, *_rest in load_settings(home=Path(), environ={}).items()]
     unproved = [path for path in known if f"def test_{path.replace('.', '_')}_is_live" not in proofs]

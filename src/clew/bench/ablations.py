@@ -41,9 +41,17 @@ BARE = (  # words after vectors, so that hybrid stands beside the stronger of it
     Ablation("hybrid", {"retrieval": "hybrid", "graph": False}),
     Ablation("+ graph"),
 )
+# The first of the last look are those of the memory itself; then what each of the others adds.
 REFINEMENTS = (
     Refinement("personalised", "graph.refinement", off="compat"),
     Refinement("inhibition", "graph.inhibition", off=False),
+    Refinement("last look", "rank.refine", off=False),
+    Refinement("authors", "rank.authors", off=False),
+    Refinement("neighbours", "rank.neighbours", off=False),
+    Refinement("threads", "rank.threads", off=False),
+    Refinement("times", "rank.times", off=False),
+    Refinement("titles", "rank.titles", off=False),
+    Refinement("hops", "rank.hops", off=False),
 )
 
 

@@ -13,6 +13,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
@@ -199,20 +200,27 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
 def ask(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[int, Answer]]:
     """One answer per step and question, with the number of the step, over a store of this corpus alone. It is
     filled once, and opened anew for every step."""
-    scope = clew.Scope(project=str(corpus["corpus"])[:200])
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        store = Path(folder) / "bench.db"
-        with clew.open(store, **_sections(asking.settings)) as memory:
-            units = _ingest(memory, corpus["units"], scope)
-            if asking.relate:
-                memory.jobs.run()
+    with ingested(corpus, asking) as (store, scope, units):
         for number, step in enumerate(asking.steps):
-            with clew.open(store, **_sections(asking.settings | dict(step.settings))) as memory:
+            with clew.open(store, **sections(asking.settings | dict(step.settings))) as memory:
                 memory.recall("warm up", scope=scope, counted=False, **step.options)
                 for question in asking.of(corpus):
                     ranked, ms = _ranked(memory, question["text"], scope, step)
                     by_unit = [unit for memory_id in ranked for unit in units[memory_id]]
                     yield number, Answer(file, corpus["corpus"], question, by_unit[:RANKED], ms)
+
+
+@contextmanager
+def ingested(corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[Path, clew.Scope, dict[str, list[str]]]]:
+    """A store of this corpus alone, the scope it is in, and its units by memory."""
+    scope = clew.Scope(project=str(corpus["corpus"])[:200])
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        store = Path(folder) / "bench.db"
+        with clew.open(store, **sections(asking.settings)) as memory:
+            units = _ingest(memory, corpus["units"], scope)
+            if asking.relate:
+                memory.jobs.run()
+        yield store, scope, units
 
 
 def _ranked(memory: clew.Clew, question: str, scope: clew.Scope, step: Ablation) -> tuple[list[str], float]:
@@ -222,7 +230,7 @@ def _ranked(memory: clew.Clew, question: str, scope: clew.Scope, step: Ablation)
     return [result.memory.id for result in recalled.results], (time.perf_counter() - started) * 1000
 
 
-def _sections(settings: Mapping[str, Any]) -> dict[str, Any]:
+def sections(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings by path as `clew.open` takes them."""
     sections: dict[str, Any] = {}
     for path, value in settings.items():

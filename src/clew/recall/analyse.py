@@ -14,7 +14,7 @@ import unicodedata
 from functools import cache
 from zlib import crc32
 
-REVISION = 1  # stored with the index: another revision means re-indexing
+REVISION = 2  # stored with the index: another revision means re-indexing
 
 MAX_TERM_CHARS = 64  # longer runs are blobs, kept whole and never split
 _CACHE_SIZE = 200_000

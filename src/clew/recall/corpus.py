@@ -11,10 +11,14 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
+from clew.recall.lexical import K1, B
+from clew.recall.question import name_terms
 from clew.recall.segment import MAX_DOCS, Segment, build_segment
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from clew.model.scope import Reach
     from clew.model.space import VectorSpace
     from clew.ports import Store, Tx
+    from clew.recall.holding import Held
 
 MAX_DELTA = 512  # more changes than this and a rebuild is cheaper than carrying them
 BYTES_BESIDE_VECTOR = 1_024  # of one memory: some 60 terms, bookkeeping
@@ -44,13 +49,14 @@ class Corpus:
     total_length: float | None = None
     frequencies: dict[int, int] | None = None
     checked: dict[int, int] = field(default_factory=dict)
+    held: dict[tuple[bool, bool], Held] = field(init=False, default_factory=dict)  # see holding.py
 
     def __post_init__(self) -> None:
         for name in ("layer", "type", "valid_at", "invalid_at", "expires_at", "superseded", "updated_at", "weight",
-                     "length", "has_vector"):  # fmt: skip
+                     "row", "author", "thread", "length", "has_vector"):  # fmt: skip
             joined = np.concatenate([getattr(segment, name) for segment in self.segments])
             object.__setattr__(self, name, joined)
-        object.__setattr__(self, "ids", [id for segment in self.segments for id in segment.ids])
+        object.__setattr__(self, "ids", list(chain.from_iterable(segment.ids for segment in self.segments)))
 
     layer: NDArray[np.int8] = field(init=False)
     type: NDArray[np.int8] = field(init=False)
@@ -60,6 +66,9 @@ class Corpus:
     superseded: NDArray[np.bool_] = field(init=False)
     updated_at: NDArray[np.int64] = field(init=False)
     weight: NDArray[np.float64] = field(init=False)
+    row: NDArray[np.int64] = field(init=False)
+    author: NDArray[np.uint32] = field(init=False)
+    thread: NDArray[np.uint32] = field(init=False)
     length: NDArray[np.float32] = field(init=False)
     has_vector: NDArray[np.bool_] = field(init=False)
     ids: list[str] = field(init=False)
@@ -67,17 +76,76 @@ class Corpus:
     @cached_property
     def count(self) -> int:
         """Memories in scope."""
-        return int(self.alive.sum()) if self.size is None else self.size
+        return self.living if self.size is None else self.size
 
     @cached_property
     def all_alive(self) -> bool:
         return bool(self.alive.all())
 
     @cached_property
-    def relative_length(self) -> NDArray[np.float32]:
-        """Each memory's length over the scope's mean."""
+    def length_norm(self) -> NDArray[np.float32]:
+        """What BM25 adds to a count: by each memory's length over the scope's mean."""
+        relative = self.length / np.float32(max(1.0, self.mean_length))
+        return np.float32(K1 * (1 - B)) + np.float32(K1 * B) * relative
+
+    @cached_property
+    def weights(self) -> NDArray[np.float32] | None:
+        """What each memory's rank is multiplied by; None while nothing has been learnt."""
+        return None if (self.weight == 1.0).all() else self.weight.astype(np.float32)
+
+    @cached_property
+    def by_layer(self) -> dict[int, NDArray[np.intp] | None]:
+        """The places of each layer that has any; None stands for all places."""
+        present = np.flatnonzero(np.bincount(self.layer)).tolist() if len(self.layer) else []
+        if len(present) == 1:
+            return {present[0]: None}
+        return {layer: np.flatnonzero(self.layer == layer) for layer in present}
+
+    @cached_property
+    def with_vector(self) -> int:
+        """Living memories that have a vector."""
+        return int(np.count_nonzero(self.has_vector & self.alive))
+
+    @cached_property
+    def named(self) -> dict[int, set[int]]:
+        """Terms that name an author: the hashes of the authors they name."""
+        found: dict[int, set[int]] = {}
+        for segment in self.segments:
+            for name in segment.authors:
+                for term in name_terms(name):
+                    found.setdefault(term, set()).add(crc32(name.encode("utf-8", "surrogatepass")))
+        return found
+
+    @cached_property
+    def neighbours(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places before and after each memory in its thread, -1 for none; within a segment. One more stands
+        for no memory, and has none."""
+        found = []
+        for side in ("before", "after"):
+            parts, start = [], 0
+            for segment in self.segments:
+                places = getattr(segment, side).astype(np.int64)
+                places[places >= 0] += start
+                parts.append(places)
+                start += len(segment)
+            found.append(np.concatenate([*parts, np.array([-1])]))
+        return found[0], found[1]
+
+    @cached_property
+    def titles(self) -> list[str] | None:
+        """None where no memory has one."""
+        if not any(segment.is_titled for segment in self.segments):
+            return None
+        return list(chain.from_iterable(segment.titles for segment in self.segments))
+
+    @cached_property
+    def mean_length(self) -> float:
         total = float(self.length[self.alive].sum()) if self.total_length is None else self.total_length
-        return self.length / np.float32(max(1.0, total / max(1, self.count)))
+        return total / max(1, self.count)
+
+    @cached_property
+    def living(self) -> int:
+        return int(np.count_nonzero(self.alive))
 
     def places_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Where these memories stand in the arrays, if they are alive here."""
@@ -175,8 +243,9 @@ class Corpora:
         base = known.segments[0]
         moved = changed.union(*(segment.ids for segment in known.segments[1:]))
         delta = build_segment(tx.index.rows_by_id(reach, sorted(moved), self._space), self._dim)
-        stays = np.fromiter((id not in moved for id in base.ids), np.bool_, len(base))
-        alive = np.concatenate([known.alive[: len(base)] & stays, np.ones(len(delta), np.bool_)])
+        index = base.index()
+        alive = np.concatenate([known.alive[: len(base)], np.ones(len(delta), np.bool_)])
+        alive[[index[id] for id in moved if id in index]] = False
         return Corpus((base, delta), alive, seq)
 
     def _keep(self, reach: Reach, corpus: Corpus) -> None:

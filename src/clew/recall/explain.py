@@ -16,29 +16,44 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
+FEW = 16  # chosen memories
+
 
 def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
     """One tuple per chosen memory: its layer if that put it there, its age if nothing was asked, its words, its
     meaning, its weight."""
-    lexical = _ranks(run.evidence.lexical, chosen, run.allowed)
-    semantic = _ranks(run.evidence.cosine, chosen, run.allowed)
+    at, evidence = np.array(chosen, np.intp), run.evidence
+    by_words, by_meaning = evidence.lexical[at], evidence.cosine[at]
+    rows = zip(
+        chosen,
+        run.corpus.layer[at].tolist(),
+        zip(by_words.tolist(), _ranks(evidence.lexical[evidence.hits], by_words, run.allowed[evidence.hits]),
+            run.words[at].tolist(), strict=True),
+        zip(by_meaning.tolist(), _ranks(evidence.cosine, by_meaning, run.allowed), run.meaning[at].tolist(),
+            strict=True),
+        run.corpus.weight[at].tolist(),
+        strict=True,
+    )  # fmt: skip
     return [
         (
-            *_by_layer(int(run.corpus.layer[at])),
+            *_by_layer(layer),
             *_by_recency(run),
-            *_by_evidence("lexical", float(run.evidence.lexical[at]), words, float(run.words[at])),
-            *_by_evidence("semantic", float(run.evidence.cosine[at]), meaning, float(run.meaning[at])),
-            *_by_graph(run, at),
-            *_by_weight(float(run.corpus.weight[at])),
+            *_by_evidence("lexical", *words),
+            *_by_evidence("semantic", *meaning),
+            *_by_graph(run, place),
+            *_by_neighbours(run, place),
+            *_by_weight(weight),
         )
-        for at, words, meaning in zip(chosen, lexical, semantic, strict=True)
+        for place, layer, words, meaning, weight in rows
     ]
 
 
-def _ranks(scores: Floats, chosen: Sequence[int], allowed: NDArray[np.bool_]) -> list[int]:
-    """The place of each chosen memory by one kind of evidence alone, 1 for the best. What lies below all of them
-    need not be sorted, and a score of zero is no evidence."""
-    among, mine = of_allowed(scores, allowed), scores[np.array(chosen, np.int64)]
+def _ranks(scores: Floats, mine: Floats, allowed: NDArray[np.bool_]) -> list[int]:
+    """The place of each chosen memory by one kind of evidence alone, 1 for the best; a score of zero is no
+    evidence. To count what is better is cheaper than to sort, as long as few ask."""
+    among = of_allowed(scores, allowed)
+    if len(mine) <= FEW:
+        return [1 + int(np.count_nonzero(among > score)) if score > 0 else 0 for score in mine]
     found = np.sort(among[among >= mine.min(where=mine > 0, initial=np.inf)])
     ranks: list[int] = (len(found) - np.searchsorted(found, mine, side="right") + 1).tolist()
     return ranks
@@ -63,6 +78,12 @@ def _by_evidence(source: str, raw: float, rank: int, relevance: float) -> tuple[
 def _by_graph(run: Run, at: int) -> tuple[Why, ...]:
     reached = run.reached.get(at)
     return (Why("graph", raw=round(reached.activation, 6), via=reached.seed),) if reached else ()
+
+
+def _by_neighbours(run: Run, at: int) -> tuple[Why, ...]:
+    """Nothing of its own was found: what was said around it brought it in."""
+    has_own = run.evidence.lexical[at] > 0 or run.relevance[at] > 0 or at in run.reached
+    return (Why("boost", via="neighbours"),) if at in run.beside and not has_own else ()
 
 
 def _by_weight(weight: float) -> tuple[Why, ...]:

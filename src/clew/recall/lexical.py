@@ -39,23 +39,24 @@ def asked_terms(text: str) -> list[int]:
 
 
 def score_terms(corpus: Corpus, terms: Sequence[int]) -> Lexical:
-    size = sum(len(segment) for segment in corpus.segments)
+    size = len(corpus.ids)
     score, covered = np.zeros(size, np.float32), np.zeros(size, np.float32)
-    norm = np.float32(K1 * (1 - B)) + np.float32(K1 * B) * corpus.relative_length
-    found = [(term, *_postings(corpus, term)) for term in terms]
-    weighted = [
-        (weight_of(term, corpus.count, _frequency(corpus, term, docs)), docs, counts)
-        for term, docs, counts in found
-    ]
+    norm = corpus.length_norm
     total = 0.0
-    for weight, docs, counts in weighted:
+    for term in terms:
+        docs, counts = postings(corpus, term)
+        weight = weight_of(term, corpus.count, frequency(corpus, term, docs))
         total += weight
-        score[docs] += np.float32(weight * (K1 + 1)) * counts / (counts + norm[docs])
-        covered[docs] += np.float32(weight)
-    return Lexical(score, covered / np.float32(total) if total else covered)
+        if len(docs):
+            at = docs.astype(np.intp)  # once, not at each of the five looks
+            score[at] += np.float32(weight * (K1 + 1)) * counts / (counts + norm[at])
+            covered[at] += np.float32(weight)
+    if total:
+        covered /= np.float32(total)
+    return Lexical(score, covered)
 
 
-def _postings(corpus: Corpus, term: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.float32]]:
+def postings(corpus: Corpus, term: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.float32]]:
     """The documents of a term, numbered through all segments, and how often each has it."""
     found = [segment.postings.of(term) for segment in corpus.segments]
     if len(found) == 1:
@@ -65,7 +66,9 @@ def _postings(corpus: Corpus, term: int) -> tuple[NDArray[np.integer[Any]], NDAr
     return np.concatenate(docs), np.concatenate([counts for _docs, counts in found])
 
 
-def _frequency(corpus: Corpus, term: int, docs: NDArray[np.integer[Any]]) -> int:
+def frequency(corpus: Corpus, term: int, docs: NDArray[np.integer[Any]] | None = None) -> int:
+    """In how many living memories of the scope a term is; `docs` are all that have it."""
     if corpus.frequencies is not None:
         return corpus.frequencies.get(term, 0)
+    docs = postings(corpus, term)[0] if docs is None else docs
     return len(docs) if corpus.all_alive else int(corpus.alive[docs].sum())

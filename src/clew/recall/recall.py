@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from clew.errors import InvalidInput
 from clew.lazy import LazyModule
-from clew.model.memory import LAYERS, TYPES, Memory
+from clew.model.memory import TYPES, Memory
 from clew.model.recalled import (
     MODES,
     RETRIEVALS,
@@ -26,15 +27,18 @@ from clew.model.recalled import (
     Stage,
     Trace,
 )
-from clew.model.times import to_micros
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_memories
 from clew.recall.explain import reasons
-from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, semantic_relevance
+from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, scales_of, semantic_relevance
 from clew.recall.graph import GraphOptions, Reached, apply_activation, note_failure, reach_through
+from clew.recall.holding import Condition, held, times, without
 from clew.recall.lexical import asked_terms, score_terms
 from clew.recall.plan import Plan, plan
+from clew.recall.question import Asked, read_question
+from clew.recall.ranker import LEAST, RankOptions, is_refined, refine
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
+from clew.recall.settle import Rough, estimated, make_exact, settle, show_exactly, spread_of
 from clew.rollout.standing import CANARY, Standing
 
 if TYPE_CHECKING:
@@ -55,7 +59,8 @@ else:
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
 MAX_LIMIT = 1_000
 MAX_WORKING = 3
-MAX_TRACED_IDS = 20
+ROUNDED = 1e-5  # to what scores are rounded when they are compared
+NOWHERE = np.empty(0, np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ class Reader:
     planner: bool = True
     broad_intent: bool = True
     graph: GraphOptions = field(default_factory=GraphOptions)
+    rank: RankOptions = field(default_factory=RankOptions)
     standing: Callable[[Reach, datetime], Standing] = lambda _reach, _now: CANARY
     count: Callable[[Metric], None] | None = None
 
@@ -89,7 +95,7 @@ def recall_and_run(
         return Recalled([], Trace((), {"plan": _plan_note(planned)})), None
     reach = reach() if callable(reach) else reach
     began = time.perf_counter()
-    run = search(query, reach, options, reader=reader, now=now, planned=planned)
+    run = search(query, reach, options, reader=reader, now=now, planned=planned, exact=False)
     started = time.perf_counter()
     with reader.store.read() as tx:
         try:
@@ -126,7 +132,7 @@ def find(
     what the question finds anyway: the relevance of the last of as many as were asked for. Read is only what
     reaches the floor, rules too, and with a `margin` only what lies so far above the rest."""
     began = time.perf_counter()
-    run = search(query, reach, options, reader=reader, now=now)
+    run = search(query, reach, options, reader=reader, now=now, exact=False)
     _count(run, reader, began)
     scores = [round(float(score), 6) for score in run.relevance[run.chosen]]
     best = sorted(scores, reverse=True)
@@ -189,8 +195,11 @@ def search(
     reader: Reader,
     now: datetime,
     planned: Plan | None = None,
+    exact: bool = True,
+    refined: bool = True,
 ) -> Run:
-    """Every stage up to the choice; `why` looks at the arrays it leaves behind."""
+    """Every stage up to the choice; `why` looks at the arrays it leaves behind, at any place of them. Where only
+    what is chosen will be looked at, the others may keep estimates."""
     check(options)
     planned = planned or plan_recall(query, options, reader)
     text = query[:MAX_QUERY_CHARS].replace("\x00", " ")
@@ -200,13 +209,36 @@ def search(
     if len(query) > MAX_QUERY_CHARS:
         notes["query_cut_to"] = MAX_QUERY_CHARS
     started = time.perf_counter()
-    vector = _query_vector(text, options, reader.embedder, notes)
-    corpus = reader.corpora.get(reach) or corpus_of_candidates(text, vector, reach, reader, notes)
-    question = Question(text, reach, replace(options, limit=max(1, planned.limit)), now, vector)
+    corpus = reader.corpora.get(reach)
+    asked = read_question(text, corpus.named if corpus and _reads_names(corpus, options, reader) else {})
+    vector = _query_vector(asked.text, options, reader.embedder, notes)
+    corpus = corpus or corpus_of_candidates(asked.text, vector, reach, reader, notes)
+    question = Question(text, asked, reach, replace(options, limit=max(1, planned.limit)), now, vector, exact)
     run = score(question, corpus, notes, reader, started)
     run = _through_graph(run, planned, question, reader, started)
+    run.asked = asked
+    if refined:
+        _refine(run, reader)
     choose(run, reader.rules_limit, time.perf_counter())
     return run
+
+
+def _reads_names(corpus: Corpus, options: RecallOptions, reader: Reader) -> bool:
+    """Whether the name of an author becomes a reason of its own; if not, it stays a word like any other."""
+    has_model = options.retrieval == "hybrid" and reader.embedder is not None
+    return reader.rank.refine and reader.rank.authors and has_model and corpus.living >= LEAST
+
+
+def _refine(run: Run, reader: Reader) -> None:
+    if run.asked is None or not reader.rank.refine or not is_refined(run):
+        return
+    started, found = time.perf_counter(), run.rank_score.copy()
+    try:
+        refine(run, run.asked, reader.rank, reader.store)
+    except Exception as error:  # an extra: the order without it is the answer
+        run.rank_score = found
+        run.notes["refinement"] = f"failed: {getattr(error, 'code', type(error).__name__)}"
+    run.stages.append(_stage("refine", len(run.refined), len(run.refined), started=started))
 
 
 def _through_graph(seen: Run, planned: Plan, asked: Question, reader: Reader, started: float) -> Run:
@@ -227,6 +259,9 @@ def _with_found(seen: Run, found: list[Reached], asked: Question, reader: Reader
         run = score(asked, corpus, seen.notes, reader, started)
         run.stages.append(seen.stages[-1])
         run.seeds, run.stage, run.decision = seen.seeds, seen.stage, seen.decision
+    if found and run.rough is not None:
+        places = run.corpus.places_of([reached.memory for reached in found]).values()
+        make_exact(run, np.fromiter(places, np.intp))
     apply_activation(run, found, reader.graph)
     if seen.decision and seen.decision.shadow:  # what was fetched for the comparison is not in the answer
         seen.stages[-1], seen.expanded = run.stages[-1], run.expanded
@@ -236,9 +271,10 @@ def _with_found(seen: Run, found: list[Reached], asked: Question, reader: Reader
 
 def _without_graph(run: Run, error: Exception, reader: Reader, started: float) -> Run:
     """The same question once more, when it turns out late that the graph fails."""
-    rank_score = rank_scores(run.evidence, run.allowed) * run.corpus.weight.astype(np.float32)
-    again = replace(run, rank_score=rank_score, reached={}, expanded=[], chosen=[])
+    rank_score = _weighted(rank_scores(run.evidence, run.allowed, run.scales), run.corpus)
+    again = replace(run, rank_score=rank_score, reached={}, expanded=[], chosen=[], refined={}, beside=[])
     note_failure(again, error)
+    _refine(again, reader)
     choose(again, reader.rules_limit, started)
     return again
 
@@ -247,22 +283,25 @@ class Question(NamedTuple):
     """What is asked, by whom, and as a vector."""
 
     text: str
+    asked: Asked
     reach: Reach
     options: RecallOptions
     now: datetime
     vector: NDArray[np.float32] | None
+    exact: bool = True
 
 
 def score(asked: Question, corpus: Corpus, notes: dict[str, object], reader: Reader, started: float) -> Run:
     """Evidence, filters and both numbers for every memory of the corpus."""
-    evidence = gather(corpus, asked.text, asked.vector, asked.options)
-    found = int((evidence.any & corpus.alive).sum())
+    evidence, rough = gather(corpus, asked)
+    found = int(np.count_nonzero(evidence.any if corpus.all_alive else evidence.any & corpus.alive))
     stages = [_stage("gather", corpus.count, found, started=started)]
     started = time.perf_counter()
     allowed, stage = filter_memories(corpus, asked.options, reach=asked.reach, reader=reader, now=asked.now)
-    stages.append(_stage("filter", stage[0], int(allowed.sum()), stage[1], started))
+    stages.append(_stage("filter", stage[0], int(np.count_nonzero(allowed)), stage[1], started))
     space = reader.embedder.space if reader.embedder else None
     words, meaning = lexical_relevance(evidence.covered), semantic_relevance(evidence.cosine, space)
+    scales = scales_of(evidence, allowed, spread_of(rough, corpus, allowed) if rough else None)
     run = Run(
         query=asked.text,
         reach=asked.reach,
@@ -274,12 +313,21 @@ def score(asked: Question, corpus: Corpus, notes: dict[str, object], reader: Rea
         words=words,
         meaning=meaning,
         relevance=relevance(words, meaning),
-        rank_score=rank_scores(evidence, allowed) * corpus.weight.astype(np.float32),
+        rank_score=_weighted(rank_scores(evidence, allowed, scales), corpus),
+        scales=scales,
+        space=space,
         stages=stages,
         notes=notes,
+        rough=rough,
     )
+    if rough is not None:
+        settle(run, limit=max(asked.options.limit, reader.graph.max_seeds))
     _note_coverage(run, asked.vector)
     return run
+
+
+def _weighted(scores: NDArray[np.float32], corpus: Corpus) -> NDArray[np.float32]:
+    return scores if corpus.weights is None else scores * corpus.weights
 
 
 def check(options: RecallOptions) -> None:
@@ -315,15 +363,19 @@ def check(options: RecallOptions) -> None:
         )
 
 
-def gather(corpus: Corpus, text: str, vector: NDArray[np.float32] | None, options: RecallOptions) -> Evidence:
-    terms = asked_terms(text) if options.retrieval != "semantic" else []
-    lexical = score_terms(corpus, terms)
+def gather(corpus: Corpus, asked: Question) -> tuple[Evidence, Rough | None]:
+    """By words and by meaning; where the cosines are estimates, with what makes them exact."""
+    terms = asked_terms(asked.asked.text) if asked.options.retrieval != "semantic" else []
+    words, vector = score_terms(corpus, terms), asked.vector
     if vector is None:
-        cosine = np.zeros(len(corpus.ids), np.float32)
-    else:
-        # Not `@`: for a matrix of this size BLAS wakes its threads, and on a busy machine waits for them.
-        cosine = np.concatenate([np.vecdot(segment.vectors, vector) for segment in corpus.segments])
-    return Evidence(lexical.score, lexical.covered, cosine)
+        return Evidence(words.score, words.covered, np.zeros(len(corpus.ids), np.float32)), None
+    outline = None if asked.exact or corpus.size is not None else corpus.segments[0].outline()
+    if outline is not None:
+        rough = estimated(corpus, outline, vector)
+        return Evidence(words.score, words.covered, rough.cosine), rough
+    # Not `@`: for a matrix of this size BLAS wakes its threads, and on a busy machine waits for them.
+    found = [np.vecdot(segment.vectors, vector) for segment in corpus.segments]
+    return Evidence(words.score, words.covered, found[0] if len(found) == 1 else np.concatenate(found)), None
 
 
 def filter_memories(
@@ -331,36 +383,29 @@ def filter_memories(
 ) -> tuple[NDArray[np.bool_], tuple[int, list[Removed]]]:
     """What may be answered at all, and what was taken out for which reason, in this order.
     `only` follows a single memory."""
-    allowed = corpus.alive.copy()
     if only:
-        allowed &= np.fromiter((id == only for id in corpus.ids), np.bool_, len(corpus.ids))
-    removed: list[Removed] = []
-    into = int(allowed.sum())
-    moment = to_micros(options.as_of or now)
-    for reason, keep in _conditions(corpus, options, reach, reader, moment, to_micros(now)):
-        lost = allowed & ~keep
-        count = int(lost.sum())
-        if count:
-            ids = tuple(corpus.ids[at] for at in np.flatnonzero(lost)[:MAX_TRACED_IDS])
-            removed.append(Removed(reason, count, ids))
-            allowed &= keep
-    return allowed, (into, removed)
+        alone = corpus.alive & np.fromiter((id == only for id in corpus.ids), np.bool_, len(corpus.ids))
+        into = int(np.count_nonzero(alone))
+        conditions = chain(times(corpus, options, now), _conditions(corpus, options, reach, reader))
+        allowed, removed = without(corpus, alone, conditions)
+        return allowed, (into, removed)
+    kept = held(corpus, options, now)
+    if not (options.types or _asks_store(options)):
+        return kept.allowed, (corpus.living, list(kept.removed))
+    allowed, removed = without(corpus, kept.allowed.copy(), _conditions(corpus, options, reach, reader))
+    return allowed, (corpus.living, [*kept.removed, *removed])
 
 
-def _conditions(
-    corpus: Corpus, options: RecallOptions, reach: Reach, reader: Reader, moment: int, now: int
-) -> Iterable[tuple[str, NDArray[np.bool_]]]:
-    yield "expired", corpus.expires_at > now
-    yield "not valid yet", corpus.valid_at <= moment
-    if not options.include_superseded:
-        yield "superseded", ~(corpus.superseded & (corpus.invalid_at <= moment))
-    if not options.include_invalid:
-        ended_by_another = corpus.superseded if options.include_superseded else np.False_
-        yield "no longer valid", (corpus.invalid_at > moment) | ended_by_another
+def _asks_store(options: RecallOptions) -> bool:
+    return bool(options.tags or options.agent or options.session or options.namespace)
+
+
+def _conditions(corpus: Corpus, options: RecallOptions, reach: Reach, reader: Reader) -> Iterable[Condition]:
+    """What the caller asks for beside what holds."""
     if options.types:
         wanted = [TYPES.index(name) for name in options.types]
         yield "type", np.isin(corpus.type, wanted)
-    if options.tags or options.agent or options.session or options.namespace:
+    if _asks_store(options):
         with reader.store.read() as tx:
             ids = set(
                 tx.index.ids_matching(
@@ -376,25 +421,46 @@ def _conditions(
 
 def choose(run: Run, rules_limit: int, started: float) -> None:
     """Rules first, then working, then long-term; what is cut is counted."""
-    options, layer = run.options, run.corpus.layer
-    is_asked = np.zeros(len(LAYERS), np.bool_)
-    is_asked[asked_layers(options)] = True
-    asked = run.allowed & is_asked[layer]
-    enough = asked
-    if run.query.strip():  # a shared word or some likeness, and the floor if one is asked for; rules always
-        hit = (run.evidence.lexical > 0) | (run.relevance > 0)
-        hit[list(run.reached)] = True
-        enough = asked & ((hit & (run.relevance >= options.floor)) | (layer == RULE))
-    rules = _best(run, enough & (layer == RULE), rules_limit)
-    working = _best(run, enough & (layer == WORKING), min(MAX_WORKING, options.limit))
-    long_term = _best(run, enough & (layer == LONG_TERM), max(1, options.limit - len(working)))
+    limit = run.options.limit
+    hits = _hits(run) if run.query.strip() else None
+    asked = {layer: _enough(run, layer, hits) for layer in asked_layers(run.options)}
+    found = {layer: places for layer, (_count, places) in asked.items()}
+    rules = _best(run, found.get(RULE), rules_limit)
+    working = _best(run, found.get(WORKING), min(MAX_WORKING, limit))
+    long_term = _best(run, found.get(LONG_TERM), max(1, limit - len(working)))
     run.chosen = rules + working + long_term
-    counts = [int(mask.sum()) for mask in (run.allowed, asked, enough)]
+    if run.rough is not None:
+        show_exactly(run, np.array(run.chosen, np.intp))
+    counts = [
+        int(np.count_nonzero(run.allowed)),
+        sum(count for count, _places in asked.values()),
+        sum(len(places) for places in found.values()),
+    ]
     cuts = zip(
         ("layer", "below the floor", "beyond the limit"), counts, [*counts[1:], len(run.chosen)], strict=True
     )
     removed = [Removed(reason, into - out) for reason, into, out in cuts if into > out]
     run.stages.append(_stage("rank", counts[0], len(run.chosen), removed, started))
+
+
+def _hits(run: Run) -> NDArray[np.bool_]:
+    """A shared word or some likeness, and the floor if one is asked for."""
+    hits = (run.evidence.lexical > 0) | (run.relevance > 0)
+    hits[list(run.reached)] = True
+    hits[run.beside] = True
+    if run.options.floor > 0:
+        hits &= run.relevance >= run.options.floor
+    return hits
+
+
+def _enough(run: Run, layer: int, hits: NDArray[np.bool_] | None) -> tuple[int, NDArray[np.intp]]:
+    """How many of a layer may be answered, and where those with enough evidence are: rules always have it."""
+    places = run.corpus.by_layer.get(layer, NOWHERE)
+    is_open = run.allowed if places is None else run.allowed[places]
+    count = int(np.count_nonzero(is_open))
+    if hits is not None and layer != RULE:
+        is_open = is_open & (hits if places is None else hits[places])
+    return count, np.flatnonzero(is_open) if places is None else places[is_open]
 
 
 def asked_layers(options: RecallOptions) -> list[int]:
@@ -403,19 +469,19 @@ def asked_layers(options: RecallOptions) -> list[int]:
     return layers[options.mode] + ([RULE] if with_rules else [])
 
 
-def _best(run: Run, mask: NDArray[np.bool_], limit: int) -> list[int]:
+def _best(run: Run, found: NDArray[np.intp] | None, limit: int) -> list[int]:
     """By rank score, then relevance, then the newest. Compared rounded, so that equal texts are equal whatever
     their last bit says; the scores themselves stay as they are."""
-    found = np.flatnonzero(mask)
-    if not limit or not len(found):
+    if not limit or found is None or not len(found):
         return []
-    updated, ids = run.corpus.updated_at[found], run.corpus.ids
-    key = np.round(run.rank_score[found], 5) if run.query.strip() else updated
+    has_query, ids = bool(run.query.strip()), run.corpus.ids
+    key = (run.rank_score if has_query else run.corpus.updated_at)[found]
     if len(found) > limit:  # sort only what can win, ties included
-        can_win = key >= np.partition(key, -limit)[-limit]
-        found, key, updated = found[can_win], key[can_win], updated[can_win]
-    relevance = np.round(run.relevance[found], 5)
-    rows = zip((-key).tolist(), (-relevance).tolist(), (-updated).tolist(), found.tolist(), strict=True)
+        can_win = key >= np.partition(key, -limit)[-limit] - (2 * ROUNDED if has_query else 0)
+        found, key = found[can_win], key[can_win]
+    first = np.round(key, 5) if has_query else key
+    relevance, updated = np.round(run.relevance[found], 5), run.corpus.updated_at[found]
+    rows = zip((-first).tolist(), (-relevance).tolist(), (-updated).tolist(), found.tolist(), strict=True)
     best = sorted((*order, ids[at], at) for *order, at in rows)
     return [row[-1] for row in best[:limit]]
 
@@ -441,8 +507,8 @@ def _query_vector(
 def _note_coverage(run: Run, vector: NDArray[np.float32] | None) -> None:
     if vector is None or not len(run.corpus.ids):
         return
-    with_vector = int((run.corpus.has_vector & run.corpus.alive).sum())
-    if with_vector < int(run.corpus.alive.sum()):
+    with_vector = run.corpus.with_vector
+    if with_vector < run.corpus.living:
         run.notes["semantic"] = "partial_vector_coverage" if with_vector else "vectors_unavailable"
         run.notes["vectors"] = with_vector
 

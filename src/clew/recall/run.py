@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
     from clew.model.recalled import RecallOptions, Stage
     from clew.model.scope import Reach
+    from clew.model.space import VectorSpace
     from clew.recall.corpus import Corpus
-    from clew.recall.fuse import Evidence
+    from clew.recall.fuse import Evidence, Scales
     from clew.recall.graph import Reached
+    from clew.recall.question import Asked
+    from clew.recall.settle import Rough
     from clew.rollout.decide import Decision
 
 RULE, WORKING, LONG_TERM = (LAYERS.index(name) for name in ("rule", "working", "long_term"))
@@ -38,6 +41,8 @@ class Run:
     meaning: NDArray[np.float32]  # relevance by meaning alone
     relevance: NDArray[np.float32]
     rank_score: NDArray[np.float32]
+    scales: Scales  # what the rank score is measured by
+    space: VectorSpace | None
     stages: list[Stage]
     notes: dict[str, object]
     seeds: list[tuple[str, float]] = field(default_factory=list)  # where the graph was entered: id and score
@@ -47,3 +52,8 @@ class Run:
     stage: str = ""  # the rollout mode that the graph was walked under
     decision: Decision | None = None  # whether the graph was applied
     graph_error: str = ""  # its code
+    rough: Rough | None = None  # most cosines are estimates; this makes others exact
+    asked: Asked | None = None  # what the question says besides its words; set by who looks at that
+    refined: dict[int, float] = field(default_factory=dict)  # what the last look gave each candidate
+    beside: list[int] = field(default_factory=list)  # candidates that stand next to what was found
+    least_refined: float = 0.0  # no rank score is above it but those of candidates

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
 from clew.model.memory import LAYERS, TYPES
+from clew.recall.outline import FURTHER, LARGE, LEADING, Outline, outline_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +42,21 @@ class Postings:
             return self.docs[:0], self.counts[:0]
         return self.docs[self.starts[at] : self.starts[at + 1]], self.counts[self.starts[at] : self.starts[at + 1]]
 
+    def where(self, terms: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the documents of each of these begin, and how many there are."""
+        if not len(self.terms):
+            return np.zeros(len(terms), np.int64), np.zeros(len(terms), np.int64)
+        at = np.minimum(self.terms.searchsorted(terms), len(self.terms) - 1)
+        begin = self.starts[at]
+        count = np.where(self.terms[at] == terms, self.starts[at + 1] - begin, 0)
+        return begin, count.astype(np.int64, copy=False)
+
+    def at(self, begin: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Every entry of such stretches: to which of them it belongs, and its place in `docs` and `counts`."""
+        ends = count.cumsum()
+        owner = np.arange(len(count), dtype=np.int64).repeat(count)
+        return owner, np.asarray(np.arange(len(owner)) + (begin - (ends - count))[owner], np.int64)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
@@ -49,17 +69,43 @@ class Segment:
     superseded: NDArray[np.bool_]
     updated_at: NDArray[np.int64]
     weight: NDArray[np.float64]
+    row: NDArray[np.int64]  # in the order in which they were written down
+    titles: tuple[str, ...]
+    author: NDArray[np.uint32]  # by hash; 0 for nobody
+    thread: NDArray[np.uint32]
+    before: NDArray[np.int32]  # the place of the memory before it in its thread; -1 for none
+    after: NDArray[np.int32]
+    authors: frozenset[str]
     length: NDArray[np.float32]
     postings: Postings
     vectors: NDArray[np.float32]  # (n, dim)
     has_vector: NDArray[np.bool_]
     _index: dict[str, int] = field(default_factory=dict)
+    _outline: list[Outline] = field(default_factory=list)
+    _questions: Iterator[int] = field(default_factory=count)
 
     def index(self) -> dict[str, int]:
         """Where each id stands; made when first asked for."""
         if not self._index:
             self._index.update({id: at for at, id in enumerate(self.ids)})
         return self._index
+
+    @property
+    def is_titled(self) -> bool:
+        return any(self.titles)
+
+    def outline(self) -> Outline | None:
+        """For a first look at many vectors; None while they are few, or it is not there yet. The second question
+        has it made in the background: a process that asks once has no use for it, and nobody waits for it."""
+        if self._outline:
+            return self._outline[0]
+        if len(self) >= LARGE and self.vectors.shape[1] >= 2 * LEADING and next(self._questions) == 1:
+            threading.Thread(target=self._make_outline, name="clew-outline", daemon=True).start()
+        return None
+
+    def _make_outline(self) -> None:
+        with suppress(np.linalg.LinAlgError):  # vectors that are no numbers: all of them are compared each time
+            self._outline.append(outline_of(self.vectors))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -73,14 +119,18 @@ class Segment:
             self.postings.counts,
             self.vectors,
         )
-        return sum(array.nbytes for array in arrays) + 150 * len(self.ids)
+        outline = 4 * (LEADING + FURTHER) if len(self) >= LARGE else 0
+        return sum(array.nbytes for array in arrays) + (150 + outline) * len(self.ids)
 
 
 def build_segment(rows: Sequence[Row], dim: int) -> Segment:
     """From $segment_columns. A vector of another length than `dim` counts as missing."""
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 12
-    ids, layer, type_, valid, invalid, expires, superseded, updated, weight, length, terms, vectors = columns
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 16
+    ids, layer, type_, valid, invalid, expires, superseded, updated, weight, *columns = columns
+    numbers, titles, authors, threads, length, terms, vectors = columns
     matrix, has_vector = _matrix(vectors, dim)
+    thread, row = hashed(threads), np.array(numbers, np.int64)
+    before, after = _neighbours(thread, np.array(valid, np.int64), row)
     return Segment(
         ids=tuple(ids),
         layer=np.array([_LAYER[name] for name in layer], np.int8),
@@ -91,11 +141,37 @@ def build_segment(rows: Sequence[Row], dim: int) -> Segment:
         superseded=np.array(superseded, np.bool_),
         updated_at=np.array(updated, np.int64),
         weight=np.array(weight, np.float64),
+        row=row,
+        titles=titles,
+        author=hashed(authors),
+        thread=thread,
+        before=before,
+        after=after,
+        authors=frozenset(authors) - {""},
         length=np.array(length, np.float32),
         postings=_postings(terms),
         vectors=matrix,
         has_vector=has_vector,
     )
+
+
+def hashed(names: Sequence[str]) -> NDArray[np.uint32]:
+    """The same number for the same name in every segment; 0 for no name."""
+    known = {name: crc32(name.encode("utf-8", "surrogatepass")) for name in set(names)} | {"": 0}
+    return np.array([known[name] for name in names], np.uint32)
+
+
+def _neighbours(
+    thread: NDArray[np.uint32], at: NDArray[np.int64], row: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """What was said before and after each memory in its thread, by time and then as it was written down."""
+    before, after = np.full((2, len(thread)), -1, np.int32)
+    members = np.flatnonzero(thread)
+    order = members[np.lexsort((row[members], at[members], thread[members]))].astype(np.int32)
+    first, second = order[:-1], order[1:]
+    together = thread[first] == thread[second]
+    before[second[together]], after[first[together]] = first[together], second[together]
+    return before, after
 
 
 def _or_never(values: Sequence[int | None]) -> NDArray[np.int64]:

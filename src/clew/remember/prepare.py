@@ -21,6 +21,7 @@ from clew.model.ids import new_id
 from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, Indexed, Memory, Past
 from clew.model.scope import Scope
 from clew.recall.analyse import term_hashes
+from clew.recall.marks import marks_of
 from clew.remember.classify import classify, highest
 from clew.remember.redact import redact
 from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
@@ -119,6 +120,8 @@ def content_hash(content: str) -> str:
 def index_terms(memory: Memory, vector: bytes | None = None, space: str = "") -> Indexed:
     """What the indices keep: the terms of everything one would search a memory by, and its vector."""
     found = term_hashes(_searchable(memory))
+    length = len(found)
+    found += marks_of(memory.content, found)
     distinct = sorted(set(found))
     hashes = array("I", distinct)
     if len(distinct) == len(found):  # as in most short texts
@@ -128,7 +131,7 @@ def index_terms(memory: Memory, vector: bytes | None = None, space: str = "") ->
         often = bytes([min(counts[term], 255) for term in distinct])
     if sys.byteorder == "big":
         hashes.byteswap()
-    return Indexed(len(found), hashes.tobytes() + often, vector, space)
+    return Indexed(length, hashes.tobytes() + often, vector, space)
 
 
 def _searchable(memory: Memory) -> str:

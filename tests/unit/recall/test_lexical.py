@@ -33,7 +33,8 @@ def corpus_of(*blocks: list[str]) -> Corpus:
 def row_of(text: str) -> tuple[Any, ...]:
     memory, _ = draft_memory(Draft(content=text), Scope(), now=START, policy=WritePolicy())
     indexed = index_terms(memory)
-    return (memory.id, "long_term", "note", 0, None, None, 0, 0, 1.0, indexed.length, indexed.terms, None)
+    fields = (memory.id, "long_term", "note", 0, None, None, 0, 0, 1.0, 1, "", "", "")
+    return (*fields, indexed.length, indexed.terms, None)
 
 
 def plain_bm25(texts: list[str], query: list[str]) -> list[float]:

@@ -82,6 +82,17 @@ BENCH: tuple[Command, ...] = (
                        "paired; one counts when the lower end of its interval is above zero",
             ),
             Command(
+                "learn", "learn how much each feature of a candidate counts in recall", "setup:bench",
+                (
+                    _DATA,
+                    arg("--out", metavar="FILE.json", required=True, suggest=FILES, help="where the weights go"),
+                    arg("--leave-out", metavar="NAME,NAME", type=names, help="categories not to learn from"),
+                    arg("--embedder", metavar="NAME", suggest=("static", "minilm", "endpoint"),
+                        help="another model than the configured one"),
+                    arg("--limit-questions", metavar="N", type=count, help="only the first N questions"),
+                ),
+            ),
+            Command(
                 "perturb", "copy files of questions, with other names for people and other years", "setup:bench",
                 (
                     _DATA,

@@ -1,6 +1,6 @@
 -- segment_columns: what the read model keeps of a memory (a fragment, used as $segment_columns)
 m.id, m.layer, m.type, m.valid_at, m.invalid_at, m.expires_at, CAST(m.superseded_by <> '' AS integer), m.updated_at,
-  m.weight, t.length, t.terms, CASE WHEN e.space = :space THEN e.vector END
+  m.weight, m.row, m.title, m.author, m.thread, t.length, t.terms, CASE WHEN e.space = :space THEN e.vector END
 
 -- segment_tables: where that comes from (a fragment, used as $segment_tables)
 JOIN memory_terms t ON t.org_id = m.org_id AND t.memory_row = m.row

@@ -1,6 +1,6 @@
 -- segment_columns: what the read model keeps of a memory (a fragment, used as $segment_columns)
 m.id, m.layer, m.type, m.valid_at, m.invalid_at, m.expires_at, m.superseded_by <> '', m.updated_at,
-  m.weight, t.length, t.terms, CASE WHEN e.space = :space THEN e.vector END
+  m.weight, m.row, m.title, m.author, m.thread, t.length, t.terms, CASE WHEN e.space = :space THEN e.vector END
 
 -- scope_rows: what the read model keeps of every memory in one place of the org
 SELECT $segment_columns

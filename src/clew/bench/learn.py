@@ -1,0 +1,149 @@
+"""`clew bench learn FILE... --out FILE.json`: learn how much each feature of a candidate counts in the last look
+that recall takes (recall/ranker.py).
+
+The features are those of recall itself, taken where it takes them. Each file counts alike, so that one with many
+questions does not decide for the others. Told is how weights do on questions they were not learnt from: those of
+other conversations where a file has many, other questions where it has one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import clew
+from clew.bench.fitting import Example, fit
+from clew.bench.metrics import CUTOFFS, Score, score_ranking, summarise
+from clew.bench.recall import Asking, ingested, read_corpora, sections
+from clew.errors import InvalidInput
+from clew.model.progress import Progress, no_progress
+from clew.model.recalled import RecallOptions
+from clew.model.scope import Reach
+from clew.recall.ranker import is_refined, look_at
+from clew.recall.recall import search
+
+FOLDS = 5
+DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its candidates. `units` are those of each candidate."""
+
+    fold: int
+    category: str
+    example: Example
+    units: list[list[str]]
+    gold: list[str]
+
+    def score(self, weights: NDArray[np.float64]) -> Score:
+        order = np.argsort(-(self.example.features @ weights), kind="stable").tolist()
+        return score_ranking([unit for at in order for unit in self.units[at]], self.gold, self.category)
+
+
+def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
+    out, files = Path(args.out), [Path(name) for name in args.files]
+    if not out.absolute().parent.is_dir():
+        raise InvalidInput(f"there is no directory for {out}", code="BENCH_NO_DIRECTORY", next="make it first")
+    asking = Asking(embedder=args.embedder, limit_questions=args.limit_questions)
+    names, questions = collect(files, asking, progress)
+    left_out = set(args.leave_out or ())
+    known = [question for question in questions if question.category not in left_out]
+    if not any(question.example.answers.any() for question in known):
+        raise InvalidInput(
+            "no question to learn from has its answer among the candidates",
+            code="BENCH_DATA_INVALID",
+            next="check --leave-out, and that gold names units of the same corpus",
+        )
+    weights = _fitted(known)
+    report: dict[str, Any] = {
+        "questions": dict(Counter(question.example.group for question in questions)),
+        "weights": {name: round(float(weight), DIGITS) for name, weight in zip(names, weights, strict=True)},
+        "held_out": _held_out(questions, left_out),
+    }
+    told = {"made_by": "clew bench learn", "weights": report["weights"]}
+    out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    return report
+
+
+def collect(
+    files: Sequence[Path], asking: Asking, progress: Progress = no_progress
+) -> tuple[list[str], list[Question]]:
+    """The names of the features, and every question that has candidates."""
+    total = sum(len(asking.of(corpus)) for file in files for corpus in read_corpora(file))
+    names: list[str] = []
+    questions: list[Question] = []
+    progress(0, total)
+    for file in files:
+        corpora = list(read_corpora(file))
+        for number, corpus in enumerate(corpora):
+            for at, (found, question) in enumerate(_asked(file.name, corpus, asking)):
+                names = found
+                questions.append(_folded(question, number if len(corpora) >= FOLDS else at))
+                progress(len(questions), total)
+    if not questions:
+        raise InvalidInput(
+            "no question had enough candidates to learn from",
+            code="BENCH_DATA_INVALID",
+            next="give files with questions, gold and at least some dozen units per corpus",
+        )
+    return names, questions
+
+
+def _folded(question: Question, number: int) -> Question:
+    return Question(number % FOLDS, question.category, question.example, question.units, question.gold)
+
+
+def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[list[str], Question]]:
+    with (
+        ingested(corpus, asking) as (store, scope, units),
+        clew.open(store, **sections(asking.settings)) as memory,
+    ):
+        memory.recall("warm up", scope=scope, counted=False)
+        reader, options = memory._reader, RecallOptions(rules=False, counted=False)
+        for question in asking.of(corpus):
+            run = search(question["text"], Reach.of(scope), options, reader=reader, now=memory.now(), refined=False)
+            if run.asked is None or not is_refined(run):
+                continue
+            looked = look_at(run, run.asked, memory.store)
+            of = [units[run.corpus.ids[at]] for at in looked.places.tolist()]
+            gold = {str(unit) for unit in question["gold"]}
+            answers = np.array([not gold.isdisjoint(those) for those in of])
+            example = Example(file, np.column_stack(list(looked.features.values())), answers)
+            yield list(looked.features), Question(0, question["category"], example, of, sorted(gold))
+
+
+def _fitted(questions: Sequence[Question]) -> NDArray[np.float64]:
+    return fit([question.example for question in questions])
+
+
+def _held_out(questions: Sequence[Question], left_out: set[str]) -> dict[str, Any]:
+    """By file, the figures of each question under weights that were learnt without its fold."""
+    scores: dict[str, list[Score]] = {}
+    for fold in range(FOLDS):
+        known = [question for question in questions if question.fold != fold and question.category not in left_out]
+        asked = [question for question in questions if question.fold == fold]
+        if asked and any(question.example.answers.any() for question in known):
+            weights = _fitted(known)
+            for question in asked:
+                scores.setdefault(question.example.group, []).append(question.score(weights))
+    return {file: summarise(of) for file, of in scores.items()}
+
+
+def table(report: dict[str, Any]) -> str:
+    lines = ["weights:"] + [f"  {name:26}{weight:10.3f}" for name, weight in report["weights"].items()]
+    lines.append(f"held out, by {FOLDS} folds:" + "".join(f"{f'R@{k}':>8}" for k in CUTOFFS) + f"{'N@10':>8}")
+    for file, groups in report["held_out"].items():
+        for name, means in groups.items():
+            cells = [means[f"recall@{k}"] for k in CUTOFFS] + [means["ndcg@10"]]
+            label = f"{file} ({report['questions'][file]})" if name == "all" else f"  {name}"
+            lines.append(f"{label:24}" + "".join(f"{cell:8.3f}" for cell in cells))
+    return "\n".join(lines)

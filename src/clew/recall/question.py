@@ -1,0 +1,99 @@
+"""What a question says besides its words: whom it names, which time it is about, whose words it is after. Pure.
+
+People who wrote memories are named in a question to say whose, not what: their names are taken out of what is
+compared with the texts, where they would find whoever was addressed, and become a reason of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from clew.recall.analyse import STOP_WORDS, query_terms
+
+# A word of letters alone, no part of an identifier, a path or an address.
+_WORD = re.compile(r"(?<![\w@./\\-])[^\W\d_]+(?:[-'’][^\W\d_]+)*(?![\w@/\\]|[.-]\w)")
+_WHEN = re.compile(
+    r"\bwhen\b|\bwhat (?:date|day|year|month|time)\b|\bwhich (?:date|day|year|month)\b|\bhow long\b"
+    r"|\bhow many (?:days|weeks|months|years)\b",
+    re.IGNORECASE,
+)
+_AGENT = re.compile(
+    r"\b(?:did|have|had|were|would|could) you\b|\byou (?:recommend|suggest|mention|advise|said|told|gave|provide"
+    r"|propose|explain)|\byour (?:advice|suggestion|recommendation|answer|response|explanation)",
+    re.IGNORECASE,
+)
+ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))  # as chats call them
+ROLES = ASSISTANTS | {"user", "human", "system", "tool"}
+_MONTHS = "january february march april may june july august september october november december".split()
+_DATE = re.compile(
+    rf"(?:\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b({'|'.join(_MONTHS)})\b"
+    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(\d{4})\b)?",
+    re.IGNORECASE | re.ASCII,
+)
+_BEGINS = re.compile(r"(?:^|[.?!:]\s+|[\"'(])$")
+
+
+class Date(NamedTuple):
+    """A day, a month or a month of a year, as a question has it. Which day, and which year, may be left open."""
+
+    month: int
+    day: int | None
+    year: int | None
+
+
+class Asked(NamedTuple):
+    """A question as it is compared with memories."""
+
+    text: str  # without the names of authors
+    authors: frozenset[int]  # those it names, by hash
+    about_time: bool  # it asks when, or how long
+    of_agent: bool  # it asks what the agent said
+    dates: tuple[Date, ...]
+
+
+def read_question(text: str, named: Mapping[int, Collection[int]]) -> Asked:
+    """`named`: authors by the terms that name them."""
+    bare, authors = _without_names(text, named)
+    return Asked(
+        bare, authors, bool(_WHEN.search(text)), bool(_AGENT.search(text)), tuple(dict.fromkeys(_dates(text)))
+    )
+
+
+def name_terms(name: str) -> tuple[int, ...]:
+    """The terms a person's name is recognised by; what somebody is (a user, a number, an address) is no name."""
+    if name.lower() in ROLES:
+        return ()
+    parts = [part for part in name.split() if _WORD.fullmatch(part) and part.lower() not in STOP_WORDS]
+    return tuple(term for part in parts for term in query_terms(part))
+
+
+def _without_names(text: str, named: Mapping[int, Collection[int]]) -> tuple[str, frozenset[int]]:
+    if not named:
+        return text, frozenset()
+    found: set[int] = set()
+
+    def blank(word: re.Match[str]) -> str:
+        terms = query_terms(word[0]).keys()
+        if not terms <= named.keys():
+            return word[0]
+        found.update(terms)
+        return " "
+
+    bare = _WORD.sub(blank, text)
+    authors = frozenset(author for term in found for author in named[term])
+    # A question that is nothing but a name is about whom it names.
+    is_only_name = not found or query_terms(text).keys() <= found
+    return text if is_only_name else bare, authors
+
+
+def _dates(text: str) -> Iterator[Date]:
+    for found in _DATE.finditer(text):
+        before, month, after, year = found.groups()
+        day = before or after
+        if not (day or year) and (
+            month.islower() or _BEGINS.search(text[max(0, found.start() - 3) : found.start()])
+        ):
+            continue  # "may" alone is rarely the month, nor is "March on" at the beginning
+        yield Date(_MONTHS.index(month.lower()) + 1, int(day) if day else None, int(year) if year else None)

@@ -1,0 +1,153 @@
+"""The last look at the best candidates: what stands around them, who said them, when, and what leads to them.
+
+In: a run whose memories are scored and whose graph was walked. Out: the same with the best candidates in another
+order. Each number of `features.py` has a weight; the weights were learnt by `clew bench learn` from files of
+questions with known answers, and stand in ranker.json. `relevance` stays what it is. Nothing is admitted by its
+score here; what stands next to the words that were asked for may come in without a word of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.recall.features import HOPS_FROM, features
+from clew.recall.lexical import asked_terms
+from clew.recall.settle import make_exact, top
+
+if TYPE_CHECKING:
+    from clew.ports import Store
+    from clew.recall.question import Asked
+    from clew.recall.run import Run
+
+CANDIDATES = 96
+LEAST = 24  # memories: in a scope of fewer there is nothing to measure anything by
+# A weight of 2 that feedback gave a memory counts as much as this many units of the model's score.
+PER_DOUBLING = 2.0
+BESIDE = 0.1  # of what the words of a question can give: said around a memory, it brings that into the answer
+_APART = 1e-3
+_TERMS_COLUMN = -2  # of $segment_columns
+
+
+@dataclass(frozen=True, slots=True)
+class RankOptions:
+    """Which refinements are on: what the settings say."""
+
+    refine: bool = True
+    neighbours: bool = True
+    threads: bool = True
+    authors: bool = True
+    times: bool = True
+    titles: bool = True
+    hops: bool = True
+
+
+# What each refinement looks at; every other feature is of the memory itself.
+REFINEMENTS: Mapping[str, tuple[str, ...]] = {
+    "neighbours": ("window", "words_before", "words_after", "meaning_before", "meaning_after", "asks",
+                   "ends_asking", "answers", "answers_words", "answers_meaning"),
+    "threads": ("thread_best", "thread_mass"),
+    "authors": ("author", "other_author", "assistant", "assistant_words", "assistant_meaning", "assistant_replies",
+                "assistant_asked"),
+    "times": ("tells_time", "month", "day"),
+    "titles": ("title", "title_whole"),
+    "hops": tuple(f"{name}{kind}" for kind in ("", "_in_thread")
+                  for name in ("bridge", "complement", "hop", "hop_root", "activation_complementing")),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The candidates as places, and their features by name."""
+
+    places: NDArray[np.int64]
+    features: Mapping[str, NDArray[np.float32]]
+
+
+@cache
+def weights_of(options: RankOptions) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """The features that are on, and their weights."""
+    off = {name for group, names in REFINEMENTS.items() if not getattr(options, group) for name in names}
+    kept = {name: weight for name, weight in weights().items() if name not in off}
+    return tuple(kept), np.array(list(kept.values()))
+
+
+@cache
+def weights() -> Mapping[str, float]:
+    return dict(json.loads(Path(__file__).with_name("ranker.json").read_text(encoding="utf-8"))["weights"])
+
+
+def is_refined(run: Run) -> bool:
+    """Words and meaning together, of a scope that is not tiny; where one of them is missing, the other decides."""
+    return run.options.retrieval == "hybrid" and all(scale.spread > 0 for scale in run.scales) \
+        and run.corpus.living >= LEAST and bool(run.query.strip())  # fmt: skip
+
+
+def look_at(run: Run, asked: Asked, store: Store) -> Ranked:
+    """The best candidates and everything that speaks for or against them."""
+    places = _candidates(run)
+    if run.rough is not None:
+        before, after = run.corpus.neighbours
+        near = np.concatenate((places, before[places], after[places]))
+        make_exact(run, np.unique(near[near >= 0]))
+    places = best_first(run, places)
+    seeds = [run.corpus.ids[at] for at in places[:HOPS_FROM].tolist()]
+    terms = asked_terms(asked.text)
+    return Ranked(places, features(run, asked, places, terms, _terms_of(run, seeds, store)))
+
+
+def best_first(run: Run, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """By words and meaning; equals as they were written down, wherever they lie."""
+    base = run.scales[0].of(run.evidence.lexical[places]) + run.scales[1].of(run.evidence.cosine[places])
+    return places[np.lexsort((run.corpus.row[places], np.round(-base, 4)))]
+
+
+def refine(run: Run, asked: Asked, options: RankOptions, store: Store) -> None:
+    """Put the best candidates into the order that the model gives them; what is no candidate comes after them."""
+    looked = look_at(run, asked, store)
+    if not len(looked.places):
+        return
+    names, factors = weights_of(options)
+    score = factors @ np.array([looked.features[name] for name in names], np.float64)
+    if run.corpus.weights is not None:
+        score += PER_DOUBLING * np.log2(np.maximum(run.corpus.weights[looked.places], 1e-6))
+    _put(run, looked.places, score)
+    if options.neighbours:
+        run.beside = looked.places[looked.features["window"] >= BESIDE].tolist()
+
+
+def _put(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> None:
+    """Between the best score that there was and that of the best that is no candidate, whose order stays."""
+    best = float(run.rank_score[places].max())
+    least = float(run.least_refined)
+    best = max(best, least * (1 + _APART), _APART)
+    spread = np.exp((score - score.max()) / (PER_DOUBLING / np.log(2)))
+    run.rank_score[places] = least + (best - least) * spread
+    run.refined = dict(zip(places.tolist(), score.tolist(), strict=True))
+
+
+def _candidates(run: Run) -> NDArray[np.int64]:
+    """The best by words, meaning and the graph, and whatever the graph led to. Notes what the others are below."""
+    count = max(CANDIDATES, run.options.limit)
+    found = top(run.rank_score, run.allowed, count)
+    scores = np.where(run.allowed[found], run.rank_score[found], 0)
+    if len(found) > count:
+        found = found[np.argpartition(-scores, count - 1)[:count]]
+    found = found[run.allowed[found] & (run.rank_score[found] > 0)]
+    run.least_refined = float(run.rank_score[found].min(initial=np.inf)) if len(found) >= count else 0.0
+    return np.unique(np.concatenate((found, np.fromiter(run.reached, np.int64))))
+
+
+def _terms_of(run: Run, ids: list[str], store: Store) -> list[NDArray[np.uint32]]:
+    """What else the first candidates say; nothing of one that is gone by now."""
+    with store.read() as tx:
+        rows = {row[0]: row[_TERMS_COLUMN] for row in tx.index.rows_by_id(run.reach, ids, "")}
+    blobs = [bytes(rows.get(id, b"")) for id in ids]
+    return [np.frombuffer(blob[: len(blob) // 5 * 4], "<u4") for blob in blobs]

@@ -1,0 +1,285 @@
+"""What a question says besides its words: whom it names, which time it is about, whose words it is after."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.recall.analyse import query_terms
+from clew.recall.question import ROLES, Asked, Date, name_terms, read_question
+
+PEOPLE = ["Ann", "Bob", "Melanie", "Caroline", "Ann Lee", "Jean-Luc", "Zoë"]
+WORDS = "which tea does the gateway like after lunch and why deploy port 8000 index.py 漢字".split()
+
+
+def named(*authors: str) -> dict[int, set[int]]:
+    """As a corpus keeps them."""
+    found: dict[int, set[int]] = {}
+    for author in authors:
+        for term in name_terms(author):
+            found.setdefault(term, set()).add(crc32(author.encode()))
+    return found
+
+
+def asked(text: str, *authors: str) -> Asked:
+    return read_question(text, named(*authors))
+
+
+def hashes(*authors: str) -> frozenset[int]:
+    return frozenset(crc32(author.encode()) for author in authors)
+
+
+def words(text: str) -> list[str]:
+    return list(query_terms(text).values())
+
+
+# -- whom it names -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what tea does Ann like",
+        "what is Ann's tea like",
+        "what is Ann’s tea like",
+        "what tea does ann like",
+        "Ann: what tea like?",
+        "ANN, tea, like",
+    ],
+)
+def test_the_name_of_an_author_is_taken_out_and_becomes_a_reason(text: str) -> None:
+    found = asked(text, "Ann", "Bob")
+    assert words(found.text) == ["tea", "like"] and found.authors == hashes("Ann")
+
+
+def test_a_first_name_stands_for_everybody_who_has_it() -> None:
+    found = asked("what tea does Ann like", "Ann Lee", "Ann Kay", "Bob")
+    assert words(found.text) == ["tea", "like"] and found.authors == hashes("Ann Lee", "Ann Kay")
+
+
+def test_a_full_name_and_a_name_of_two_parts_go_as_a_whole() -> None:
+    found = asked("tea of Ann Lee and Jean-Luc", "Ann Lee", "Jean-Luc")
+    assert words(found.text) == ["tea"] and found.authors == hashes("Ann Lee", "Jean-Luc")
+
+
+def test_accents_do_not_matter() -> None:
+    assert asked("tea of Zoe", "Zoë").authors == hashes("Zoë")
+    assert words(asked("tea of Zoë's", "Zoë").text) == ["tea"]
+
+
+@pytest.mark.parametrize("text", ["what tea does Carl like", "tea of Annabel", "what tea is there", ""])
+def test_a_name_that_nobody_has_stays(text: str) -> None:
+    found = asked(text, "Ann", "Bob")
+    assert found.text == text and not found.authors
+
+
+def test_where_nobody_has_a_name_nothing_is_taken_out() -> None:
+    assert asked("what tea does Ann like") == Asked("what tea does Ann like", frozenset(), False, False, ())
+
+
+@pytest.mark.parametrize("text", ["Ann", "Ann?", "who is Ann Lee", "Ann's and Ann"])
+def test_a_question_that_is_nothing_but_a_name_keeps_it(text: str) -> None:
+    found = asked(text, "Ann Lee", "Bob")
+    assert found.text == text and found.authors == hashes("Ann Lee")
+
+
+@pytest.mark.parametrize("role", [*sorted(ROLES), "User", "ASSISTANT"])
+def test_what_somebody_is_is_no_name(role: str) -> None:
+    text = f"what did the {role} say about tea"
+    found = asked(text, role)
+    assert found.text == text and not found.authors
+
+
+@given(
+    st.lists(st.sampled_from(PEOPLE), min_size=1, max_size=4, unique=True),
+    st.lists(st.sampled_from([*PEOPLE, *WORDS, "Ann's", "(Bob)", "ann,", "\x01", "Lee"]), max_size=8),
+)
+@settings(max_examples=80)
+def test_the_bare_text_names_nobody_and_keeps_every_other_word(authors: list[str], parts: list[str]) -> None:
+    text, known = " ".join(parts), named(*authors)
+    found, terms = asked(text, *authors), query_terms(text).keys()
+    assert found.authors == frozenset(author for term in terms & known.keys() for author in known[term])
+    if terms <= known.keys():
+        assert found.text == text
+    else:
+        assert query_terms(found.text).keys() == terms - known.keys()
+
+
+@given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=12), max_size=3))
+@settings(max_examples=100)
+def test_no_text_and_no_name_makes_it_fail(text: str, authors: list[str]) -> None:
+    known: dict[int, set[int]] = {}
+    for author in authors:
+        for term in name_terms(author):
+            known.setdefault(term, set()).add(1)
+    found = read_question(text, known)
+    assert found == read_question(text, known)
+    assert query_terms(found.text).keys() or not query_terms(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\x01\x01asks", "?" * 200, "'s 's", "1" * 8_000, "1 " + " " * 7_998, "\ud800"]
+)
+def test_hostile_text_says_nothing(text: str) -> None:
+    found = asked(text, "Ann")
+    assert found == Asked(text, frozenset(), False, False, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "author", "kept"),
+    [
+        ("how do I set max_tokens", "Max", "max_tokens"),
+        ("what is AnnService", "Ann", "AnnService"),
+        ("where is src/ann.py", "Ann", "src/ann.py"),
+        ("田中さんは何と言った", "田中", "言った"),
+    ],
+)
+def test_a_word_that_only_contains_a_name_stays(text: str, author: str, kept: str) -> None:
+    """An identifier, or a sentence of a script without spaces, does not go with the name that is in it."""
+    assert query_terms(asked(text, author).text).keys() >= query_terms(kept).keys() - set(name_terms(author))
+
+
+@pytest.mark.parametrize(
+    ("text", "author"),
+    [
+        ("what happened in step 7", "agent-7"),
+        ("does example.com answer", "kim@example.com"),
+        ("which com port", "kim@example.com"),
+    ],
+)
+def test_a_number_or_a_host_is_no_name(text: str, author: str) -> None:
+    """Those who sign with an address are not named by its parts."""
+    found = asked(text, author)
+    assert found.text == text and not found.authors
+
+
+def test_a_name_with_an_apostrophe_goes_however_it_is_written() -> None:
+    for name in ("o'brien", "O'Brien"):
+        assert words(asked(f"what tea does {name} like", name).text) == ["tea", "like"]
+
+
+# -- which time it is about ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When did Ann arrive?",
+        "WHEN",
+        "since when",
+        "what day was it",
+        "what year is it from",
+        "which month was that",
+        "what time is lunch",
+        "How long did it take?",
+        "how many weeks are left",
+    ],
+)
+def test_it_asks_for_a_time(text: str) -> None:
+    assert asked(text).about_time
+
+
+@pytest.mark.parametrize(
+    "text", ["whenever", "how many bicycles", "what a daylight", "how longing", "the time is now"]
+)
+def test_it_does_not_ask_for_a_time(text: str) -> None:
+    assert not asked(text).about_time
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("what happened in May", Date(5, None, None)),
+        ("in May 2023", Date(5, None, 2023)),
+        ("in May, 2023", Date(5, None, 2023)),
+        ("on 7 May", Date(5, 7, None)),
+        ("on 7 may", Date(5, 7, None)),
+        ("on May 7", Date(5, 7, None)),
+        ("on May 7th", Date(5, 7, None)),
+        ("on may 7th", Date(5, 7, None)),
+        ("on 7 May 2023", Date(5, 7, 2023)),
+        ("on 7 May, 2023", Date(5, 7, 2023)),
+        ("on May 7, 2023", Date(5, 7, 2023)),
+        ("on May 7th, 2023", Date(5, 7, 2023)),
+        ("on MAY 7 2023", Date(5, 7, 2023)),
+        ("on the 1st of January 2024", Date(1, 1, 2024)),
+        ("the 2nd of february", Date(2, 2, None)),
+        ("23rd June", Date(6, 23, None)),
+        ("31 December 1999", Date(12, 31, 1999)),
+        ("by may 2023", Date(5, None, 2023)),
+    ],
+)
+def test_dates_as_they_are_written(text: str, date: Date) -> None:
+    assert asked(text).dates == (date,)
+
+
+def test_several_dates_come_in_their_order_and_once() -> None:
+    found = asked("between 3 March and 5 April 2024, or April 5, 2024, or in March").dates
+    assert found == (Date(3, 3, None), Date(4, 5, 2024), Date(3, None, None))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what may go wrong",
+        "we may 'deploy'",
+        "march to the sea",
+        "Mayor",
+        "maybe",
+        "Marching",
+        "in 2023",
+        "8000",
+        "7 maypoles",
+    ],
+)
+def test_what_only_looks_like_a_month_is_no_date(text: str) -> None:
+    assert asked(text).dates == ()
+
+
+@pytest.mark.parametrize("text", ["APRİL 5", "aprıl 5", "Auguſt 5"])
+def test_letters_that_only_resemble_those_of_a_month_make_none(text: str) -> None:
+    """Regular expressions that ignore case take ı, İ and ſ for i and s."""
+    assert read_question(text, {}) == Asked(text, frozenset(), False, False, ())
+
+
+@pytest.mark.parametrize("text", ["May I deploy on Fridays", "Well. May I deploy?", "March on"])
+def test_the_capital_of_a_first_word_makes_no_month(text: str) -> None:
+    assert asked(text).dates == ()
+
+
+# -- whose words it is after ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what did you recommend",
+        "Which book did you suggest?",
+        "the café you mentioned",
+        "what have you said about tea",
+        "remind me of your advice",
+        "what was your answer",
+        "the recipe you gave me",
+    ],
+)
+def test_it_asks_what_the_agent_said(text: str) -> None:
+    assert asked(text).of_agent
+
+
+@pytest.mark.parametrize(
+    "text", ["what did I recommend", "did Ann suggest it", "thank you", "your house", "did youth"]
+)
+def test_it_does_not_ask_what_the_agent_said(text: str) -> None:
+    assert not asked(text).of_agent
+
+
+@pytest.mark.parametrize(
+    ("text", "author"),
+    [("when will the gateway move", "Will"), ("why don't the jobs run", "Don"), ("is there a port", "A")],
+)
+def test_a_function_word_is_no_name(text: str, author: str) -> None:
+    found = asked(text, author)
+    assert found.text == text and not found.authors
