@@ -210,6 +210,8 @@ class Clew(Topics):
         **changes: Any,
     ) -> Recalled:
         """What is known about the query, best first, with reasons and a trace."""
+        if "background_jobs" in self.__dict__:
+            self.background_jobs.give_way()
         scope = self._scope(scope, identity)
         door = cache(lambda: self._doors.door(identity, scope))  # not looked at when nothing is recalled
         recalled, run = recalling.recall_and_run(

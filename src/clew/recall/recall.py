@@ -128,11 +128,11 @@ def find(
     now: datetime,
     margin: float | None = None,
 ) -> tuple[list[Found], float]:
-    """What a recall finds, in its order, for those who show no reasons: an injector asks twice per tool call. And
-    what the question finds anyway: the relevance of the last of as many as were asked for. Read is only what
-    reaches the floor, rules too, and with a `margin` only what lies so far above the rest."""
+    """What a recall finds before its last look, for those who show no reasons and order by relevance: an injector
+    asks twice per tool call. And what the question finds anyway: the relevance of the last of as many as were
+    asked for. Read is only what reaches the floor, rules too, and with a `margin` only what lies so far above."""
     began = time.perf_counter()
-    run = search(query, reach, options, reader=reader, now=now, exact=False)
+    run = search(query, reach, options, reader=reader, now=now, exact=False, refined=False, names_read=False)
     _count(run, reader, began)
     scores = [round(float(score), 6) for score in run.relevance[run.chosen]]
     best = sorted(scores, reverse=True)
@@ -197,9 +197,11 @@ def search(
     planned: Plan | None = None,
     exact: bool = True,
     refined: bool = True,
+    names_read: bool = True,
 ) -> Run:
     """Every stage up to the choice; `why` looks at the arrays it leaves behind, at any place of them. Where only
-    what is chosen will be looked at, the others may keep estimates."""
+    what is chosen will be looked at, the others may keep estimates. The last look can be left out, and with it
+    that names of authors are read as such."""
     check(options)
     planned = planned or plan_recall(query, options, reader)
     text = query[:MAX_QUERY_CHARS].replace("\x00", " ")
@@ -210,7 +212,8 @@ def search(
         notes["query_cut_to"] = MAX_QUERY_CHARS
     started = time.perf_counter()
     corpus = reader.corpora.get(reach)
-    asked = read_question(text, corpus.named if corpus and _reads_names(corpus, options, reader) else {})
+    named = corpus.named if names_read and corpus and _reads_names(corpus, options, reader) else {}
+    asked = read_question(text, named)
     vector = _query_vector(asked.text, options, reader.embedder, notes)
     corpus = corpus or corpus_of_candidates(asked.text, vector, reach, reader, notes)
     question = Question(text, asked, reach, replace(options, limit=max(1, planned.limit)), now, vector, exact)

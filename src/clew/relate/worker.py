@@ -243,7 +243,7 @@ class BackgroundJobs(Background):
         self._make_runner = make_runner
         self._runner: JobRunner | None = None
         self._wake = threading.Event()
-        self._was_nudged = False
+        self._was_nudged = self._was_asked = False
         self.beat_at = 0.0  # when it last was between two batches; 0 before it began
         self.worked_at = 0.0  # when it last came to the end of a batch that had jobs in it, or began
 
@@ -252,6 +252,10 @@ class BackgroundJobs(Background):
         self._was_nudged = True
         self._wake.set()
         self.start()
+
+    def give_way(self) -> None:
+        """Somebody asks something meanwhile: the next batch can wait for a moment."""
+        self._was_asked = True
 
     def stop(self) -> None:
         """Waits a moment for the batch at hand; what takes longer is given back for others to do."""
@@ -271,7 +275,7 @@ class BackgroundJobs(Background):
         while not self._stopping.is_set():
             self.beat_at = monotonic()
             self._wake.clear()
-            self._was_nudged = False
+            self._was_nudged = self._was_asked = False
             try:
                 self._one_batch(runner)
             except Exception as error:  # the loop outlives a store that is busy or full; `clew doctor` tells
@@ -282,13 +286,13 @@ class BackgroundJobs(Background):
                 self._rest(self._stopping, IDLE_S)
 
     def _one_batch(self, runner: JobRunner) -> None:
-        """And a rest: as long as it took, longer while others write, or until something is due."""
+        """And a rest: as long as it took, longer while others write or ask, or until something is due."""
         began = monotonic()
         if runner.run_batch().processed:
             self.failed, self.worked_at = "", monotonic()
             rest_s = _within(REST_S, self.worked_at - began, MAX_REST_S)
             self._stopping.wait(rest_s)
-            if self._was_nudged:
+            if self._was_nudged or self._was_asked:
                 self._stopping.wait(MAX_REST_S - rest_s)
         else:
             due_s = runner.next_due_s()

@@ -181,6 +181,26 @@ def test_it_rests_longer_while_others_write(tmp_path: Path, monkeypatch: pytest.
     assert sum(rests) == pytest.approx(2.0)
 
 
+def test_it_rests_longer_while_others_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[float] = []
+    with open_toy(tmp_path / "c.db") as memory:
+        memory.remember("one")
+        background = memory.background_jobs
+        monkeypatch.setattr(background._stopping, "wait", rests.append)
+        monkeypatch.setattr(background, "start", lambda: None)
+        background.give_way()  # as a recall does
+        background._one_batch(with_handler(memory, Handler()).jobs.runner())
+    assert sum(rests) == pytest.approx(2.0)
+
+
+def test_a_recall_makes_the_worker_give_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    with open_toy(tmp_path / "c.db") as memory:
+        monkeypatch.setattr(memory.background_jobs, "give_way", lambda: asked.append(True))
+        memory.recall("anything")
+    assert asked == [True]
+
+
 def test_a_job_that_waits_for_its_next_attempt_is_done_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
