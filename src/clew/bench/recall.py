@@ -188,13 +188,19 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
         with opener(file, "rt", encoding="utf-8") as lines:
             for line in lines:
                 if line.strip():
-                    yield json.loads(line)
+                    yield _corpus(json.loads(line))
     except (OSError, EOFError, ValueError) as error:
         raise InvalidInput(
             f"{file} cannot be read as benchmark data",
             code="BENCH_DATA_INVALID",
-            next="give a .jsonl or .jsonl.gz file with one corpus per line",
+            next="give a .jsonl or .jsonl.gz file with a corpus per line: its name, its units and its questions",
         ) from error
+
+
+def _corpus(line: Any) -> dict[str, Any]:
+    if not isinstance(line, dict) or not line.keys() >= {"corpus", "units", "questions"}:
+        raise ValueError(line)
+    return line
 
 
 def ask(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[int, Answer]]:

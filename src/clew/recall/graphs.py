@@ -81,7 +81,8 @@ class Graphs:
         try:
             self.load(reach, now)
         except Exception as error:  # an extra: questions go on walking by queries, and the next one tries again
-            logging.getLogger(__name__).warning("the graph was not loaded: %s", type(error).__name__)
+            if getattr(error, "code", "") != "STORE_CLOSED":  # a process that ends has no use for it
+                logging.getLogger(__name__).warning("the graph was not loaded: %s", type(error).__name__)
             with self._lock:
                 self._busy.discard(reach)
             return

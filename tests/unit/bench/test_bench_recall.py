@@ -80,6 +80,17 @@ def test_a_file_that_holds_no_corpus_is_refused(tmp_path: Path, content: bytes) 
     assert refused.value.code == "BENCH_DATA_INVALID"
 
 
+@pytest.mark.parametrize(
+    "line", ["[]", "7", '{"content": "a memory, not a corpus"}', '{"corpus": "a", "units": []}']
+)
+def test_a_line_that_is_no_corpus_is_refused(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "other.jsonl"
+    file.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(InvalidInput) as refused:
+        list(read_corpora(file))
+    assert refused.value.code == "BENCH_DATA_INVALID"
+
+
 @pytest.mark.parametrize("relate", [True, False])
 def test_what_the_writes_leave_behind_is_done_before_the_first_question_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relate: bool

@@ -228,3 +228,14 @@ def test_the_graph_of_the_past_is_walked_by_queries(clew: Clew, clock: ToldClock
 
     assert "mysql" in targets(then)
     assert "mysql" not in targets(None)
+
+
+def test_a_store_that_is_closed_while_the_graph_is_loaded_is_not_worth_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_toy(tmp_path / "c.db") as memory:
+        memory.remember("AuthService calls PostgresDB")
+        memory.recall("AuthService")
+        graphs, now = memory._reader.graphs, memory.now()
+    graphs._load_quietly(Reach.of(Scope()), now)
+    assert not caplog.records
