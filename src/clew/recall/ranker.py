@@ -86,8 +86,8 @@ def weights() -> Mapping[str, float]:
 
 def is_refined(run: Run) -> bool:
     """Words and meaning together, of a scope that is not tiny; where one of them is missing, the other decides."""
-    return run.options.retrieval == "hybrid" and all(scale.spread > 0 for scale in run.scales) \
-        and run.corpus.living >= LEAST and bool(run.query.strip())  # fmt: skip
+    has_both = run.options.retrieval == "hybrid" and all(scale.spread > 0 for scale in run.scales)
+    return has_both and run.corpus.living >= LEAST and bool(run.query.strip())
 
 
 def look_at(run: Run, asked: Asked, store: Store) -> Ranked:

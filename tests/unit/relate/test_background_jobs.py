@@ -169,26 +169,17 @@ def test_it_works_at_most_half_of_the_time(tmp_path: Path, monkeypatch: pytest.M
     assert rests == [0.7, 0.05, 2.0]
 
 
-def test_it_rests_longer_while_others_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("told", ["nudge", "give_way"])  # as a write, and as a recall does
+def test_it_rests_longer_while_others_write_or_ask(
+    told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rests: list[float] = []
     with open_toy(tmp_path / "c.db") as memory:
         memory.remember("one")
         background = memory.background_jobs
         monkeypatch.setattr(background._stopping, "wait", rests.append)
         monkeypatch.setattr(background, "start", lambda: None)
-        background.nudge()  # as a write does
-        background._one_batch(with_handler(memory, Handler()).jobs.runner())
-    assert sum(rests) == pytest.approx(2.0)
-
-
-def test_it_rests_longer_while_others_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rests: list[float] = []
-    with open_toy(tmp_path / "c.db") as memory:
-        memory.remember("one")
-        background = memory.background_jobs
-        monkeypatch.setattr(background._stopping, "wait", rests.append)
-        monkeypatch.setattr(background, "start", lambda: None)
-        background.give_way()  # as a recall does
+        getattr(background, told)()
         background._one_batch(with_handler(memory, Handler()).jobs.runner())
     assert sum(rests) == pytest.approx(2.0)
 
