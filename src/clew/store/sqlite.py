@@ -35,7 +35,7 @@ STATEMENTS = 600  # kept prepared: more than there are named queries. Preparing 
 CACHE_KB = 32_768  # for the writer: one import batch touches more index pages than the default of 2 MB holds
 VACUUM_IN_MEMORY = 256 << 20  # a larger store is rewritten through a temporary file
 BEFORE_RESTORE = ".before-restore"  # what a restore replaced, kept beside the store
-PURGE_TIMEOUT_MS = 250  # a reader that holds the log for longer makes the erasure pending
+PURGE_TIMEOUT_MS = 1_000  # whoever holds the log for longer makes the erasure pending
 _MAGIC = b"SQLite format 3\x00"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _CLOSE = object()
@@ -355,23 +355,19 @@ class SqliteEngine:
             connection = self._connect()
             try:
                 connection.set_busy_timeout(PURGE_TIMEOUT_MS)
-                if not self._empty_log(connection):  # before the log grows by the size of the store
-                    return False
+                _empty_log(connection)  # before it grows by the size of the store
                 if self.path.stat().st_size > VACUUM_IN_MEMORY:
                     connection.pragma("temp_store", 1)  # by now the forgotten text is in no copy of the store
                 connection.execute("VACUUM")
                 for aside in self.path.parent.glob(f"{self.path.name}{BEFORE_RESTORE}*"):
                     aside.unlink()  # it holds the text too, and was kept in case a restore was a mistake
-                return self._empty_log(connection)
+                _empty_log(connection)
             except (apsw.BusyError, apsw.FullError, apsw.IOError):
                 return False
+            else:
+                return True
             finally:
                 self._forget(connection)
-
-    def _empty_log(self, connection: apsw.Connection) -> bool:
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        log = Path(f"{self.path}-wal")
-        return not log.exists() or log.stat().st_size == 0
 
     def close(self) -> None:
         """Finish what was handed to the writer, then let go of the file."""
@@ -398,6 +394,11 @@ class SqliteEngine:
         with self._lock:
             self._connections.remove(connection)
         connection.close()
+
+
+def _empty_log(connection: apsw.Connection) -> None:
+    """Busy when a reader needs something in it. What others write a moment later is no reason to doubt it."""
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
 def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:

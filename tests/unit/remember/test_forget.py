@@ -9,7 +9,9 @@ import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 import clew
@@ -210,6 +212,21 @@ def test_a_reader_that_holds_the_log_makes_the_receipt_pending(memory: Clew, cle
     assert receipt.as_json()["log"] == "pending"
     with memory.store.read() as tx:
         assert is_purge_pending(tx)
+
+
+def test_whoever_writes_right_after_the_log_was_emptied_does_not_make_the_receipt_pending(
+    memory: Clew, clew_at: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id, other = memory.remember(marked()).id, clew_at(memory.home)
+
+    class Watched(apsw.Connection):
+        def wal_checkpoint(self, *args: Any, **named: Any) -> tuple[int, int]:
+            counts = super().wal_checkpoint(*args, **named)
+            other.store.write(lambda tx: tx.meta.put("busy", "yes"))
+            return counts
+
+    monkeypatch.setattr(apsw, "Connection", Watched)
+    assert memory.forget(id, hard=True).log == "erased"
 
 
 def test_the_next_hard_forget_finishes_what_was_pending(memory: Clew, clew_at: Opener, tmp_path: Path) -> None:
