@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from clew.clew import Clew
 from clew.model.space import VectorSpace
 from clew.ports import Embedder, LanguageModel
+from clew.recall.common import weights_of
 from clew.settings import load_settings
 from clew.store.session import Engine
 from clew.store.sqlite import SqliteEngine, open_engine
@@ -26,6 +27,11 @@ from clew.store.store import Store
 
 HOME = Path(gettempdir()) / "clew-without-files"  # of a store that is on a server
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def weight_of(term: int, size: int, frequency: int) -> float:
+    """What a single term weighs in a scope."""
+    return float(weights_of(np.array([term], np.uint32), size, np.array([frequency]))[0])
 
 
 @dataclass

@@ -765,7 +765,7 @@ class Clew(Topics):
             floor=self.settings.recall.floor,
             retrieval=self.settings.recall.retrieval,
         )
-        return replace(given, **changes)
+        return replace(given, **changes) if changes else given
 
     def _scope(self, scope: Scope | None, identity: Identity | None) -> Scope:
         identity = identity or Identity()

@@ -113,7 +113,7 @@ def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[
             run = search(question["text"], Reach.of(scope), options, reader=reader, now=memory.now(), refined=False)
             if run.asked is None or not is_refined(run):
                 continue
-            looked = look_at(run, run.asked, memory.store)
+            looked = look_at(run, run.asked)
             of = [units[run.corpus.ids[at]] for at in looked.places.tolist()]
             gold = {str(unit) for unit in question["gold"]}
             answers = np.array([not gold.isdisjoint(those) for those in of])

@@ -142,6 +142,8 @@ def _search(graph: Walkable, seeds: Nodes, settings: Activation, given: Floats |
     left = settings.max_expanded
     for hop in range(1, settings.max_steps + 1):
         found = graph.out(frontier, fan_out=settings.fan_out)
+        if not found.target.size:
+            break
         factors = None if given is None else given[search.origin[numbers]] * hub_damping(found.degrees)
         before = search.groups.nodes.size
         _add(search, _traverse(search, found, numbers, hop, settings, factors), sums=given is None)

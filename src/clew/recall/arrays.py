@@ -37,7 +37,7 @@ class Base:
     kind: NDArray[np.int16]
     until: Nodes
     kinds: dict[str, int]
-    has_ends: bool  # whether any entry ends at some time
+    first_end: int  # when the first entry ends
     memory_nodes: Nodes  # rising
     memory_ids: list[str]  # aligned
     by_id: dict[str, int]
@@ -87,7 +87,7 @@ class ArrayWalk(Walk):
         known = base.rows[at] == nodes if base.rows.size else np.zeros(len(nodes), np.bool_)
         begin = np.where(known, base.starts[at], 0)
         count = np.where(known, base.starts[at + 1] - begin, 0) if base.rows.size else begin
-        if base.has_ends:
+        if base.first_end <= to_micros(self.now):
             return self._living(begin, count, fan_out)
         if fan_out is not None:
             count = np.minimum(count, fan_out)
@@ -175,7 +175,7 @@ def load_base(tx: Tx, reach: Reach, now: datetime) -> Base:
             end = until_of[row]
             flat += [(node_of[row], node, type_weight(SHARED), 1.0, SHARED, end),
                      (node, node_of[row], type_weight(SHARED), 1.0, SHARED, end)]  # fmt: skip
-    return _packed(flat, [(id, node) for id, node, _until, _row in memories], until_of.values())
+    return _packed(flat, [(id, node) for id, node, _until, _row in memories])
 
 
 def seen_confidence(confidence: float, base: float, visible: int) -> float:
@@ -202,9 +202,7 @@ def _flat(
             yield target, source, weight * backward(type_), confidence, type_, until
 
 
-def _packed(
-    flat: Sequence[tuple[int, int, float, float, str, int]], memories: list[tuple[str, int]], ends: Iterable[int]
-) -> Base:
+def _packed(flat: Sequence[tuple[int, int, float, float, str, int]], memories: list[tuple[str, int]]) -> Base:
     source, target, weight, confidence, types, until = zip(*flat, strict=True) if flat else ((),) * 6
     names = sorted(set(types))
     kinds = {name: code for code, name in enumerate(names)}
@@ -223,7 +221,7 @@ def _packed(
         kind=kind[order],
         until=np.array(until, np.int64)[order],
         kinds=kinds,
-        has_ends=any(end != NEVER for end in ends),
+        first_end=min(until, default=NEVER),
         memory_nodes=np.array([node for _id, node in memories], np.int64),
         memory_ids=[id for id, _node in memories],
         by_id=dict(memories),

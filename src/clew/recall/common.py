@@ -11,10 +11,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from clew.recall.analyse import hash_term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 # A word in one line of 3,000 counts fully: -ln(1/3000) = 8. Measured with 7 and 8, to the power of 0.5, 1 and 2:
 # docs/performance.md.
@@ -26,11 +32,13 @@ FULL_WEIGHT = 8.0
 BACKGROUND = 100
 
 
-def weight_of(term: int, size: int, frequency: int) -> float:
-    """The term's IDF in a scope, tempered by the language."""
-    share, factor = common_terms().get(term, (0.0, 1.0))
-    seen = frequency + BACKGROUND * share
-    return factor * math.log1p((size + BACKGROUND - seen + 0.5) / (seen + 0.5))
+def weights_of(terms: NDArray[np.uint32], size: int, frequency: NDArray[np.int64]) -> Floats:
+    """The IDF of each term in a scope, tempered by the language."""
+    known, shares, factors = _common_arrays()
+    at = np.minimum(known.searchsorted(terms), len(known) - 1)
+    is_common = known[at] == terms
+    seen = frequency + np.where(is_common, BACKGROUND * shares[at], 0.0) + 0.5
+    return np.asarray(np.where(is_common, factors[at], 1.0) * np.log1p((size + BACKGROUND + 1 - seen) / seen))
 
 
 def informativeness(term: int) -> float:
@@ -44,3 +52,11 @@ def common_terms() -> Mapping[int, tuple[float, float]]:
     lines = Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").splitlines()
     shares = ((word, float(share)) for word, share in (line.split() for line in lines))
     return {hash_term(word): (share, min(1.0, -math.log(share) / FULL_WEIGHT)) for word, share in shares}
+
+
+@cache
+def _common_arrays() -> tuple[NDArray[np.uint32], Floats, Floats]:
+    """The same in the order of the hashes."""
+    rows = sorted((term, *numbers) for term, numbers in common_terms().items())
+    terms, shares, factors = zip(*rows, strict=True)
+    return np.array(terms, np.uint32), np.array(shares), np.array(factors)

@@ -17,7 +17,7 @@ from zlib import crc32
 
 import numpy as np
 
-from clew.recall.lexical import K1, B
+from clew.recall.lexical import K1, B, postings
 from clew.recall.question import name_terms
 from clew.recall.segment import MAX_DOCS, Segment, build_segment
 
@@ -50,6 +50,7 @@ class Corpus:
     frequencies: dict[int, int] | None = None
     checked: dict[int, int] = field(default_factory=dict)
     held: dict[tuple[bool, bool], Held] = field(init=False, default_factory=dict)  # see holding.py
+    marks: dict[int, NDArray[np.bool_]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("layer", "type", "valid_at", "invalid_at", "expires_at", "superseded", "updated_at", "weight",
@@ -147,6 +148,22 @@ class Corpus:
     def living(self) -> int:
         return int(np.count_nonzero(self.alive))
 
+    def terms_at(self, place: int) -> NDArray[np.uint32]:
+        """The terms of the memory that stands there."""
+        for segment in self.segments:
+            if place < len(segment):
+                return segment.said[segment.said_from[place] : segment.said_from[place + 1]]
+            place -= len(segment)
+        raise IndexError(place)
+
+    def marked(self, mark: int) -> NDArray[np.bool_]:
+        """Which memories carry a mark."""
+        if mark not in self.marks:
+            found = np.zeros(len(self.ids), np.bool_)
+            found[postings(self, np.array([mark], np.uint32))[1]] = True
+            self.marks[mark] = found
+        return self.marks[mark]
+
     def places_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Where these memories stand in the arrays, if they are alive here."""
         found: dict[str, int] = {}
@@ -177,7 +194,8 @@ class Corpora:
 
     def get(self, reach: Reach) -> Corpus | None:
         """The present corpus; None when the scope is too large to keep."""
-        reach = replace(reach, labels=None, hidden=None)  # for the graph alone: no second copy of the memories
+        if reach.labels is not None or reach.hidden is not None:
+            reach = replace(reach, labels=None, hidden=None)  # for the graph alone: no second copy of the memories
         connection, version = self._store.data_version()
         with self._lock:
             corpus = self._kept.get(reach)

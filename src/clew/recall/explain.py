@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from clew.model.recalled import Why
 from clew.recall.fuse import of_allowed
-from clew.recall.run import RULE, WORKING, Run
+from clew.recall.run import LONG_TERM, RULE, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Floats = NDArray[np.float32]
 
@@ -34,18 +34,33 @@ def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
         run.corpus.weight[at].tolist(),
         strict=True,
     )  # fmt: skip
+    asks, beside = bool(run.query.strip()), set(run.beside)
     return [
-        (
-            *_by_layer(layer),
-            *_by_recency(run),
-            *_by_evidence("lexical", *words),
-            *_by_evidence("semantic", *meaning),
-            *_by_graph(run, place),
-            *_by_neighbours(run, place),
-            *_by_weight(weight),
-        )
+        tuple(_of_one(run, place, layer, words, meaning, weight, asks=asks, is_beside=place in beside))
         for place, layer, words, meaning, weight in rows
     ]
+
+
+_Found = tuple[float, int, float]  # by one kind of evidence: how much, which place it has by that, its relevance
+
+
+def _of_one(
+    run: Run, place: int, layer: int, words: _Found, meaning: _Found, weight: float, *, asks: bool, is_beside: bool
+) -> Iterator[Why]:
+    if layer != LONG_TERM:
+        yield Why("rule" if layer == RULE else "working")
+    if not asks:  # the newest are the answer
+        yield Why("boost", via="recency")
+    for source, (raw, rank, relevance) in (("lexical", words), ("semantic", meaning)):
+        if raw > 0:
+            yield Why(source, rank, round(raw, 6), round(relevance, 6))
+    reached = run.reached.get(place)
+    if reached:
+        yield Why("graph", raw=round(reached.activation, 6), via=reached.seed)
+    elif is_beside and words[0] <= 0 and run.relevance[place] <= 0:  # what was said around it brought it in
+        yield Why("boost", via="neighbours")
+    if weight != 1.0:
+        yield Why("boost", raw=round(weight, 6))
 
 
 def _ranks(scores: Floats, mine: Floats, allowed: NDArray[np.bool_]) -> list[int]:
@@ -57,34 +72,3 @@ def _ranks(scores: Floats, mine: Floats, allowed: NDArray[np.bool_]) -> list[int
     found = np.sort(among[among >= mine.min(where=mine > 0, initial=np.inf)])
     ranks: list[int] = (len(found) - np.searchsorted(found, mine, side="right") + 1).tolist()
     return ranks
-
-
-def _by_layer(layer: int) -> tuple[Why, ...]:
-    names = {RULE: "rule", WORKING: "working"}
-    return (Why(names[layer]),) if layer in names else ()
-
-
-def _by_recency(run: Run) -> tuple[Why, ...]:
-    """Nothing was asked: the newest are the answer."""
-    return () if run.query.strip() else (Why("boost", via="recency"),)
-
-
-def _by_evidence(source: str, raw: float, rank: int, relevance: float) -> tuple[Why, ...]:
-    if raw <= 0:
-        return ()
-    return (Why(source, rank=rank, raw=round(raw, 6), relevance=round(relevance, 6)),)
-
-
-def _by_graph(run: Run, at: int) -> tuple[Why, ...]:
-    reached = run.reached.get(at)
-    return (Why("graph", raw=round(reached.activation, 6), via=reached.seed),) if reached else ()
-
-
-def _by_neighbours(run: Run, at: int) -> tuple[Why, ...]:
-    """Nothing of its own was found: what was said around it brought it in."""
-    has_own = run.evidence.lexical[at] > 0 or run.relevance[at] > 0 or at in run.reached
-    return (Why("boost", via="neighbours"),) if at in run.beside and not has_own else ()
-
-
-def _by_weight(weight: float) -> tuple[Why, ...]:
-    return () if weight == 1.0 else (Why("boost", raw=round(weight, 6)),)

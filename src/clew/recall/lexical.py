@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from clew.recall.analyse import query_terms
-from clew.recall.common import informativeness, weight_of
+from clew.recall.common import informativeness, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
     from clew.recall.corpus import Corpus
 
+    Floats = NDArray[np.float32]
+
 # The textbook values. A flatter length norm (0.4) gains 0.005 recall on short turns and loses 0.10 where long
 # answers stand beside short questions: docs/performance.md.
 K1 = 1.2
@@ -24,10 +25,20 @@ B = 0.75
 MAX_TERMS = 64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lexical:
-    score: NDArray[np.float32]  # BM25
-    covered: NDArray[np.float32]  # share of the query's weight, 0 to 1
+class Matches(NamedTuple):
+    """Which term of a question is in which memory, and what it gives there."""
+
+    terms: NDArray[np.uint32]
+    weights: Floats  # per term
+    owner: NDArray[np.intp]  # of each match: which of the terms
+    docs: NDArray[np.intp]  # the place of the memory
+    given: Floats
+
+
+class Lexical(NamedTuple):
+    score: Floats  # BM25
+    covered: Floats  # share of the query's weight, 0 to 1
+    matches: Matches
 
 
 def asked_terms(text: str) -> list[int]:
@@ -39,36 +50,45 @@ def asked_terms(text: str) -> list[int]:
 
 
 def score_terms(corpus: Corpus, terms: Sequence[int]) -> Lexical:
-    size = len(corpus.ids)
-    score, covered = np.zeros(size, np.float32), np.zeros(size, np.float32)
-    norm = corpus.length_norm
-    total = 0.0
-    for term in terms:
-        docs, counts = postings(corpus, term)
-        weight = weight_of(term, corpus.count, frequency(corpus, term, docs))
-        total += weight
-        if len(docs):
-            at = docs.astype(np.intp)  # once, not at each of the five looks
-            score[at] += np.float32(weight * (K1 + 1)) * counts / (counts + norm[at])
-            covered[at] += np.float32(weight)
-    if total:
-        covered /= np.float32(total)
-    return Lexical(score, covered)
+    size, found = len(corpus.ids), match(corpus, np.array(terms, np.uint32))
+    total = float(found.weights.sum())
+    shares = found.weights / np.float32(total) if total else found.weights
+    score = np.bincount(found.docs, found.given, size)
+    covered = np.bincount(found.docs, shares[found.owner], size)
+    return Lexical(score.astype(np.float32), covered.astype(np.float32), found)
 
 
-def postings(corpus: Corpus, term: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.float32]]:
-    """The documents of a term, numbered through all segments, and how often each has it."""
-    found = [segment.postings.of(term) for segment in corpus.segments]
-    if len(found) == 1:
-        return found[0]
-    offsets = np.cumsum([0] + [len(segment) for segment in corpus.segments[:-1]])
-    docs = [docs + offset for (docs, _counts), offset in zip(found, offsets, strict=True)]
-    return np.concatenate(docs), np.concatenate([counts for _docs, counts in found])
+def match(corpus: Corpus, terms: NDArray[np.uint32]) -> Matches:
+    owner, docs, counts = postings(corpus, terms)
+    weights = weights_of(terms, corpus.count, frequencies(corpus, terms, owner, docs)).astype(np.float32)
+    given = (weights * np.float32(K1 + 1))[owner] * counts
+    given /= counts + corpus.length_norm[docs]
+    return Matches(terms, weights, owner, docs, given)
 
 
-def frequency(corpus: Corpus, term: int, docs: NDArray[np.integer[Any]] | None = None) -> int:
-    """In how many living memories of the scope a term is; `docs` are all that have it."""
+def postings(corpus: Corpus, terms: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """Which of the terms is in which memories, numbered through all segments, and how often."""
+    owner: list[NDArray[np.intp]] = []
+    docs: list[NDArray[np.integer[Any]]] = []
+    counts: list[Floats] = [np.empty(0, np.float32)]
+    start, numbers = 0, np.arange(len(terms))
+    for segment in corpus.segments:
+        of = segment.postings
+        begin, count = of.where(terms)
+        owner.append(numbers.repeat(count))
+        for first, last in zip(begin.tolist(), (begin + count).tolist(), strict=True):
+            docs.append(of.docs[first:last] + start if start else of.docs[first:last])
+            counts.append(of.counts[first:last])
+        start += len(segment)
+    places = np.concatenate([np.empty(0, np.intp), *docs], dtype=np.intp)
+    return np.concatenate(owner), places, np.concatenate(counts)
+
+
+def frequencies(
+    corpus: Corpus, terms: NDArray[np.uint32], owner: NDArray[np.intp], docs: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """In how many living memories of the scope each term is."""
     if corpus.frequencies is not None:
-        return corpus.frequencies.get(term, 0)
-    docs = postings(corpus, term)[0] if docs is None else docs
-    return len(docs) if corpus.all_alive else int(corpus.alive[docs].sum())
+        return np.array([corpus.frequencies.get(term, 0) for term in terms.tolist()], np.int64)
+    living = owner if corpus.all_alive else owner[corpus.alive[docs]]
+    return np.bincount(living, minlength=len(terms))

@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.recall.features import HOPS_FROM, features
-from clew.recall.lexical import asked_terms
+from clew.recall.features import features
 from clew.recall.settle import make_exact, top
 
 if TYPE_CHECKING:
-    from clew.ports import Store
     from clew.recall.question import Asked
     from clew.recall.run import Run
 
@@ -33,7 +31,6 @@ LEAST = 24  # memories: in a scope of fewer there is nothing to measure anything
 PER_DOUBLING = 2.0
 BESIDE = 0.1  # of what the words of a question can give: said around a memory, it brings that into the answer
 _APART = 1e-3
-_TERMS_COLUMN = -2  # of $segment_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ def is_refined(run: Run) -> bool:
     return has_both and run.corpus.living >= LEAST and bool(run.query.strip())
 
 
-def look_at(run: Run, asked: Asked, store: Store) -> Ranked:
+def look_at(run: Run, asked: Asked) -> Ranked:
     """The best candidates and everything that speaks for or against them."""
     places = _candidates(run)
     if run.rough is not None:
@@ -98,9 +95,7 @@ def look_at(run: Run, asked: Asked, store: Store) -> Ranked:
         near = np.concatenate((places, before[places], after[places]))
         make_exact(run, np.unique(near[near >= 0]))
     places = best_first(run, places)
-    seeds = [run.corpus.ids[at] for at in places[:HOPS_FROM].tolist()]
-    terms = asked_terms(asked.text)
-    return Ranked(places, features(run, asked, places, terms, _terms_of(run, seeds, store)))
+    return Ranked(places, features(run, asked, places, run.matches))
 
 
 def best_first(run: Run, places: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -109,9 +104,9 @@ def best_first(run: Run, places: NDArray[np.int64]) -> NDArray[np.int64]:
     return places[np.lexsort((run.corpus.row[places], np.round(-base, 4)))]
 
 
-def refine(run: Run, asked: Asked, options: RankOptions, store: Store) -> None:
+def refine(run: Run, asked: Asked, options: RankOptions) -> None:
     """Put the best candidates into the order that the model gives them; what is no candidate comes after them."""
-    looked = look_at(run, asked, store)
+    looked = look_at(run, asked)
     if not len(looked.places):
         return
     names, factors = weights_of(options)
@@ -130,7 +125,7 @@ def _put(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> Non
     best = max(best, least * (1 + _APART), _APART)
     spread = np.exp((score - score.max()) / (PER_DOUBLING / np.log(2)))
     run.rank_score[places] = least + (best - least) * spread
-    run.refined = dict(zip(places.tolist(), score.tolist(), strict=True))
+    run.refined = places
 
 
 def _candidates(run: Run) -> NDArray[np.int64]:
@@ -142,12 +137,4 @@ def _candidates(run: Run) -> NDArray[np.int64]:
         found = found[np.argpartition(-scores, count - 1)[:count]]
     found = found[run.allowed[found] & (run.rank_score[found] > 0)]
     run.least_refined = float(run.rank_score[found].min(initial=np.inf)) if len(found) >= count else 0.0
-    return np.unique(np.concatenate((found, np.fromiter(run.reached, np.int64))))
-
-
-def _terms_of(run: Run, ids: list[str], store: Store) -> list[NDArray[np.uint32]]:
-    """What else the first candidates say; nothing of one that is gone by now."""
-    with store.read() as tx:
-        rows = {row[0]: row[_TERMS_COLUMN] for row in tx.index.rows_by_id(run.reach, ids, "")}
-    blobs = [bytes(rows.get(id, b"")) for id in ids]
-    return [np.frombuffer(blob[: len(blob) // 5 * 4], "<u4") for blob in blobs]
+    return np.unique(np.concatenate((found, list(run.reached)))) if run.reached else found

@@ -33,12 +33,12 @@ from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, scales_of, semantic_relevance
 from clew.recall.graph import GraphOptions, Reached, apply_activation, note_failure, reach_through
 from clew.recall.holding import Condition, held, times, without
-from clew.recall.lexical import asked_terms, score_terms
+from clew.recall.lexical import Matches, asked_terms, score_terms
 from clew.recall.plan import Plan, plan
 from clew.recall.question import Asked, read_question
 from clew.recall.ranker import LEAST, RankOptions, is_refined, refine
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
-from clew.recall.settle import Rough, estimated, make_exact, settle, show_exactly, spread_of
+from clew.recall.settle import Rough, estimated, lowest_of_best, make_exact, settle, show_exactly, spread_of
 from clew.rollout.standing import CANARY, Standing
 
 if TYPE_CHECKING:
@@ -216,7 +216,9 @@ def search(
     asked = read_question(text, named)
     vector = _query_vector(asked.text, options, reader.embedder, notes)
     corpus = corpus or corpus_of_candidates(asked.text, vector, reach, reader, notes)
-    question = Question(text, asked, reach, replace(options, limit=max(1, planned.limit)), now, vector, exact)
+    if options.limit != max(1, planned.limit):
+        options = replace(options, limit=max(1, planned.limit))
+    question = Question(text, asked, reach, options, now, vector, exact)
     run = score(question, corpus, notes, reader, started)
     run = _through_graph(run, planned, question, reader, started)
     run.asked = asked
@@ -237,11 +239,12 @@ def _refine(run: Run, reader: Reader) -> None:
         return
     started, found = time.perf_counter(), run.rank_score.copy()
     try:
-        refine(run, run.asked, reader.rank, reader.store)
+        refine(run, run.asked, reader.rank)
     except Exception as error:  # an extra: the order without it is the answer
         run.rank_score = found
         run.notes["refinement"] = f"failed: {getattr(error, 'code', type(error).__name__)}"
-    run.stages.append(_stage("refine", len(run.refined), len(run.refined), started=started))
+    looked_at = 0 if run.refined is None else len(run.refined)
+    run.stages.append(_stage("refine", looked_at, looked_at, started=started))
 
 
 def _through_graph(seen: Run, planned: Plan, asked: Question, reader: Reader, started: float) -> Run:
@@ -275,7 +278,7 @@ def _with_found(seen: Run, found: list[Reached], asked: Question, reader: Reader
 def _without_graph(run: Run, error: Exception, reader: Reader, started: float) -> Run:
     """The same question once more, when it turns out late that the graph fails."""
     rank_score = _weighted(rank_scores(run.evidence, run.allowed, run.scales), run.corpus)
-    again = replace(run, rank_score=rank_score, reached={}, expanded=[], chosen=[], refined={}, beside=[])
+    again = replace(run, rank_score=rank_score, reached={}, expanded=[], chosen=[], refined=None, beside=[])
     note_failure(again, error)
     _refine(again, reader)
     choose(again, reader.rules_limit, started)
@@ -296,7 +299,7 @@ class Question(NamedTuple):
 
 def score(asked: Question, corpus: Corpus, notes: dict[str, object], reader: Reader, started: float) -> Run:
     """Evidence, filters and both numbers for every memory of the corpus."""
-    evidence, rough = gather(corpus, asked)
+    evidence, matches, rough = gather(corpus, asked)
     found = int(np.count_nonzero(evidence.any if corpus.all_alive else evidence.any & corpus.alive))
     stages = [_stage("gather", corpus.count, found, started=started)]
     started = time.perf_counter()
@@ -312,6 +315,7 @@ def score(asked: Question, corpus: Corpus, notes: dict[str, object], reader: Rea
         now=asked.now,
         corpus=corpus,
         evidence=evidence,
+        matches=matches,
         allowed=allowed,
         words=words,
         meaning=meaning,
@@ -366,19 +370,19 @@ def check(options: RecallOptions) -> None:
         )
 
 
-def gather(corpus: Corpus, asked: Question) -> tuple[Evidence, Rough | None]:
+def gather(corpus: Corpus, asked: Question) -> tuple[Evidence, Matches, Rough | None]:
     """By words and by meaning; where the cosines are estimates, with what makes them exact."""
     terms = asked_terms(asked.asked.text) if asked.options.retrieval != "semantic" else []
-    words, vector = score_terms(corpus, terms), asked.vector
+    (score, covered, matches), vector = score_terms(corpus, terms), asked.vector
     if vector is None:
-        return Evidence(words.score, words.covered, np.zeros(len(corpus.ids), np.float32)), None
+        return Evidence(score, covered, np.zeros(len(corpus.ids), np.float32)), matches, None
     outline = None if asked.exact or corpus.size is not None else corpus.segments[0].outline()
     if outline is not None:
         rough = estimated(corpus, outline, vector)
-        return Evidence(words.score, words.covered, rough.cosine), rough
+        return Evidence(score, covered, rough.cosine), matches, rough
     # Not `@`: for a matrix of this size BLAS wakes its threads, and on a busy machine waits for them.
     found = [np.vecdot(segment.vectors, vector) for segment in corpus.segments]
-    return Evidence(words.score, words.covered, found[0] if len(found) == 1 else np.concatenate(found)), None
+    return Evidence(score, covered, found[0] if len(found) == 1 else np.concatenate(found)), matches, None
 
 
 def filter_memories(
@@ -480,7 +484,7 @@ def _best(run: Run, found: NDArray[np.intp] | None, limit: int) -> list[int]:
     has_query, ids = bool(run.query.strip()), run.corpus.ids
     key = (run.rank_score if has_query else run.corpus.updated_at)[found]
     if len(found) > limit:  # sort only what can win, ties included
-        can_win = key >= np.partition(key, -limit)[-limit] - (2 * ROUNDED if has_query else 0)
+        can_win = key >= lowest_of_best(key, limit) - (2 * ROUNDED if has_query else 0)
         found, key = found[can_win], key[can_win]
     first = np.round(key, 5) if has_query else key
     relevance, updated = np.round(run.relevance[found], 5), run.corpus.updated_at[found]

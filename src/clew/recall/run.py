@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clew.recall.corpus import Corpus
     from clew.recall.fuse import Evidence, Scales
     from clew.recall.graph import Reached
+    from clew.recall.lexical import Matches
     from clew.recall.question import Asked
     from clew.recall.settle import Rough
     from clew.rollout.decide import Decision
@@ -36,6 +37,7 @@ class Run:
     now: datetime
     corpus: Corpus
     evidence: Evidence
+    matches: Matches  # of the words of the question
     allowed: NDArray[np.bool_]
     words: NDArray[np.float32]  # relevance by words alone
     meaning: NDArray[np.float32]  # relevance by meaning alone
@@ -54,6 +56,6 @@ class Run:
     graph_error: str = ""  # its code
     rough: Rough | None = None  # most cosines are estimates; this makes others exact
     asked: Asked | None = None  # what the question says besides its words; set by who looks at that
-    refined: dict[int, float] = field(default_factory=dict)  # what the last look gave each candidate
+    refined: NDArray[np.int64] | None = None  # the candidates of the last look
     beside: list[int] = field(default_factory=list)  # candidates that stand next to what was found
     least_refined: float = 0.0  # no rank score is above it but those of candidates

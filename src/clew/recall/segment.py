@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import accumulate, count
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -78,6 +78,8 @@ class Segment:
     authors: frozenset[str]
     length: NDArray[np.float32]
     postings: Postings
+    said: NDArray[np.uint32]  # the terms of one memory after the other, as they were indexed
+    said_from: NDArray[np.int64]  # where those of each begin; one more for the end
     vectors: NDArray[np.float32]  # (n, dim)
     has_vector: NDArray[np.bool_]
     _index: dict[str, int] = field(default_factory=dict)
@@ -117,6 +119,7 @@ class Segment:
             self.postings.starts,
             self.postings.docs,
             self.postings.counts,
+            self.said,
             self.vectors,
         )
         outline = 4 * (LEADING + FURTHER) if len(self) >= LARGE else 0
@@ -131,6 +134,8 @@ def build_segment(rows: Sequence[Row], dim: int) -> Segment:
     matrix, has_vector = _matrix(vectors, dim)
     thread, row = hashed(threads), np.array(numbers, np.int64)
     before, after = _neighbours(thread, np.array(valid, np.int64), row)
+    sizes = [len(blob) // 5 for blob in terms]  # see model.memory.Indexed
+    said = np.frombuffer(b"".join([blob[: 4 * size] for blob, size in zip(terms, sizes, strict=True)]), "<u4")
     return Segment(
         ids=tuple(ids),
         layer=np.array([_LAYER[name] for name in layer], np.int8),
@@ -149,7 +154,9 @@ def build_segment(rows: Sequence[Row], dim: int) -> Segment:
         after=after,
         authors=frozenset(authors) - {""},
         length=np.array(length, np.float32),
-        postings=_postings(terms),
+        postings=_postings(said, terms, sizes),
+        said=said,
+        said_from=np.array([0, *accumulate(sizes)], np.int64),
         vectors=matrix,
         has_vector=has_vector,
     )
@@ -186,11 +193,9 @@ def _matrix(blobs: Sequence[bytes | None], dim: int) -> tuple[NDArray[np.float32
     return halves.astype(np.float32), has_vector
 
 
-def _postings(blobs: Sequence[bytes]) -> Postings:
+def _postings(hashes: NDArray[np.uint32], blobs: Sequence[bytes], sizes: Sequence[int]) -> Postings:
     """Sorted by term, then document. All three numbers travel in one integer: numpy sorts integers in a
     fraction of the time it takes to sort places."""
-    sizes = [len(blob) // 5 for blob in blobs]  # see model.memory.Indexed
-    hashes = np.frombuffer(b"".join([blob[: 4 * size] for blob, size in zip(blobs, sizes, strict=True)]), "<u4")
     counts = np.frombuffer(b"".join([blob[4 * size :] for blob, size in zip(blobs, sizes, strict=True)]), "u1")
     docs = np.repeat(np.arange(len(blobs), dtype=np.uint64), sizes)
     packed = np.sort(hashes.astype(np.uint64) << np.uint64(32) | docs << np.uint64(8) | counts)

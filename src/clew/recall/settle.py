@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -142,6 +142,16 @@ def _compared(rough: Rough, corpus: Corpus, places: Places) -> Floats:
     estimates = places[~rough.is_exact[places]]  # none of them is beyond the first segment
     rough.cosine[estimates] = np.vecdot(base.vectors[estimates], rough.vector)
     return rough.cosine[places]
+
+
+def lowest_of_best(scores: NDArray[Any], count: int) -> float:
+    """The lowest of so many of the best, of which there are more. A sample tells where to look for it."""
+    sample, last = scores[::STRIDE], count // STRIDE + 3
+    if len(sample) > last:
+        found = scores[scores >= np.partition(sample, -last)[-last]]
+        if len(found) >= count:
+            scores = found
+    return float(np.partition(scores, -count)[-count])
 
 
 def top(scores: Floats, among: NDArray[np.bool_], count: int) -> Places:

@@ -19,17 +19,15 @@ from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
 from clew.model.times import to_micros
 from clew.recall.analyse import hash_term
-from clew.recall.common import weight_of
 from clew.recall.corpus import Corpus
 from clew.recall.features import BRIDGE, HOPS_FROM, RARE_COUNT, features
 from clew.recall.graph import Reached
-from clew.recall.lexical import asked_terms
 from clew.recall.question import read_question
 from clew.recall.ranker import best_first
 from clew.recall.recall import Question, Reader, score
 from clew.recall.segment import build_segment
 from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
-from toys import START, ToyEmbedder
+from toys import START, ToyEmbedder, weight_of
 
 TOY = ToyEmbedder(dim=64)
 READER = Reader(cast(Any, None), cast(Any, None), TOY, cast(Any, None))
@@ -101,10 +99,7 @@ def table(
     }
     base = run.scales[0].of(run.evidence.lexical) + run.scales[1].of(run.evidence.cosine)
     places = best_first(run, np.flatnonzero(corpus.alive))
-    rows = {turn.id: turn.as_row() for block in blocks for turn in block}
-    blobs = [rows[ids[at]][-2] for at in places[:seeds].tolist()]
-    seed_terms = [np.frombuffer(blob[: len(blob) // 5 * 4], "<u4") for blob in blobs]
-    found = features(run, asked, places, asked_terms(asked.text), seed_terms)
+    found = features(run, asked, places, run.matches, hops_from=seeds)
     return Table(found, [ids[at] for at in places.tolist()], base[places], corpus)
 
 

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from clew.model.memory import Draft
 from clew.model.scope import Scope
 from clew.recall.analyse import hash_term, terms
-from clew.recall.common import weight_of
 from clew.recall.corpus import Corpus
 from clew.recall.lexical import K1, MAX_TERMS, B, score_terms
 from clew.recall.segment import build_segment
 from clew.remember.prepare import WritePolicy, draft_memory, index_terms
-from toys import START, contents, open_toy
+from toys import START, contents, open_toy, weight_of
 
 WORDS = "gateway port queue cache deploy index retry budget".split()
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join), min_size=1, max_size=12)
