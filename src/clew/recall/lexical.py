@@ -53,9 +53,14 @@ def score_terms(corpus: Corpus, terms: Sequence[int]) -> Lexical:
     size, found = len(corpus.ids), match(corpus, np.array(terms, np.uint32))
     total = float(found.weights.sum())
     shares = found.weights / np.float32(total) if total else found.weights
-    score = np.bincount(found.docs, found.given, size)
-    covered = np.bincount(found.docs, shares[found.owner], size)
-    return Lexical(score.astype(np.float32), covered.astype(np.float32), found)
+    return Lexical(_summed(found.docs, found.given, size), _summed(found.docs, shares[found.owner], size), found)
+
+
+def _summed(docs: NDArray[np.intp], given: Floats, size: int) -> Floats:
+    """What each memory is given in all. Not by `bincount`, which makes numbers of twice the size first."""
+    total = np.zeros(size, np.float32)
+    np.add.at(total, docs, given)
+    return total
 
 
 def match(corpus: Corpus, terms: NDArray[np.uint32]) -> Matches:

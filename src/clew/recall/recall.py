@@ -306,7 +306,10 @@ def score(asked: Question, corpus: Corpus, notes: dict[str, object], reader: Rea
     allowed, stage = filter_memories(corpus, asked.options, reach=asked.reach, reader=reader, now=asked.now)
     stages.append(_stage("filter", stage[0], int(np.count_nonzero(allowed)), stage[1], started))
     space = reader.embedder.space if reader.embedder else None
-    words, meaning = lexical_relevance(evidence.covered), semantic_relevance(evidence.cosine, space)
+    words, meaning = np.zeros(len(corpus.ids), np.float32), semantic_relevance(evidence.cosine, space)
+    both, hits = meaning.copy(), evidence.hits  # only where a word was found do they differ
+    words[hits] = lexical_relevance(evidence.covered[hits])
+    both[hits] = relevance(words[hits], meaning[hits])
     scales = scales_of(evidence, allowed, spread_of(rough, corpus, allowed) if rough else None)
     run = Run(
         query=asked.text,
@@ -319,7 +322,7 @@ def score(asked: Question, corpus: Corpus, notes: dict[str, object], reader: Rea
         allowed=allowed,
         words=words,
         meaning=meaning,
-        relevance=relevance(words, meaning),
+        relevance=both,
         rank_score=_weighted(rank_scores(evidence, allowed, scales), corpus),
         scales=scales,
         space=space,
