@@ -1,5 +1,5 @@
 """`clew bench learn FILE... --out FILE.json`: learn how much each feature of a candidate counts in the last look
-that recall takes (recall/ranker.py).
+that recall takes (recall/ranker.py), and small trees for what a weighted sum of them cannot say.
 
 The features are those of recall itself, taken where it takes them. Each file counts alike, so that one with many
 questions does not decide for the others. Told is how weights do on questions they were not learnt from: those of
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import clew
+from clew.bench.boosting import boost
 from clew.bench.fitting import Example, fit
 from clew.bench.metrics import CUTOFFS, Score, score_ranking, summarise
 from clew.bench.recall import Asking, ingested, read_corpora, sections
@@ -29,9 +30,22 @@ from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach
 from clew.recall.ranker import is_refined, look_at
 from clew.recall.recall import search
+from clew.recall.trees import Tree, Trees, tell
 
 FOLDS = 5
 DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """As it is written down: in few digits."""
+
+    weights: NDArray[np.float64]
+    trees: list[Tree]
+
+    def scores(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = features @ self.weights + Trees.of(self.trees).scores(features)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +58,8 @@ class Question:
     units: list[list[str]]
     gold: list[str]
 
-    def score(self, weights: NDArray[np.float64]) -> Score:
-        order = np.argsort(-(self.example.features @ weights), kind="stable").tolist()
+    def score(self, learnt: Learnt) -> Score:
+        order = np.argsort(-learnt.scores(self.example.features), kind="stable").tolist()
         return score_ranking([unit for at in order for unit in self.units[at]], self.gold, self.category)
 
 
@@ -63,15 +77,23 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
             code="BENCH_DATA_INVALID",
             next="check --leave-out, and that gold names units of the same corpus",
         )
-    weights = _fitted(known)
+    learnt = _learnt(known)
     report: dict[str, Any] = {
         "questions": dict(Counter(question.example.group for question in questions)),
-        "weights": {name: round(float(weight), DIGITS) for name, weight in zip(names, weights, strict=True)},
+        "weights": dict(zip(names, learnt.weights.tolist(), strict=True)),
+        "trees": tell(learnt.trees, names),
         "held_out": _held_out(questions, left_out),
     }
-    told = {"made_by": "clew bench learn", "weights": report["weights"]}
-    out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    out.write_text(_as_text(report), encoding="utf-8")
     return report
+
+
+def _as_text(report: dict[str, Any]) -> str:
+    """JSON with a weight or a tree per line."""
+    weights = ",\n".join(f"  {json.dumps(name)}: {weight}" for name, weight in report["weights"].items())
+    trees = ",\n".join(f"  {json.dumps(tree)}" for tree in report["trees"])
+    made_by = '"made_by": "clew bench learn"'
+    return f'{{\n {made_by},\n "weights": {{\n{weights}\n }},\n "trees": [\n{trees}\n ]\n}}\n'
 
 
 def collect(
@@ -121,25 +143,28 @@ def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[
             yield list(looked.features), Question(0, question["category"], example, of, sorted(gold))
 
 
-def _fitted(questions: Sequence[Question]) -> NDArray[np.float64]:
-    return fit([question.example for question in questions])
+def _learnt(questions: Sequence[Question]) -> Learnt:
+    examples = [question.example for question in questions]
+    weights = np.round(fit(examples), DIGITS)
+    return Learnt(weights, boost(examples, weights))
 
 
 def _held_out(questions: Sequence[Question], left_out: set[str]) -> dict[str, Any]:
-    """By file, the figures of each question under weights that were learnt without its fold."""
+    """By file, the figures of each question under what was learnt without its fold."""
     scores: dict[str, list[Score]] = {}
     for fold in range(FOLDS):
         known = [question for question in questions if question.fold != fold and question.category not in left_out]
         asked = [question for question in questions if question.fold == fold]
         if asked and any(question.example.answers.any() for question in known):
-            weights = _fitted(known)
+            learnt = _learnt(known)
             for question in asked:
-                scores.setdefault(question.example.group, []).append(question.score(weights))
+                scores.setdefault(question.example.group, []).append(question.score(learnt))
     return {file: summarise(of) for file, of in scores.items()}
 
 
 def table(report: dict[str, Any]) -> str:
-    lines = ["weights:"] + [f"  {name:26}{weight:10.3f}" for name, weight in report["weights"].items()]
+    lines = [f"trees: {len(report['trees'])}", "weights:"]
+    lines += [f"  {name:26}{weight:10.3f}" for name, weight in report["weights"].items()]
     lines.append(f"held out, by {FOLDS} folds:" + "".join(f"{f'R@{k}':>8}" for k in CUTOFFS) + f"{'N@10':>8}")
     for file, groups in report["held_out"].items():
         for name, means in groups.items():

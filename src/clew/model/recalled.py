@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from clew.model.memory import Memory
+from clew.model.times import to_rfc3339
 
 RETRIEVALS = ("lexical", "semantic", "hybrid")
 MODES = ("all", "working", "long_term", "rules_only")
@@ -109,7 +110,7 @@ class Result:
             "rank_score": self.rank_score,
             "rank": self.rank,
             "why": [reason.as_json() for reason in self.why],
-            "at": memory.as_json()["at"],
+            "at": to_rfc3339(memory.at),
             "tags": list(memory.tags),
             **(_by_graph(self.way) if self.way else {}),
             **({"project": memory.project} if memory.project else {}),

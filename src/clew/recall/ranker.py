@@ -1,9 +1,10 @@
 """The last look at the best candidates: what stands around them, who said them, when, and what leads to them.
 
 In: a run whose memories are scored and whose graph was walked. Out: the same with the best candidates in another
-order. Each number of `features.py` has a weight; the weights were learnt by `clew bench learn` from files of
-questions with known answers, and stand in ranker.json. `relevance` stays what it is. Nothing is admitted by its
-score here; what stands next to the words that were asked for may come in without a word of its own.
+order. Each number of `features.py` has a weight, and small trees say what a sum cannot (`trees.py`); both were
+learnt by `clew bench learn` from files of questions with known answers, and stand in ranker.json. `relevance` stays
+what it is. Nothing is admitted by its score here; what stands next to the words that were asked for may come in
+without a word of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from clew.recall.features import features
 from clew.recall.settle import make_exact, top
+from clew.recall.trees import Trees
 
 if TYPE_CHECKING:
     from clew.recall.question import Asked
@@ -68,17 +70,32 @@ class Ranked:
     features: Mapping[str, NDArray[np.float32]]
 
 
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What ranker.json holds: a weight per feature, in the order of `names`, and trees over the same features."""
+
+    names: tuple[str, ...]
+    weights: NDArray[np.float64]
+    trees: Trees
+
+    def scores(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(features, candidates) -> one number per candidate."""
+        found: NDArray[np.float64] = self.weights @ features + self.trees.scores(features.T)
+        return found
+
+
 @cache
-def weights_of(options: RankOptions) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """The features that are on, and their weights."""
+def model() -> Model:
+    told = json.loads(Path(__file__).with_name("ranker.json").read_text(encoding="utf-8"))
+    names = tuple(told["weights"])
+    return Model(names, np.array(list(told["weights"].values())), Trees.read(told["trees"], names))
+
+
+@cache
+def switched_off(options: RankOptions) -> list[int]:
+    """Which features count as 0, by their place in the model."""
     off = {name for group, names in REFINEMENTS.items() if not getattr(options, group) for name in names}
-    kept = {name: weight for name, weight in weights().items() if name not in off}
-    return tuple(kept), np.array(list(kept.values()))
-
-
-@cache
-def weights() -> Mapping[str, float]:
-    return dict(json.loads(Path(__file__).with_name("ranker.json").read_text(encoding="utf-8"))["weights"])
+    return [at for at, name in enumerate(model().names) if name in off]
 
 
 def is_refined(run: Run) -> bool:
@@ -93,7 +110,7 @@ def look_at(run: Run, asked: Asked) -> Ranked:
     if run.rough is not None:
         before, after = run.corpus.neighbours
         near = np.concatenate((places, before[places], after[places]))
-        make_exact(run, np.unique(near[near >= 0]))
+        make_exact(run, near[near >= 0])
     places = best_first(run, places)
     return Ranked(places, features(run, asked, places, run.matches))
 
@@ -109,8 +126,9 @@ def refine(run: Run, asked: Asked, options: RankOptions) -> None:
     looked = look_at(run, asked)
     if not len(looked.places):
         return
-    names, factors = weights_of(options)
-    score = factors @ np.array([looked.features[name] for name in names], np.float64)
+    found = np.array([looked.features[name] for name in model().names], np.float64)
+    found[switched_off(options)] = 0
+    score = model().scores(found)
     if run.corpus.weights is not None:
         score += PER_DOUBLING * np.log2(np.maximum(run.corpus.weights[looked.places], 1e-6))
     _put(run, looked.places, score)
@@ -137,4 +155,5 @@ def _candidates(run: Run) -> NDArray[np.int64]:
         found = found[np.argpartition(-scores, count - 1)[:count]]
     found = found[run.allowed[found] & (run.rank_score[found] > 0)]
     run.least_refined = float(run.rank_score[found].min(initial=np.inf)) if len(found) >= count else 0.0
-    return np.unique(np.concatenate((found, list(run.reached)))) if run.reached else found
+    known = set(found.tolist())
+    return np.append(found, [at for at in run.reached if at not in known]).astype(np.int64, copy=False)

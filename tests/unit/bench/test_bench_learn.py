@@ -171,7 +171,8 @@ def test_a_file_of_questions_becomes_a_file_of_weights(file: Path, monkeypatch: 
     monkeypatch.setattr("clew.bench.learn.look_at", looking)
     report = learnt(file)
     told = json.loads(file.with_name("weights.json").read_text(encoding="utf-8"))
-    assert told == {"made_by": "clew bench learn", "weights": report["weights"]}
+    assert told == {"made_by": "clew bench learn"} | {part: report[part] for part in ("weights", "trees")}
+    assert {name for tree in told["trees"] for name, _at in tree["above"]} <= told["weights"].keys()
     assert seen == [list(told["weights"])] * 6
     assert any(told["weights"].values()) and all(np.isfinite(list(told["weights"].values())))
     assert report["questions"] == {"things.jsonl": 6}

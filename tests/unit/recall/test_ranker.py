@@ -18,7 +18,7 @@ from clew.model.memory import Draft
 from clew.model.recalled import Recalled, RecallOptions
 from clew.model.scope import Identity, Reach, Scope
 from clew.recall import ranker
-from clew.recall.ranker import LEAST, REFINEMENTS, RankOptions, look_at, weights, weights_of
+from clew.recall.ranker import LEAST, REFINEMENTS, RankOptions, look_at, model, switched_off
 from clew.recall.recall import choose, search
 from clew.recall.run import Run
 from toys import START, ToldClock, ToyEmbedder, contents, open_toy
@@ -282,31 +282,38 @@ def test_there_is_a_weight_for_every_feature_and_for_nothing_else(tmp_path: Path
         run = searched(memory, QUERY, refined=False)
         assert run.asked is not None
         looked = look_at(run, run.asked)
-    assert list(looked.features) == list(weights())
+    assert list(looked.features) == list(model().names)
 
 
 def test_the_file_of_weights_holds_finite_numbers() -> None:
     told = json.loads(Path(ranker.__file__).with_name("ranker.json").read_text(encoding="utf-8"))
     assert told["made_by"] == "clew bench learn"
+    given = [number for tree in told["trees"] for number in (*tree["gives"], *(at for _name, at in tree["above"]))]
+    assert given and all(isinstance(number, float) and np.isfinite(number) for number in given)
     assert all(isinstance(weight, float) and np.isfinite(weight) for weight in told["weights"].values())
 
 
 def test_every_refinement_is_an_option_and_switches_features_that_exist() -> None:
     assert set(REFINEMENTS) == {option.name for option in fields(RankOptions)} - {"refine"}
     named = [name for names in REFINEMENTS.values() for name in names]
-    assert len(named) == len(set(named)) and set(named) < weights().keys()
+    assert len(named) == len(set(named)) and set(named) < set(model().names)
 
 
 @pytest.mark.parametrize("group", sorted(REFINEMENTS))
 def test_an_option_takes_its_features_away_and_no_others(group: str) -> None:
-    names, factors = weights_of(RankOptions(**{group: False}))
-    assert weights().keys() - set(names) == set(REFINEMENTS[group])
-    assert dict(zip(names, factors.tolist(), strict=True)).items() <= weights().items()
+    off = {model().names[at] for at in switched_off(RankOptions(**{group: False}))}
+    assert off == set(REFINEMENTS[group]) and switched_off(RankOptions()) == []
 
 
-def test_everything_that_is_on_has_its_weight() -> None:
-    names, factors = weights_of(RankOptions())
-    assert dict(zip(names, factors.tolist(), strict=True)) == weights()
+def test_weights_and_trees_are_added_up() -> None:
+    told = json.loads(Path(ranker.__file__).with_name("ranker.json").read_text(encoding="utf-8"))
+    features = np.random.default_rng(2).random((len(model().names), 5))
+    for candidate, score in zip(features.T, model().scores(features), strict=True):
+        named = dict(zip(model().names, candidate.tolist(), strict=True))
+        expected = sum(weight * named[name] for name, weight in told["weights"].items())
+        for tree in told["trees"]:
+            expected += tree["gives"][sum(2**k for k, (name, at) in enumerate(tree["above"]) if named[name] > at)]
+        assert score == pytest.approx(expected)
 
 
 def test_what_is_forgotten_brings_nothing_in(tmp_path: Path) -> None:
