@@ -57,8 +57,8 @@ def _of_one(
     reached = run.reached.get(place)
     if reached:
         yield Why("graph", raw=round(reached.activation, 6), via=reached.seed)
-    elif is_beside and words[0] <= 0 and run.relevance[place] <= 0:  # what was said around it brought it in
-        yield Why("boost", via="neighbours")
+    elif layer != RULE and asks and words[0] <= 0 and run.relevance[place] <= 0:  # no evidence of its own
+        yield Why("boost", via="neighbours" if is_beside else "context")
     if weight != 1.0:
         yield Why("boost", raw=round(weight, 6))
 

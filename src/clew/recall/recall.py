@@ -60,6 +60,7 @@ MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says
 MAX_LIMIT = 1_000
 MAX_WORKING = 3
 ROUNDED = 1e-5  # to what scores are rounded when they are compared
+ENOUGH = 24  # candidates with a word or some likeness: much is known of what is asked
 NOWHERE = np.empty(0, np.intp)
 
 
@@ -454,10 +455,16 @@ def choose(run: Run, rules_limit: int, started: float) -> None:
 
 
 def _hits(run: Run) -> NDArray[np.bool_]:
-    """A shared word or some likeness, and the floor if one is asked for."""
+    """A shared word or some likeness, and the floor if one is asked for. Before enough that have that, the
+    last look may put others; where few have it, nothing else fills the answer."""
     hits = (run.evidence.lexical > 0) | (run.relevance > 0)
     hits[list(run.reached)] = True
     hits[run.beside] = True
+    if run.refined is not None:
+        scores = run.rank_score[run.refined]
+        own = scores[hits[run.refined]]
+        if len(own) >= ENOUGH:
+            hits[run.refined[scores >= np.partition(own, -ENOUGH)[-ENOUGH]]] = True
     if run.options.floor > 0:
         hits &= run.relevance >= run.options.floor
     return hits
