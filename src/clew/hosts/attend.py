@@ -243,7 +243,7 @@ class Attendant:
         is waited for, too."""
         if told.event.kind in LOOKED_AT:
             look = partial(self._looked, told, row.session_id)
-            self.looking.begin(row.session_id, look, limit_s=self.answer_s)
+            self.looking.begin(row.session_id, look, limit_s=self.answer_s, waits=waits)
         if waits:
             self.looking.wait(row.session_id, ticket)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from clew.inject.deadline import Ticket, Workers
 
 MAX_WAITED = 8  # looks of one session that somebody may wait for
+ANSWER_FIRST_S = 0.002
 
 
 class Looking:
@@ -18,9 +19,11 @@ class Looking:
         self._lock = threading.Lock()
         self._begun: dict[str, list[threading.Event]] = {}
 
-    def begin(self, session: str, look: Callable[[], object], *, limit_s: float) -> None:
-        """Hand over and go on. Raises AllBusy when there are too many."""
-        done = self._workers.start(lambda _ticket: look(), ticket=Ticket(limit_s))
+    def begin(self, session: str, look: Callable[[], object], *, limit_s: float, waits: bool) -> None:
+        """Hand over and go on. Raises AllBusy when there are too many. Where nobody waits, the answer goes first: a
+        look that takes the interpreter would hold it up."""
+        after_s = 0.0 if waits else ANSWER_FIRST_S
+        done = self._workers.start(lambda _ticket: look(), ticket=Ticket(limit_s), after_s=after_s)
         with self._lock:
             waiting = [one for one in self._begun.get(session, ()) if not one.is_set()]
             self._begun[session] = [*waiting, done][-MAX_WAITED:]

@@ -78,10 +78,13 @@ class _Task(Generic[T]):
     work: Callable[[Ticket], T]
     ticket: Ticket
     done: threading.Event
+    after_s: float = 0.0
     value: T | None = None
     error: BaseException | None = None
 
     def run(self) -> None:
+        if self.after_s:
+            time.sleep(self.after_s)
         try:
             self.value = self.work(self.ticket)
         except BaseException as error:  # whatever it is belongs to whoever asked
@@ -93,15 +96,18 @@ class _Task(Generic[T]):
         return self.value  # type: ignore[return-value]
 
 
+_Own = SimpleQueue[_Task[Any] | None]
+
+
 class Workers:
-    """At most `threads` daemon threads, started when first needed."""
+    """At most `threads` daemon threads, started when first needed. Whoever was idle last works first: each has its
+    own connection to the store, and that of the last is warm."""
 
     def __init__(self, threads: int) -> None:
         self._lock = threading.Lock()
         self._free = threads  # tasks that may still be taken on
-        self._idle = 0  # started threads without one
+        self._idle: list[_Own] = []  # of threads that wait; the last to come is the first to go
         self._started = 0
-        self._tasks: SimpleQueue[_Task[Any] | None] = SimpleQueue()
         self._closed = False
 
     def run(self, work: Callable[[Ticket], T], *, ticket: Ticket) -> T:
@@ -112,9 +118,10 @@ class Workers:
             raise Late
         return task.answer()
 
-    def start(self, work: Callable[[Ticket], object], *, ticket: Ticket) -> threading.Event:
-        """The same without waiting: tells when it is done, not how it went. AllBusy at once."""
-        task = _Task(work, ticket, threading.Event())
+    def start(self, work: Callable[[Ticket], object], *, ticket: Ticket, after_s: float = 0.0) -> threading.Event:
+        """The same without waiting: tells when it is done, not how it went. AllBusy at once. `after_s`: not before
+        so long, in which whoever starts it can give an answer of their own; all threads share one interpreter."""
+        task = _Task(work, ticket, threading.Event(), after_s)
         self._hand_over(task)
         return task.done
 
@@ -123,20 +130,23 @@ class Workers:
             if self._closed or not self._free:
                 raise AllBusy
             self._free -= 1
-            if self._idle:
-                self._idle -= 1
-            else:
-                self._started += 1
-                name = f"clew-inject-{self._started}"
-                threading.Thread(target=self._loop, name=name, daemon=True).start()
-            self._tasks.put(task)
+            own = self._idle.pop() if self._idle else self._start_one()
+            own.put(task)
 
-    def _loop(self) -> None:
-        while (task := self._tasks.get()) is not None:
+    def _start_one(self) -> _Own:
+        own: _Own = SimpleQueue()
+        self._started += 1
+        threading.Thread(target=self._loop, args=(own,), name=f"clew-inject-{self._started}", daemon=True).start()
+        return own
+
+    def _loop(self, own: _Own) -> None:
+        while (task := own.get()) is not None:
             task.run()
             with self._lock:  # before the answer: whoever gets it may come back at once
                 self._free += 1
-                self._idle += 1
+                self._idle.append(own)
+                if self._closed:
+                    own.put(None)
             task.done.set()
             del task  # its answer may be large, and this thread may sleep for long
 
@@ -146,5 +156,5 @@ class Workers:
             if self._closed:
                 return
             self._closed = True
-            for _ in range(self._started):
-                self._tasks.put(None)
+            for own in self._idle:
+                own.put(None)

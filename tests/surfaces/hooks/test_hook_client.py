@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from hook_driver import CLIENT, EVENT, Listener, answering, fire, is_silent, spooled, until, without_start
 
 import clew_hook
-from clew.surfaces.hooks import offline
+from clew.surfaces.hooks import client, offline
 from clew.surfaces.hooks.spool import dropped
 
 BLOCK = b'{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "x"}}\n'
@@ -191,7 +192,7 @@ def test_the_token_goes_nowhere_but_to_this_machine(
     (tmp_path / "run" / "tcp").write_text(address)
     (tmp_path / "run" / "token").write_text("clew_local_secret")
     with pytest.raises((ValueError, OSError)):
-        clew_hook.connect(str(tmp_path))
+        client.connect(str(tmp_path))
 
 
 def test_a_socket_that_a_crash_left_behind_makes_its_tcp_address_worthless(tmp_path: Path) -> None:
@@ -306,10 +307,11 @@ def test_a_daemon_that_hangs_is_not_started_a_second_time(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("file", "allowed"),
     [
-        (CLIENT, {"_socket", "sys", "posix", "nt"}),
+        (CLIENT, {"sys"}),
+        (client.__file__, {"_socket", "sys", "posix", "nt"}),
         (offline.__file__, {"_socket", "sys", "posix", "nt", "binascii"}),
     ],
-    ids=["client", "offline"],
+    ids=["what is run", "client", "offline"],
 )
 def test_the_file_imports_nothing_else(file: str, allowed: set[str]) -> None:
     tree = ast.parse(Path(file).read_bytes())
@@ -320,14 +322,48 @@ def test_the_file_imports_nothing_else(file: str, allowed: set[str]) -> None:
 
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_run_loads_nothing_else(tmp_path: Path, is_there: bool) -> None:
-    code = "import sys; before = set(sys.modules); names = {'__name__': 'hook', '__file__': " + repr(CLIENT) + "}; "
-    code += (
-        f"exec(compile(open({CLIENT!r}).read(), 'hook', 'exec'), names); names['run']('codex', {str(tmp_path)!r}); "
-    )
-    code += "sys.stderr.write(' '.join(sorted(set(sys.modules) - before)))"
+    code = f"""
+import posix, sys
+def end(status, really=posix._exit):
+    print(*sorted(set(sys.modules) - before), file=sys.stderr, flush=True)
+    really(status)
+posix._exit, before, names = end, set(sys.modules), {{"__name__": "hook", "__file__": {CLIENT!r}}}
+exec(compile(open({CLIENT!r}).read(), "hook", "exec"), names)
+names["main"]("codex", {str(tmp_path)!r})
+"""
     with Listener(without_start(tmp_path), answering(b"") if is_there else b""):
         done = subprocess.run([sys.executable, "-I", "-S", "-c", code], input=EVENT, capture_output=True)
     assert done.stderr.decode().split() == (["_socket"] if is_there else ["_socket", "binascii"])
+
+
+def copied(folder: Path) -> Path:
+    """The client as it is installed, in a folder of its own."""
+    inside = folder / "clew" / "surfaces" / "hooks"
+    inside.mkdir(parents=True)
+    for file in (client.__file__, offline.__file__):
+        shutil.copy(file, inside)
+    return Path(shutil.copy(CLIENT, folder))
+
+
+def run_copy(file: Path, home: Path) -> subprocess.CompletedProcess[bytes]:
+    words = [sys.executable, "-I", "-S", str(file), "codex", str(home)]
+    return subprocess.run(words, input=EVENT, capture_output=True)
+
+
+def test_it_is_compiled_once_and_damaged_bytecode_costs_no_event(tmp_path: Path) -> None:
+    file = copied(tmp_path / "installed")
+    with Listener(tmp_path, answering(BLOCK)) as daemon:
+        assert run_copy(file, tmp_path).stdout == BLOCK
+        (bytecode,) = file.parent.rglob("client.*.pyc")
+        bytecode.write_bytes(bytecode.read_bytes()[:40])
+        done = run_copy(file, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, BLOCK, b"") and len(daemon.requests) == 2
+
+
+def test_a_client_that_is_half_gone_is_silent(tmp_path: Path) -> None:
+    file = copied(tmp_path / "installed")
+    (file.parent / clew_hook.CLIENT).unlink()
+    assert is_silent(run_copy(file, tmp_path))
 
 
 @pytest.mark.torture

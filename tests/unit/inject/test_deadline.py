@@ -95,3 +95,33 @@ def test_closed_workers_take_nothing_on_and_end() -> None:
     assert not thread.is_alive()
     with pytest.raises(AllBusy):
         workers.run(lambda _ticket: None, ticket=Ticket(10))
+
+
+def test_after_several_calls_at_once_the_next_ones_use_one_thread() -> None:
+    workers, gate = Workers(8), threading.Barrier(4)
+    began = [workers.start(lambda _ticket: gate.wait(10), ticket=Ticket(10)) for _ in range(4)]
+    assert all(done.wait(10) for done in began)
+    names = {workers.run(lambda _ticket: threading.current_thread().name, ticket=Ticket(10)) for _ in range(20)}
+    assert len(names) == 1
+
+
+def test_a_thread_that_is_at_work_ends_after_it_when_workers_are_closed() -> None:
+    workers, gate, found = Workers(1), threading.Event(), list[threading.Thread]()
+
+    def work(_ticket: Ticket) -> None:
+        found.append(threading.current_thread())
+        gate.wait(10)
+
+    done = workers.start(work, ticket=Ticket(10))
+    workers.close()
+    gate.set()
+    assert done.wait(10)
+    found[0].join(10)
+    assert not found[0].is_alive()
+
+
+def test_what_is_started_for_later_lets_others_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    did: list[object] = []
+    monkeypatch.setattr(time, "sleep", did.append)
+    done = Workers(1).start(lambda _ticket: did.append("work"), ticket=Ticket(10), after_s=0.05)
+    assert done.wait(10) and did == [0.05, "work"]

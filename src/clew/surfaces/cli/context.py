@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError, InvalidInput
-from clew.hosts.repository import project_of
 from clew.model.scope import Scope
 from clew.model.times import parse_time
 from clew.settings import Settings, load_settings
@@ -55,7 +54,15 @@ def scope_of(args: Namespace, settings: Settings) -> Scope:
 
 def project_name(args: Namespace, settings: Settings) -> str | None:
     named = _named_project(args)
-    return named if named is not None or args.no_project else settings.project or project_of(Path.cwd())
+    if named is not None or args.no_project:
+        return named
+    return settings.project or _project_around()
+
+
+def _project_around() -> str | None:
+    from clew.hosts.repository import project_of  # not for a command that is told
+
+    return project_of(Path.cwd())
 
 
 def scope_of_id(args: Namespace) -> Scope | None:

@@ -7,7 +7,6 @@ the verb, JSON. What goes wrong becomes a problem document; what was not foresee
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -34,7 +33,7 @@ from clew.surfaces.http.router import Router
 from clew.surfaces.http.standing import Standing
 from clew.surfaces.http.streams import Streams
 from clew.surfaces.http.understand import body_of, query_of, version_expected
-from clew.surfaces.http.workers import Workers
+from clew.surfaces.http.workers import Workers, in_thread
 from clew.verbs.serving import Serving
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ class App:
 
     async def _run(self, route: Route, work: Callable[[], T]) -> T:
         pool = self._urgent if route.is_urgent else self._pool
-        return await asyncio.get_running_loop().run_in_executor(pool, work)
+        return await in_thread(pool, work)
 
     # -- in a worker thread ------------------------------------------------------------------------------
 

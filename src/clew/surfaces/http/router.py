@@ -18,6 +18,7 @@ class Router:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._fixed: dict[str, dict[str, Route]] = {}
         self._free: dict[int, dict[Pattern, dict[str, Route]]] = {}
+        self._envelopes: dict[str, Envelope | None] = {}  # of fixed paths
         for route in routes:
             self._add(route)
 
@@ -27,6 +28,7 @@ class Router:
             methods = self._free.setdefault(len(parts), {}).setdefault(parts, {})
         else:
             methods = self._fixed.setdefault(route.path, {})
+            self._envelopes.setdefault(route.path, route.envelope)
         if route.method in methods:
             raise Misconfigured(f"{route.method} {route.path} is there twice", code="ROUTE_TWICE")
         methods[route.method] = route
@@ -49,7 +51,7 @@ class Router:
 
     def envelope_at(self, request: Request) -> Envelope | None:
         """The own shape of the answers at a path, if any: also for what is refused before a route is found."""
-        return next((route.envelope for route in self._fixed.get(request.path, {}).values()), None)
+        return self._envelopes.get(request.path)
 
     def _free_path(self, segments: list[str]) -> tuple[dict[str, Route], dict[str, str]]:
         found = [pattern for pattern in self._free.get(len(segments), {}) if _matches(pattern, segments)]
