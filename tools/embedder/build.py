@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import subprocess
 import sys
 import zipfile
@@ -106,17 +105,8 @@ def write(rows: Tensor, data: Path) -> None:
     """The two files of the package; the calibration is measured on the int8 rows that are shipped."""
     matrix, scales = fit.quantise(rows)
     content = matrix.tobytes() + scales.astype("<f4").tobytes()
-    digest = hashlib.sha256(content).hexdigest()
     (data / "clew_static.bin").write_bytes(content)
-    facts = {"name": "clew-static", "revision": digest[:8], "dim": fit.DIM, "rows": len(matrix)}
-    facts |= {"unrelated": 0.0, "same": 1.0, "sha256": digest}
-    _write_facts(data, facts)
-    found = evaluate.calibrate(evaluate.cosines(data))
-    _write_facts(data, facts | {"unrelated": found.unrelated, "same": found.same})
-
-
-def _write_facts(data: Path, facts: dict[str, object]) -> None:
-    (data / "clew_static.json").write_text(json.dumps(facts, indent=2) + "\n")
+    evaluate.describe(data, rows=len(matrix), dim=fit.DIM)
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Calibrate and measure clew-static on pairs.jsonl. Needs numpy and the package, not torch.
 
-    PYTHONPATH=src python tools/embedder/evaluate.py
+    PYTHONPATH=src python tools/embedder/evaluate.py              # what is shipped
+    PYTHONPATH=src python tools/embedder/evaluate.py --describe   # first, when pieces count otherwise: what is told
 
 Relevance = clamp((cosine - unrelated) / (same - unrelated)). Two numbers fix it: the cosine that best tells
 `same` from `unrelated` becomes relevance 0.4, the default floor; the upper quarter of `same` becomes 1.
@@ -8,6 +9,7 @@ Relevance = clamp((cosine - unrelated) / (same - unrelated)). Two numbers fix it
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import time
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "src"))
 
-from clew.providers.static import DATA, StaticEmbedder  # noqa: E402
+from clew.providers.static import DATA, FULL, HALF, StaticEmbedder  # noqa: E402
 
 FLOOR = 0.4
 FALSE_ALARMS = 0.03  # share of unrelated pairs that may pass the floor
@@ -56,6 +58,18 @@ def calibrate(found: Cosines) -> Calibration:
     top = float(np.percentile(same, 75))
     # floor = low + 0.4 (top - low), solved for low.
     return Calibration(unrelated=round((float(floor) - FLOOR * top) / (1 - FLOOR), 4), same=round(top, 4))
+
+
+def describe(data: Path, *, rows: int, dim: int) -> None:
+    """Write what is told of the rows beside them. The revision is of the rows and of how they are added up."""
+    content = (data / "clew_static.bin").read_bytes()
+    revision = hashlib.sha256(content + f"{FULL}/{HALF}".encode()).hexdigest()[:8]
+    facts = {"name": "clew-static", "revision": revision, "dim": dim, "rows": rows}
+    facts |= {"unrelated": 0.0, "same": 1.0, "sha256": hashlib.sha256(content).hexdigest()}
+    path = data / "clew_static.json"
+    path.write_text(json.dumps(facts, indent=2) + "\n")
+    found = calibrate(cosines(data))
+    path.write_text(json.dumps(facts | {"unrelated": found.unrelated, "same": found.same}, indent=2) + "\n")
 
 
 def report(data: Path) -> None:
@@ -102,5 +116,8 @@ def _seconds(embedder: StaticEmbedder, texts: list[str]) -> float:
 
 
 if __name__ == "__main__":
+    if "--describe" in sys.argv:
+        told = json.loads((DATA / "clew_static.json").read_text())
+        describe(DATA, rows=told["rows"], dim=told["dim"])
     speed(DATA)  # first: loading is only honest in a fresh process
     report(DATA)

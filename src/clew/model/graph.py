@@ -21,6 +21,7 @@ TYPE_WEIGHTS = {"caused_by": 1.5, "contradicts": 1.3, "supersedes": 1.2, "simila
                 "prefers_over": 0.8, "specializes": 0.7, "conditional_on": 0.6, "shared_node": 0.25}  # fmt: skip
 OTHER_WEIGHT = 0.5
 MAX_LABEL = 120
+_spelled = json.JSONEncoder(ensure_ascii=False).encode  # made once: `dumps` would make one for each node
 
 
 class NodeRef(NamedTuple):
@@ -121,7 +122,7 @@ def type_weight(edge_type: str) -> float:
 def node_id(org: str, project: str, ref: NodeRef) -> bytes:
     """The sixteen bytes of a UUID of version 5; spelled out by hand because it runs for every node of an import."""
     place = "" if ref.type in ORG_WIDE else project
-    return _uuid5(json.dumps([org, place, ref.type, ref.key], ensure_ascii=False))
+    return _uuid5(_spelled([org, place, ref.type, ref.key]))
 
 
 def edge_id(org: str, project: str, source: bytes, target: bytes, type_: str) -> bytes:

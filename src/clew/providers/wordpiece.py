@@ -9,19 +9,25 @@ from __future__ import annotations
 
 import re
 import string
+import sys
 import unicodedata
+from array import array
 from functools import cache
 from pathlib import Path
 
 VOCAB = Path(__file__).with_name("data") / "vocab.txt"  # BERT uncased, Apache-2.0; see the README beside it
 UNKNOWN, CLS, SEP = 100, 101, 102
+IDS, ID_BYTES = "q", 8  # the type of packed ids, in which numpy takes rows
 
 MAX_WORD_CHARS = 100  # BERT's own limit; longer words are one unknown token
 # Some 10 MB at most. Code bases repeat their words, so a full cache simply starts anew.
 _CACHED_WORDS = 50_000
+_CACHED_RUN = 64  # characters; longer ones hardly return
 _CACHED_CHARS = 20_000
 
 _ASCII_WORDS = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
+# White space to Python, dropped by BERT: it parts no words.
+_JOINING = re.compile(r"[\x0b\x0c\x1c-\x1f\x85]")
 # Lower-cases, turns white space into blanks and drops the other controls in one C pass.
 _ASCII_FOLD: dict[int, str | None] = dict.fromkeys((*range(32), 127))
 _ASCII_FOLD |= {ord(c): c.lower() for c in string.ascii_letters + string.digits + string.punctuation}
@@ -96,12 +102,40 @@ class _Words(dict[str, tuple[int, ...]]):
         return start, None
 
 
+class _Runs(dict[str, bytes]):
+    """What stands between white space to the ids of its pieces. As bytes: joining them costs a third of what
+    gathering numbers does."""
+
+    def __init__(self, vocab: dict[str, int]) -> None:
+        self._vocab, self._words = vocab, _Words(vocab)
+        self._fold = _UnicodeFold()
+
+    def __missing__(self, run: str) -> bytes:
+        found = self.read(run)
+        if len(run) <= _CACHED_RUN:
+            if len(self) >= _CACHED_WORDS:
+                self.clear()
+            self[run] = found
+        return found
+
+    def read(self, text: str) -> bytes:
+        """The same of a whole text."""
+        if not text.isascii():
+            words = text.translate(self._fold).split()
+        elif text.isalnum():
+            if (id := self._vocab.get(text.lower())) is not None:  # as most words are
+                return id.to_bytes(ID_BYTES, sys.byteorder)
+            words = [text.lower()]
+        else:
+            words = _ASCII_WORDS.findall(text.translate(_ASCII_FOLD))
+        return array(IDS, [id for word in words for id in self._words[word]]).tobytes()
+
+
 class WordPiece:
     """Text to word-piece ids, without [CLS] and [SEP]."""
 
     def __init__(self, vocab: dict[str, int]) -> None:
-        self._words = _Words(vocab)
-        self._fold = _UnicodeFold()
+        self._runs = _Runs(vocab)
 
     @staticmethod
     @cache
@@ -112,12 +146,11 @@ class WordPiece:
 
     def ids(self, text: str) -> list[int]:
         """The ids of the text's word pieces, in order; an empty list for a text without words."""
-        if text.isascii():
-            words = _ASCII_WORDS.findall(text.translate(_ASCII_FOLD))
-        else:
-            words = text.translate(self._fold).split()
-        ids: list[int] = []
-        known = self._words
-        for word in words:  # `+=` beats itertools.chain here: 3 against 5 microseconds for 60 words
-            ids += known[word]
-        return ids
+        return array(IDS, self.packed(text)).tolist()
+
+    def packed(self, text: str) -> bytes:
+        """The same as the bytes of an array of type IDS."""
+        # Run by run: the rules look at single characters, and white space parts words.
+        if text.isprintable() or not _JOINING.search(text):
+            return b"".join(map(self._runs.__getitem__, text.split()))
+        return self._runs.read(text)

@@ -12,6 +12,7 @@ import re
 import threading
 import unicodedata
 from functools import cache
+from itertools import chain
 from zlib import crc32
 
 REVISION = 2  # stored with the index: another revision means re-indexing
@@ -49,12 +50,11 @@ def terms(text: str) -> list[str]:
 
 
 def term_hashes(text: str) -> list[int]:
-    """The terms of a text by hash, repeats included: the form that is stored."""
-    known = _HASHES
-    found: list[int] = []
-    for chunk in _chunks(text):
-        hashes = known.get(chunk)
-        found += _remember_hashes(chunk) if hashes is None else hashes
+    """The terms of a text by hash, repeats included: the form that is stored.
+
+    Word by word: no chunk holds white space, nor does folding join what white space separates.
+    """
+    found = list(chain.from_iterable(map(_HASHES.__getitem__, text.split())))
     return found or [hash_term(term) for term in _only_stop_words(text)]
 
 
@@ -128,24 +128,32 @@ def _only_stop_words(text: str) -> list[str]:
     return [word for chunk in _chunks(text) if (word := _fold(chunk))]
 
 
-_HASHES: dict[str, tuple[int, ...]] = {}
+class _Hashes(dict[str, tuple[int, ...]]):
+    """Word, with the punctuation around it, to the hashes of its terms; filled as words come."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if word.isascii() and word.isalnum():
+            hashes = tuple(map(hash_term, _split(word)))
+        elif len(chunks := _chunks(word)) == 1 or len(word) <= MAX_TERM_CHARS:
+            hashes = tuple([hash_term(term) for chunk in chunks for term in _split(chunk)])
+        else:  # a line of code without spaces: its parts return, it does not
+            hashes = tuple(chain.from_iterable(map(self.__getitem__, chunks)))
+        if len(word) <= MAX_TERM_CHARS:
+            if len(self) >= _CACHE_SIZE:
+                self.clear()
+            self[word] = hashes
+        return hashes
+
+
+_HASHES = _Hashes()
 _STEM_LOCK = threading.Lock()  # the stemmer keeps a buffer of its own
-
-
-def _remember_hashes(chunk: str) -> tuple[int, ...]:
-    hashes = tuple(hash_term(term) for term in _split(chunk))
-    if len(chunk) <= MAX_TERM_CHARS:
-        if len(_HASHES) >= _CACHE_SIZE:
-            _HASHES.clear()
-        _HASHES[chunk] = hashes
-    return hashes
 
 
 @cache
 def _stemmer() -> object:
     import Stemmer
 
-    return Stemmer.Stemmer("english", 10_000)
+    return Stemmer.Stemmer("english", 0)  # no cache of its own: it costs more than stemming does
 
 
 def stem(word: str) -> str:

@@ -17,41 +17,71 @@ from clew.remember.things import MAX_THINGS, Thing, file_named, person_named, th
 
 
 def graph_draft(memory: Memory) -> GraphDraft:
-    itself = NodeRef("memory", memory.id)
+    itself = NodeDraft(NodeRef("memory", memory.id), cut_label(memory.content.strip() or memory.id))
     about = _about(
         memory.type, memory.project or "", memory.user or "", (memory.category or "").strip(), memory.tags
     )
-    nodes = {itself: NodeDraft(itself, cut_label(memory.content.strip() or memory.id))} | about.nodes
-    links: dict[tuple[NodeRef, str], None] = {(itself, "self"): None} | about.links
-    edges = about.edges.copy()
-    title = memory.title or ""
+    title, content = memory.title or "", memory.content
     of_title = things_in(title) if title else []
-    of_text = things_in(memory.content)[: MAX_THINGS - len(of_title)]
-    paths = [ref for path in memory.paths if (ref := file_named(path))]
-    author = person_named(memory.author) if memory.author else None
-    mentions = [(ref, label) for ref, label, _, _ in (*of_title, *of_text)] + [(ref, ref.key) for ref in paths]
+    of_text = things_in(content)[: MAX_THINGS - len(of_title)]
+    paths = [ref for path in memory.paths if (ref := file_named(path))] if memory.paths else []
+    stated = (relations_in(title, of_title) if title else []) + relations_in(content, of_text)
+    found = _Found(memory.author, (*of_title, *of_text), paths, stated[:MAX_RELATIONS])
+    return GraphDraft(
+        *(_joined(itself, about, found) if any(found) else _alone(itself, about)),
+        names=_names(content, of_text),
+        subjects=_subjects(title, of_title, paths) if title or paths else (),
+    )
+
+
+class _Found(NamedTuple):
+    """What the text and the labels of one memory name and state."""
+
+    author: str | None
+    things: tuple[Thing, ...]
+    paths: list[NodeRef]
+    stated: list[EdgeDraft]
+
+
+_Parts = tuple[tuple[NodeDraft, ...], tuple[tuple[NodeRef, str], ...], tuple[EdgeDraft, ...]]
+
+
+def _alone(itself: NodeDraft, about: _About) -> _Parts:
+    """The memory's node and what its metadata says, as for most."""
+    return (
+        (itself, *about.nodes.values()),
+        ((itself.ref, "self"), *about.links),
+        tuple(about.edges.values()),
+    )
+
+
+def _joined(itself: NodeDraft, about: _About, found: _Found) -> _Parts:
+    nodes = {itself.ref: itself} | about.nodes
+    links: dict[tuple[NodeRef, str], None] = {(itself.ref, "self"): None} | about.links
+    edges = about.edges.copy()
+    mentions = [(ref, label) for ref, label, _, _ in found.things] + [(ref, ref.key) for ref in found.paths]
+    author = person_named(found.author) if found.author else None
     if author:  # who says it: not what it is about, or all that one person said would hang together
-        nodes.setdefault(author, NodeDraft(author, cut_label(memory.author or "")))
+        nodes.setdefault(author, NodeDraft(author, cut_label(found.author or "")))
         links[author, "subject"] = None
-    stated = relations_in(title, of_title) if title else []
-    for edge in (stated + relations_in(memory.content, of_text))[:MAX_RELATIONS]:
+    for edge in found.stated:
         edges.setdefault((edge.source, edge.target, edge.type), edge)
         mentions += (edge.source, edge.source.key), (edge.target, edge.target.key)
     for ref, label in mentions:
         if ref not in nodes:
             nodes[ref] = NodeDraft(ref, cut_label(label))
         links[ref, "mention"] = None
-    return GraphDraft(
-        nodes=tuple(nodes.values()),
-        links=tuple(links),
-        edges=tuple(edges.values()),
-        names=_names(memory.content, of_text),
-        subjects=tuple(dict.fromkeys(title_names(title) + _spelled([*(t.ref for t in of_title), *paths]))),
-    )
+    return tuple(nodes.values()), tuple(links), tuple(edges.values())
+
+
+def _subjects(title: str, things: list[Thing], paths: list[NodeRef]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(title_names(title) + _spelled([*(thing.ref for thing in things), *paths])))
 
 
 def _names(content: str, things: list[Thing]) -> tuple[str, ...]:
     """Things first among what the limit keeps: they are surer than capitalised words."""
+    if not things:
+        return tuple(names_in(content))
     spelled = _spelled([thing.ref for thing in things])
     return tuple(dict.fromkeys(names_in(content)[: MAX_NAMES - len(spelled)] + spelled))
 

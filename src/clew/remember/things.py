@@ -42,9 +42,11 @@ def things_in(text: str) -> list[Thing]:
     if len(text) > MAX_CHARS:
         text = text[:MAX_CHARS]
     words = text.split()
-    known = _TOKENS
-    marked = [(index, token) for index, word in enumerate(words) if (token := known[word])]
-    return _place(_Line(text, words, _starts(text, words)), marked) if marked else []
+    tokens = list(map(_TOKENS.__getitem__, words))
+    if not any(tokens):  # as most texts of plain words
+        return []
+    marked = [(index, token) for index, token in enumerate(tokens) if token]
+    return _place(_Line(text, words, _starts(text, words)), marked)
 
 
 def thing_named(text: str) -> NodeRef | None:

@@ -96,3 +96,10 @@ def test_letter_case_never_matters(text: str) -> None:
     pieces = WordPiece.load()
     ascii_upper = "".join(c.upper() if c.isascii() else c for c in text)
     assert pieces.ids(ascii_upper) == pieces.ids(text)
+
+
+@pytest.mark.parametrize("control", ["\x0b", "\x0c", "\x1c", "\x1f", "\x85"])
+def test_what_is_white_space_to_python_alone_parts_no_words(control: str) -> None:
+    pieces = WordPiece.load()
+    assert pieces.ids(f"one auth{control}or two") == pieces.ids("one author two")
+    assert pieces.ids("one auth or two") != pieces.ids("one author two")
