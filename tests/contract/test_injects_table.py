@@ -62,7 +62,7 @@ def test_the_head_is_the_one_in_flight_else_the_oldest_that_waits(store: Store) 
     assert head_text(store, lock) == "one"
     store.write(lambda tx: tx.injects.hand_out("local", seq_of(store, lock), token=1, now=NOW))
     assert head_text(store, lock) == "one"
-    store.write(lambda tx: tx.injects.ack("local", seq_of(store, lock), receipt="consumed", now=NOW))
+    store.write(lambda tx: tx.injects.ack("local", seq_of(store, lock), token=1, receipt="consumed", now=NOW))
     assert head_text(store, lock) == "two"
     store.write(lambda tx: tx.injects.close("local", seq_of(store, lock), "dead", reason="why", now=NOW))
     assert head_text(store, lock) == "three"
@@ -108,6 +108,20 @@ def test_handing_out_counts_and_keeps_the_first_time(store: Store) -> None:
         [row] = tx.injects.of_session("local", lock.session)
     assert (row.attempts, row.fencing_token, row.receipt) == (2, 2, "printed")
     assert (row.first_delivered_at, row.last_delivered_at) == (NOW, later)
+
+
+def test_an_acknowledgement_bears_the_token_of_whoever_acknowledged(store: Store) -> None:
+    """Handing out need not last: after a crash the row may name the worker before."""
+    lock = started(store)
+    put(store, lock, "one")
+    seq = seq_of(store, lock)
+    store.write(lambda tx: tx.injects.hand_out("local", seq, token=1, now=NOW))
+    tokens = []
+    for token, receipt in ((2, "consumed"), (3, "recorded")):
+        store.write(lambda tx, t=token, r=receipt: tx.injects.ack("local", seq, token=t, receipt=r, now=NOW))  # type: ignore[misc]
+        with store.read() as tx:
+            tokens += [row.fencing_token for row in tx.injects.of_session("local", lock.session)]
+    assert tokens == [2, 2]
 
 
 def test_a_receipt_is_for_a_delivery_of_this_session(store: Store) -> None:
@@ -235,7 +249,7 @@ def test_only_acknowledged_start_blocks_are_opened_again(store: Store) -> None:
     for text, phase in (("start", "start"), ("hint", "in_session")):
         put(store, lock, text, phase=phase)
         store.write(lambda tx: tx.injects.hand_out("local", seq_of(store, lock), token=1, now=NOW))
-        store.write(lambda tx: tx.injects.ack("local", seq_of(store, lock), receipt="consumed", now=NOW))
+        store.write(lambda tx: tx.injects.ack("local", seq_of(store, lock), token=1, receipt="consumed", now=NOW))
     put(store, lock, "second start", phase="start")
     assert store.write(lambda tx: tx.injects.reopen("local", lock.session)) == 1
     with store.read() as tx:

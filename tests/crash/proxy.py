@@ -13,7 +13,7 @@ from typing import Literal, Self
 from psycopg.conninfo import conninfo_to_dict
 
 Fault = Literal["", "unsent", "unanswered", "delayed", "hidden"]
-_COMMIT = b"Q" + struct.pack("!i", 11) + b"COMMIT\0"
+_COMMIT = b"\0commit\0"  # what binds the statement of that name begins so; what was sent before it has arrived
 _START = 3  # the major version that a startup message names; other codes ask for encryption or cancel something
 DELAY_S = 0.3
 
@@ -126,9 +126,13 @@ class Wire:
 
     def _forth(self) -> None:
         with suppress(OSError):
-            for message in _messages(self._client):
+            messages = _messages(self._client)
+            for message in messages:
                 self._proxy.wait_out_stall()
-                fault = self._proxy.at_commit() if message == _COMMIT else ""
+                is_commit = message[:1] == b"B" and message[5:].startswith(_COMMIT)
+                fault = self._proxy.at_commit() if is_commit else ""
+                if is_commit:
+                    message += b"".join(_up_to_mark(messages))
                 if fault in ("unsent", "hidden"):
                     self.cut_client() if fault == "hidden" else self.cut()
                     return
@@ -163,6 +167,14 @@ def _messages(client: socket.socket) -> Iterator[bytes]:
         body = _exactly(client, length - 4)
         yield head + body
         is_started = is_started or struct.unpack("!h", body[:2])[0] == _START
+
+
+def _up_to_mark(messages: Iterator[bytes]) -> Iterator[bytes]:
+    """After which the server answers."""
+    for message in messages:
+        yield message
+        if message[:1] == b"S":
+            return
 
 
 def _exactly(client: socket.socket, size: int) -> bytes:

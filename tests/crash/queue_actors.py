@@ -15,12 +15,13 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 from clew.clew import Clew
 from clew.compose import SystemClock
-from clew.errors import Conflict
+from clew.errors import Conflict, Unavailable
 from clew.settings import load_settings
 from clew.store.sqlite import open_engine
 from clew.store.store import Store
@@ -103,10 +104,17 @@ def cycles(clew: Clew, session: str, worker: str, token: int, *, beats: bool) ->
         yield ("ack" if counted else "late", *key)
 
 
+def all_sessions(clew: Clew) -> list[str]:
+    """A reader whose server goes away in the middle is told so; it asks again."""
+    while True:
+        with suppress(Unavailable):
+            return [session.id for session in clew.sessions.list(limit=10_000)]
+
+
 def main(role: str, place: str, seed: str, *rest: str) -> None:
     clew, rng = open_at(place if "://" in place else Path(place)), random.Random(int(seed))
     LeaseClock(clew.store, None)  # type: ignore[arg-type]
-    sessions = [session.id for session in clew.sessions.list(limit=10_000)]
+    sessions = all_sessions(clew)
     match role:
         case "produce":
             produce(clew, sessions, rng, f"p{seed}")

@@ -291,11 +291,21 @@ def test_a_reader_is_told_only_when_its_backend_is_killed_in_the_middle(
 ) -> None:
     def read_on() -> None:
         with engine.read() as session:
+            session.value("meta_get", key="n")
             kill_all(postgres_url)
             session.value("meta_get", key="n")
 
     assert code_of(read_on) == "STORE_UNREACHABLE"
     assert value(engine) == 0
+
+
+def test_a_reader_whose_backend_is_killed_before_it_asked_is_served_by_another(
+    engine: PostgresEngine, postgres_url: str
+) -> None:
+    with engine.read() as session:
+        kill_all(postgres_url)
+        assert session.value("meta_get", key="n") == "0"
+        assert session.value("counter_get", org_id=ORG, name="none") is None
 
 
 def dawdle(session: PostgresSession) -> None:

@@ -106,8 +106,8 @@ def claim_next(
         is_held = head.delivery_id == held
         if _closed(tx, head, head.seq, lock.reach.org, policy=None if is_held else policy, now=now):
             continue
-        if not is_held and not tx.injects.hand_out(lock.reach.org, head.seq, token=lock.token, now=now):
-            continue
+        if not is_held:  # writers of a running session come one after another: nobody takes it off meanwhile
+            tx.injects.hand_out(lock.reach.org, head.seq, token=lock.token, now=now, is_sure=True)
         return Delivery(head.delivery_id, head.text, head.kind, head.attempts + (not is_held))
 
 
@@ -132,12 +132,13 @@ def acknowledge(
         return False
     if target.state == "acked":
         if better := raised(target.receipt, receipt):
-            tx.injects.ack(lock.reach.org, target.seq, receipt=better, now=now)
+            tx.injects.ack(lock.reach.org, target.seq, token=lock.token, receipt=better, now=now)
         return True
     if target.state != "delivered" or _is_too_late(target.ended_at, policy, now):
         return False
     better = raised(target.receipt, receipt) or target.receipt
-    return tx.injects.ack(lock.reach.org, target.seq, receipt=better, now=now)
+    is_sure = target.ended_at is None  # of one that has ended, the end of another may give it up meanwhile
+    return tx.injects.ack(lock.reach.org, target.seq, token=lock.token, receipt=better, now=now, is_sure=is_sure)
 
 
 def dead_letter(

@@ -2,7 +2,7 @@
 
 Lexical candidates come from the full-text index, rarest words first; semantic ones are the nearest vectors, by a
 scan in blocks or by the engine's own index. The scope's own counts are asked from the engine, so a memory scores
-as it would have in memory; a test compares the two.
+as it would have in memory; a test compares the two. They are kept until the org's change log moves on.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clew.model.scope import Reach
-    from clew.ports import Tx
+    from clew.ports import Store, Tx
     from clew.recall.recall import Reader
 
 MAX_LEXICAL = 3_000  # stop adding commoner words once this many memories were named
 MAX_SEMANTIC = 500
 MAX_NEWEST = 1_000  # of each layer; the most one recall may ask for
+MAX_COUNTED = 100  # reaches of one store whose counts are kept
+
+_counted: WeakKeyDictionary[Store, dict[Reach, tuple[int, tuple[int, int]]]] = WeakKeyDictionary()
 
 
 def corpus_of_candidates(
@@ -33,7 +37,7 @@ def corpus_of_candidates(
 ) -> Corpus:
     notes["read_model"] = "scope too large: searched on disk"
     with reader.store.read() as tx:
-        size, total_length = tx.index.size(reach)
+        size, total_length = _size(tx, reach, reader.store)
         rows, frequencies = _lexical(tx, reach, text)
         if vector is not None and vector.any() and reader.embedder is not None:
             rows |= _nearest(tx, reach, reader.embedder.space.key, vector)
@@ -56,6 +60,19 @@ def with_memories(corpus: Corpus, ids: list[str], reach: Reach, reader: Reader) 
         segment = reader.corpora.load_ids(tx, reach, new)
     alive = np.concatenate([corpus.alive, np.ones(len(segment), np.bool_)])
     return replace(corpus, segments=(*corpus.segments, segment), alive=alive)
+
+
+def _size(tx: Tx, reach: Reach, store: Store) -> tuple[int, int]:
+    """Memories in reach and the sum of their lengths. To count them reads the whole scope."""
+    last, counted = tx.changes.last(reach.org), _counted.setdefault(store, {})
+    kept = counted.get(reach)
+    if kept is not None and kept[0] == last:
+        return kept[1]
+    size = tx.index.size(reach)
+    if len(counted) >= MAX_COUNTED:
+        counted.clear()
+    counted[reach] = last, size
+    return size
 
 
 def _lexical(tx: Tx, reach: Reach, text: str) -> tuple[set[int], dict[int, int]]:

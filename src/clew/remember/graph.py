@@ -73,8 +73,8 @@ def draft_of(memory: Memory, policy: GraphPolicy) -> GraphDraft | None:
 def map_memories(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -> None:
     """Add new memories of one org to the graph; never fails because of it."""
     if not policy.write:
-        for entry in entries:
-            tx.graph.put_pending(entry.memory.org, entry.row, SWITCHED_OFF, now)
+        org = entries[0].memory.org
+        tx.graph.put_all_pending(org, [entry.row for entry in entries], SWITCHED_OFF, now)
         return
     drafted = [entry for entry in entries if entry.draft is not None]
     for entry in entries:
@@ -82,7 +82,8 @@ def map_memories(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: dat
             tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
     if drafted and not _attempt(tx, drafted, policy, now) and len(drafted) > 1:
         for entry in drafted:  # one bad memory must not take the others along
-            _attempt(tx, [entry], policy, now)
+            if _attempt(tx, [entry], policy, now):
+                tx.graph.drop_pending(entry.memory.org, entry.row)
 
 
 def _attempt(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -> bool:
@@ -95,8 +96,6 @@ def _attempt(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetim
         for entry in entries:
             tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
         return False
-    if len(entries) == 1:
-        tx.graph.drop_pending(entries[0].memory.org, entries[0].row)
     return True
 
 
@@ -254,11 +253,12 @@ def _states_exactly(tx: Tx, entry: Entry, said: Sequence[Statement]) -> bool:
 
 
 def _add(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -> None:
-    org = entries[0].memory.org
-    last = tx.graph.last_node()
+    org, first = entries[0].memory.org, entries[0].memory
     rows = _put_nodes(tx, entries, now, fresh=True)
     said = _statements(tx, entries, rows, policy)
-    tx.graph.state(org, said, now, new_from=last + 1)
+    new = frozenset(entry.row for entry in entries)
+    # The first node that was made is that of the first memory.
+    tx.graph.state(org, said, now, new_from=rows[_place(first, _self_ref(first))], new_memories=new)
 
 
 def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
@@ -335,10 +335,10 @@ def _put_nodes(
 def _statements(
     tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], policy: GraphPolicy
 ) -> list[Statement]:
-    said: dict[tuple[object, int], Statement] = {}
+    said: dict[tuple[object, ...], Statement] = {}
     for statement in _all_statements(tx, entries, rows, policy):
         if statement.source != statement.target:
-            said.setdefault((statement.key, statement.memory_row), statement)
+            said.setdefault((*statement.key, statement.memory_row), statement)
     return list(said.values())
 
 
@@ -348,12 +348,16 @@ def _all_statements(
     with_entities = policy.entity_edges and policy.max_entity_edges
     for entry in entries:
         yield from _stated(entry, rows)
-        own = rows[_place(entry.memory, _self_ref(entry.memory))]
-        if entry.memory.thread or entry.memory.session:
+        memory, draft = entry.memory, entry.draft
+        mentions = with_entities and draft is not None and draft.links[-1][1] == "mention"  # these come last
+        if not (mentions or memory.thread or memory.session or memory.parents):
+            continue
+        own = rows[_place(memory, _self_ref(memory))]
+        if memory.thread or memory.session:
             yield from _in_time(tx, entry, own, policy)
-        if with_entities and entry.draft and any(role == "mention" for _ref, role in entry.draft.links):
+        if mentions:
             yield from _entities(tx, entry, own, rows, policy.max_entity_edges)
-        if entry.memory.parents:
+        if memory.parents:
             yield from _derived(tx, entry, own)
     yield from _replacements(tx, entries, rows)
     if policy.mention_edges:
@@ -361,13 +365,15 @@ def _all_statements(
 
 
 def _stated(entry: Entry, rows: dict[tuple[str, NodeRef], int]) -> Iterable[Statement]:
-    project = entry.memory.project or ""
-    for edge in entry.draft.edges if entry.draft else ():
-        yield _statement(
-            entry, rows[project, edge.source], rows[project, edge.target], edge.type,
-            "stated" if edge.sentence else "metadata",
-            confidence=edge.confidence, label=edge.label, sentence=edge.sentence,
-        )  # fmt: skip
+    row, memory, draft, _may = entry
+    project, expires_at = memory.project or "", _expiry(memory)
+    return [
+        Statement(
+            project, rows[project, source], rows[project, target], type_, row, "stated" if sentence else "metadata",
+            confidence, label=label, sentence=sentence, expires_at=expires_at,
+        )
+        for source, target, type_, confidence, label, sentence in (draft.edges if draft else ())
+    ]  # fmt: skip
 
 
 def _in_time(tx: Tx, entry: Entry, own: int, policy: GraphPolicy) -> Iterable[Statement]:
@@ -423,9 +429,9 @@ def _replacements(tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRe
 
 def _mentions(tx: Tx, entries: Sequence[Entry]) -> Iterable[Statement]:
     """A memory names what another is about: its title, file, symbol or ticket. Whichever came first."""
-    org, by_row = entries[0].memory.org, {entry.row: entry for entry in entries}
-    named = {row: _hashes(entry, subject=False) for row, entry in by_row.items()}
-    about = {row: _hashes(entry, subject=True) for row, entry in by_row.items()}
+    org = entries[0].memory.org
+    named = {entry.row: _hashes(entry, subject=False) for entry in entries if entry.draft and entry.draft.names}
+    about = {entry.row: _hashes(entry, subject=True) for entry in entries if entry.draft and entry.draft.subjects}
     user = entries[0].memory.user or ""  # of all of them: a batch is one place
     subjects = tx.graph.holders(org, _union(named), user, subject=True, limit=MAX_MENTIONS)
     namers = tx.graph.holders(org, _union(about), user, subject=False, limit=MAX_MENTIONS)

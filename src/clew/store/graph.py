@@ -7,7 +7,7 @@ What damage left dangling is swept by store/edges.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from clew.model.graph import ORG_WIDE, EdgeKey, NodeDraft, NodeRef, Statement, Witnessed, node_id
@@ -71,8 +71,8 @@ class GraphTable(GraphReads):
         """The row of each, and whether its label is no more than its key."""
         wanted = list(ids)
         if len(wanted) <= FEW:
-            asked = {id: self._session.one("node_row", org_id=org, id=id) for id in wanted}
-            return {id: (row[0], bool(row[1])) for id, row in asked.items() if row}
+            asked = self._session.together([("node_row", {"org_id": org, "id": id}) for id in wanted])
+            return {id: (row, bool(plain)) for id, rows in zip(wanted, asked, strict=True) for row, plain in rows}
         found = self._session.all("node_rows", org_id=org, ids=listed([id.hex() for id in wanted]))
         return {bytes.fromhex(id): (row, bool(plain)) for id, row, plain in found}
 
@@ -81,7 +81,7 @@ class GraphTable(GraphReads):
         for id, (row, plain) in known.items():
             draft = drafts[id]
             if plain and draft.ref.type != "memory" and draft.label != draft.ref.key:
-                self._session.run("node_relabel", row=row, org_id=org, label=draft.label)
+                self._session.put("node_relabel", row=row, org_id=org, label=draft.label)
 
     def respell(self, org: str, nodes: Iterable[int], edges: Iterable[int]) -> list[int]:
         """Drop the spelling of nodes and edges that stay; returns a memory for each node that can spell it."""
@@ -114,7 +114,7 @@ class GraphTable(GraphReads):
 
     def unlink(self, org: str, memory_row: int, *, keep_self: bool = False) -> None:
         query = "links_delete_except_self" if keep_self else "links_delete"
-        self._session.run(query, org_id=org, memory_row=memory_row)
+        self._session.put(query, org_id=org, memory_row=memory_row)
 
     def self_nodes(self, org: str, memory_rows: Iterable[int]) -> dict[int, int]:
         rows = listed(sorted(set(memory_rows)))
@@ -131,7 +131,7 @@ class GraphTable(GraphReads):
         self._session.many("name_insert", [(org, *entry) for entry in entries])
 
     def drop_names(self, org: str, memory_row: int) -> None:
-        self._session.run("names_delete", org_id=org, memory_row=memory_row)
+        self._session.put("names_delete", org_id=org, memory_row=memory_row)
 
     def holders(
         self, org: str, names: Iterable[int], user: str, *, subject: bool, limit: int
@@ -172,21 +172,29 @@ class GraphTable(GraphReads):
 
     # -- edges and witnesses -----------------------------------------------------------------------
 
-    def state(self, org: str, statements: Sequence[Statement], now: datetime, *, new_from: int = 0) -> None:
+    def state(
+        self,
+        org: str,
+        statements: Sequence[Statement],
+        now: datetime,
+        *,
+        new_from: int = 0,
+        new_memories: Container[int] = (),
+    ) -> None:
         """Add witnesses, and the edges they are the first of. Nodes from row `new_from` on are new, and so are
-        the edges that start at them."""
+        the edges that start at them. `new_memories` are rows of memories that have witnessed nothing so far."""
         at = to_micros(now)
-        looked_up = {statement.key for statement in statements if not 0 < new_from <= statement.source}
-        rows = self.edge_rows(org, looked_up)
-        known = dict(rows)
-        unknown = {said.key for said in statements if said.key not in rows}
-        fresh = iter(self._session.next_rows("graph_edges", len(unknown)))
+        keys = [said.key for said in statements]
+        rows = self.edge_rows(org, {key for key in keys if not 0 < new_from <= key[0]})
+        known = set(rows.values())
+        unknown = set(keys).difference(rows)
+        fresh = iter(self._session.next_rows("graph_edges", len(unknown)) if unknown else ())
         inserted: list[tuple[object, ...]] = []
         again: dict[tuple[int, int], Statement] = {}
-        for said in statements:
-            row = rows.get(said.key)
+        for key, said in zip(keys, statements, strict=True):
+            row = rows.get(key)
             if row is None:
-                row = rows[said.key] = next(fresh)
+                row = rows[key] = next(fresh)
                 inserted.append(
                     (row, org, said.project, said.source, said.target, said.type, said.label, said.weight,
                      said.confidence, said.confidence, 0, at, said.expires_at, at)
@@ -194,34 +202,44 @@ class GraphTable(GraphReads):
             elif (row, said.memory_row) not in again:
                 again[row, said.memory_row] = said
         self._session.many("edge_insert", inserted)
-        self._reinforce(org, again, at, known=set(known.values()))
+        could_be = [place for place in again if place[0] in known and place[1] not in new_memories]
+        self._reinforce(org, again, at, witnesses=self._witnesses(org, could_be))
         self._session.many(
             "evidence_insert",
-            [(org, rows[said.key], said.memory_row, said.sentence, said.explanation, said.origin, said.expires_at,
-              at) for said in statements if said.memory_row],
+            [(org, rows[key], said.memory_row, said.sentence, said.explanation, said.origin, said.expires_at,
+              at) for key, said in zip(keys, statements, strict=True) if said.memory_row],
         )  # fmt: skip
 
-    def _reinforce(self, org: str, again: Mapping[tuple[int, int], Statement], at: int, *, known: set[int]) -> None:
+    def _reinforce(
+        self,
+        org: str,
+        again: Mapping[tuple[int, int], Statement],
+        at: int,
+        *,
+        witnesses: Container[tuple[int, int]],
+    ) -> None:
         """One update per edge, however many memories state it at once."""
         counts: dict[int, list[Statement]] = {}
-        for (row, memory_row), said in again.items():
-            if row not in known or not self._is_witness(org, row, memory_row):
-                counts.setdefault(row, []).append(said)
+        for key, said in again.items():
+            if key not in witnesses:
+                counts.setdefault(key[0], []).append(said)
         for row, said_by in counts.items():
             expiries = [said.expires_at for said in said_by]
-            self._session.run(
+            self._session.put(
                 "edge_reinforce", row=row, org_id=org, step=REINFORCEMENT, count=len(said_by), at=at,
                 expires_at=None if None in expiries else max(filter(None, expiries)),
             )  # fmt: skip
 
-    def _is_witness(self, org: str, edge_row: int, memory_row: int) -> bool:
-        return bool(self._session.one("evidence_is", org_id=org, edge_row=edge_row, memory_row=memory_row))
+    def _witnesses(self, org: str, wanted: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Those of these (edge row, memory row) of which the memory states the edge."""
+        asked = [("evidence_is", {"org_id": org, "edge_row": edge, "memory_row": row}) for edge, row in wanted]
+        return {key for key, rows in zip(wanted, self._session.together(asked), strict=True) if rows}
 
     def edge_rows(self, org: str, keys: Iterable[EdgeKey]) -> dict[EdgeKey, int]:
         wanted = sorted(keys)
         if len(wanted) <= FEW:
-            asked = {key: self._session.value("edge_row", org_id=org, **_ends(key)) for key in wanted}
-            return {key: row for key, row in asked.items() if row is not None}
+            asked = self._session.together([("edge_row", {"org_id": org, **_ends(key)}) for key in wanted])
+            return {key: row for key, rows in zip(wanted, asked, strict=True) for (row,) in rows}
         found = self._session.all("edge_rows", org_id=org, keys=json.dumps(wanted))
         return {key: row for row, *rest in found if (key := tuple(rest))}
 
@@ -242,9 +260,9 @@ class GraphTable(GraphReads):
     def retract(self, org: str, memory_row: int, edge_rows: Iterable[int]) -> None:
         """A memory no longer states these edges; one without a witness goes, unless a person made it."""
         for row in edge_rows:
-            self._session.run("evidence_delete", org_id=org, edge_row=row, memory_row=memory_row)
+            self._session.put("evidence_delete", org_id=org, edge_row=row, memory_row=memory_row)
             if not self._session.run("edge_delete_unwitnessed", row=row, org_id=org):
-                self._session.run("edge_weaken", row=row, org_id=org, step=REINFORCEMENT)
+                self._session.put("edge_weaken", row=row, org_id=org, step=REINFORCEMENT)
 
     def renew_expiry(self, org: str, memory_row: int, expires_at: int | None) -> None:
         """What a memory states ends when it does."""
@@ -288,8 +306,12 @@ class GraphTable(GraphReads):
             "pending_put", org_id=org, memory_row=memory_row, reason=reason, attempts=attempts, at=to_micros(now)
         )
 
+    def put_all_pending(self, org: str, memory_rows: Iterable[int], reason: str, now: datetime) -> None:
+        at = to_micros(now)
+        self._session.many("pending_put", [(org, row, reason, 0, at) for row in memory_rows])
+
     def drop_pending(self, org: str, memory_row: int) -> None:
-        self._session.run("pending_delete", org_id=org, memory_row=memory_row)
+        self._session.put("pending_delete", org_id=org, memory_row=memory_row)
 
     def pending(self, org: str, *, max_attempts: int, patient: datetime, limit: int) -> list[int]:
         """Rows of memories. One that failed more than twice is left out until `patient` has passed its last

@@ -50,10 +50,11 @@ class IndexTable:
 
     def put_many(self, entries: Sequence[tuple[int, Memory, Indexed]]) -> None:
         terms, vectors = [], []
+        longest = self._session.longest_document
         for row, memory, indexed in entries:
-            org, scope_term = memory.org, scope_term_of(memory.org, memory.project or "", memory.user or "")
-            scope_terms = f"{org_term_of(org)} {scope_term}"
-            self._entries.append(("fts_insert", (row, org, self._document(indexed.terms, scope_terms))))
+            org, scope_terms = memory.org, _scope_terms(memory.org, memory.project or "", memory.user or "")
+            text = shortened(document(indexed.terms, scope_terms), longest)
+            self._entries.append(("fts_insert", (row, org, text)))
             terms.append((row, org, indexed.length, indexed.terms, scope_terms))
             if indexed.vector is not None:
                 vectors.append((row, org, indexed.space, HalfVector(indexed.vector)))
@@ -243,6 +244,11 @@ def scope_term_of(org: str, project: str, user: str) -> str:
 @lru_cache(maxsize=1024)
 def org_term_of(org: str) -> str:
     return "o" + _digest(org)
+
+
+@lru_cache(maxsize=1024)
+def _scope_terms(org: str, project: str, user: str) -> str:
+    return f"{org_term_of(org)} {scope_term_of(org, project, user)}"
 
 
 def _digest(text: str) -> str:

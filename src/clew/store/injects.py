@@ -62,9 +62,9 @@ class InjectTable:
         )
         return Head(*row) if row else None
 
-    def hand_out(self, org: str, seq: int, *, token: int, now: datetime) -> bool:
-        """False when it was taken off the queue meanwhile."""
-        return self._session.run("inject_hand_out", org_id=org, seq=seq, token=token, now=to_micros(now)) > 0
+    def hand_out(self, org: str, seq: int, *, token: int, now: datetime, is_sure: bool = False) -> bool:
+        """False when it was taken off the queue meanwhile. `is_sure`: nobody can have done so."""
+        return self._changed("inject_hand_out", is_sure, org_id=org, seq=seq, token=token, now=to_micros(now))
 
     def close(self, org: str, seq: int, state: str, *, reason: str, now: datetime) -> None:
         told = {"state": state, "reason": reason, "now": to_micros(now)}
@@ -91,9 +91,17 @@ class InjectTable:
         )
         return ReceiptTarget(*row) if row else None
 
-    def ack(self, org: str, seq: int, *, receipt: str, now: datetime) -> bool:
-        """False when it was given up meanwhile."""
-        return self._session.run("inject_ack", org_id=org, seq=seq, receipt=receipt, now=to_micros(now)) > 0
+    def ack(self, org: str, seq: int, *, token: int, receipt: str, now: datetime, is_sure: bool = False) -> bool:
+        """False when it was given up meanwhile. `is_sure`: nobody can have done so."""
+        told = {"token": token, "receipt": receipt, "now": to_micros(now)}
+        return self._changed("inject_ack", is_sure, org_id=org, seq=seq, **told)
+
+    def _changed(self, query: str, is_sure: bool, **values: Any) -> bool:
+        """What is sure to change something need not be waited for."""
+        if not is_sure:
+            return self._session.run(query, **values) > 0
+        self._session.put(query, **values)
+        return True
 
     # -- as a whole --------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from clew.lazy import LazyModule
 from clew.model.change import Change
 from clew.model.facts import ANALYSER, COPY_STATE, PURGE_PENDING
 from clew.model.times import FIRST, Micros, to_micros
-from clew.store.session import Session
+from clew.store.session import Row, Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -90,10 +90,11 @@ class Audit:
         detail: Mapping[str, Any] | None = None,
     ) -> None:
         """Ids, hashes and settings go in, never the text of a memory."""
-        seq = int(self._session.value("counter_next", org_id=org, name="audit", step=1))
+        asked = {"org_id": org, "name": "audit", "step": 1}
+        [(seq,)], head = self._session.together([("counter_next", asked), ("audit_head", {"org_id": org})])
         policies, about = sealing.canonical(list(policy_ids)), sealing.canonical(dict(detail or {}))
         row = (org, seq, to_micros(at), actor, action, kind, id, content_hash, decision, policies, about)
-        entry = sealing.AuditEntry(*row, prev_hash=self._last(org, seq))
+        entry = sealing.AuditEntry(*row, prev_hash=self._last(org, seq, head))
         self._session.many("audit_insert", [(*row, entry.prev_hash, sealing.seal(entry))])
 
     def head(self, org: str) -> AuditHead | None:
@@ -132,11 +133,10 @@ class Audit:
     def orgs(self) -> list[str]:
         return [org for (org,) in self._session.all("audit_orgs")]
 
-    def _last(self, org: str, seq: int) -> str:
+    def _last(self, org: str, seq: int, head: Sequence[Row]) -> str:
         """The hash of the entry before; what the first one carries stands for all from before the chain."""
-        head = self.head(org)
-        if head and head.hash:
-            return head.hash
+        if head and (last := sealing.AuditHead(*head[0])).hash:
+            return last.hash
         self._session.run("meta_put_of_org", org_id=org, fact=_CHAINED, value=str(seq))
         return sealing.digest_of(self.entries(org))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,7 @@ from psycopg import errors as pg
 
 from clew.errors import ClewError, StoreRefused
 from clew.model.address import without_password
+from clew.store import postgres_framing as framing
 from clew.store import postgres_schema, postgres_types, queries
 from clew.store.postgres_errors import (
     UNDONE,
@@ -62,8 +63,6 @@ DELETE FROM clew_writes WHERE writer IN
 """
 TIDY_EVERY_S = 3_600.0
 _tidied: dict[str, float] = {}  # when this process last did, by where
-_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # whatever the server's default: each query sees what the last left
 _LOOK = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
 
 
@@ -87,30 +86,35 @@ class PostgresEngine:
     @contextmanager
     def read(self) -> Iterator[PostgresSession]:
         """One consistent snapshot; never waits for writers."""
-        link = self._begun(_READ)
+        if self._closed:
+            raise store_closed()
+        with translated(self.location):
+            link = self._pool.taken(deadline=time.monotonic() + self._wait_s)
+        session = PostgresSession(link, self._queries, is_writing=False, begin=framing.READ, renewed=self._renewed)
         try:
             with translated(self.location):
-                yield PostgresSession(link, self._queries, is_writing=False)
+                yield session
         finally:
-            self._pool.give_back(link)
+            self._pool.give_back(session.link)
+
+    def _renewed(self, gone: Link) -> Link:
+        return self._pool.renewed(gone, deadline=time.monotonic() + self._wait_s)
 
     def data_version(self) -> tuple[int, int]:
         """Changes whenever anything was committed: a cheap first look before the change log. A server that crashed
         may say of other data what it said before; but then connections were lost."""
         losses = self._pool.losses
-        link = self._begun("SELECT pg_current_snapshot()::text")
+        if self._closed:
+            raise store_closed()
+        with translated(self.location):
+            asked = "SELECT pg_current_snapshot()::text"
+            link = self._pool.begun(asked, deadline=time.monotonic() + self._wait_s)
         snapshot = link.answer or ""
         self._pool.give_back(link)
         with self._lock:
             if snapshot != self._seen[0]:
                 self._seen = (snapshot, self._seen[1] + 1)
             return losses, self._seen[1]
-
-    def _begun(self, statement: str) -> Link:
-        if self._closed:
-            raise store_closed()
-        with translated(self.location):
-            return self._pool.begun(statement, deadline=time.monotonic() + self._wait_s)
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -142,8 +146,8 @@ class PostgresEngine:
             begin_by = deadline or time.monotonic() + patience_s
             try:
                 with self._pool.writing(deadline=begin_by):
-                    session = partial(PostgresSession, lock=lock, is_durable=durable, before=line.before)
-                    return self._attempt(action, begin_by, session=session, wait_ms=wait_ms)
+                    options = {"lock": lock, "is_durable": durable, "wait_ms": wait_ms, "before": line.before}
+                    return self._attempt(action, begin_by, options)
             except Behind as behind:
                 line.wait(behind, SHORT_WAIT_S if self._pool.is_held() else self._wait_s)
                 continue
@@ -155,38 +159,26 @@ class PostgresEngine:
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
-    def _attempt(
-        self,
-        action: Callable[[PostgresSession], T],
-        begin_by: float,
-        *,
-        session: Callable[..., PostgresSession],
-        wait_ms: int | None,
-    ) -> T:
+    def _attempt(self, action: Callable[[PostgresSession], T], begin_by: float, options: Mapping[str, Any]) -> T:
         with translated(self.location):
-            link = self._pool.begun(_WRITE, deadline=begin_by)
-        try:
-            tx = session(link, self._queries, is_writing=True)
-            with translated(self.location):
-                result = self._run(action, tx, wait_ms)
+            link = self._pool.taken(deadline=begin_by)
+            try:
+                tx = PostgresSession(link, self._queries, is_writing=True, begin=framing.WRITE, **options)
+                result = self._run(action, tx)
                 self._commit(tx)
-            return result
-        finally:
-            self._pool.give_back(link)
+                return result
+            finally:
+                self._pool.give_back(link)
 
-    def _run(self, action: Callable[[PostgresSession], T], session: PostgresSession, wait_ms: int | None) -> T:
+    def _run(self, action: Callable[[PostgresSession], T], session: PostgresSession) -> T:
         """Whether to run it again is told by the connection and by what the server said, not by what the action
         made of it: a lost connection may come out of it as any error, or not at all."""
         try:
-            if not session.is_durable:
-                session.connection.execute("SET LOCAL synchronous_commit = off")
-            if wait_ms is not None:  # 0 would be for ever
-                session.connection.execute("SELECT set_config('lock_timeout', %s, true)", (str(max(1, wait_ms)),))
             result = action(session)
             session.note_write()
             return result
         except Exception as error:
-            if session.connection.closed:
+            if session.link.closed:
                 raise _Again(unreachable(self.location), session) from error
             if isinstance(session.failure or error, UNDONE):
                 raise _Again(conflicting(self.location), session) from error
@@ -195,22 +187,24 @@ class PostgresEngine:
             raise
 
     def _end_ghost(self, session: PostgresSession, deadline: float) -> None:
-        if not session.connection.closed:
-            return
-        link = self._pool.begun(_LOOK, deadline=deadline)
-        try:
-            with suppress(psycopg.OperationalError):  # gone again, then: the next attempt finds out
-                session.end_ghost(link)
-        finally:
-            self._pool.give_back(link)
+        """Until someone has told the server, or there is no time left: what it holds would hold us up."""
+        is_left = session.link.closed
+        while is_left and time.monotonic() < deadline:
+            link = self._pool.begun(_LOOK, deadline=deadline)
+            try:
+                with suppress(psycopg.OperationalError):  # gone again
+                    session.end_ghost(link)
+                    is_left = False
+            finally:
+                self._pool.give_back(link)
 
     def _commit(self, session: PostgresSession) -> None:
         try:
-            session.connection.tell("COMMIT")
+            session.commit()
         except UNDONE as error:
             raise _Again(conflicting(self.location), session) from error
         except psycopg.Error as error:
-            if not session.connection.closed:
+            if not session.link.closed:
                 raise
             try:
                 was_committed = self._was_committed(session)

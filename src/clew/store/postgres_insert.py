@@ -26,10 +26,10 @@ _TARGET = re.compile(r"ON CONFLICT \(([\w\s,]+)\) DO UPDATE")
 class BulkInsert:
     """One query that inserts, for any number of rows."""
 
-    __slots__ = ("_columns", "_kinds", "_rest", "_table", "_unique", "_values", "names", "sql")
+    __slots__ = ("_columns", "_kinds", "_rest", "_unique", "_values", "names", "sql", "table")
 
     def __init__(self, found: re.Match[str]) -> None:
-        self._table, self._columns = found[1], _words(found[2])
+        self.table, self._columns = found[1], _words(found[2])
         self._values = [value.strip() for value in found[3].split(",")]
         self._rest = found[4] or ""
         self.names = tuple(dict.fromkeys(PARAMETER.findall(found[3])))
@@ -55,7 +55,7 @@ class BulkInsert:
 
     def prepare(self, types_of: Callable[[str], Mapping[str, str]]) -> None:
         """With the types of the table's columns."""
-        types = types_of(self._table)
+        types = types_of(self.table)
         of_name = {
             value[1:].split("::")[0]: "text" if "::" in value else types[column]
             for column, value in zip(self._columns, self._values, strict=True)
@@ -64,7 +64,7 @@ class BulkInsert:
         arrays = ", ".join(f"%({name})s::{of_name[name]}[]" for name in self.names)
         aliases = ", ".join(f'"{name}"' for name in self.names)
         values = ", ".join(PARAMETER.sub(r'staged."\1"', value) for value in self._values)
-        into = f"INSERT INTO {self._table} ({', '.join(self._columns)}) SELECT {values}"
+        into = f"INSERT INTO {self.table} ({', '.join(self._columns)}) SELECT {values}"
         self.sql = f"{into} FROM unnest({arrays}) AS staged ({aliases}) {self._rest.replace('%', '%%')}"
 
     def arrays(self, rows: Sequence[Row]) -> dict[str, Any]:

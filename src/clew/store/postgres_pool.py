@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Self
@@ -22,6 +22,7 @@ from psycopg.pq import ExecStatus, TransactionStatus
 
 from clew.errors import Unavailable
 from clew.store.postgres_errors import not_let_in, store_closed, told, unreachable
+from clew.store.postgres_wire import Wire, statement
 from clew.store.session import Row
 
 IDLE_S = 300.0  # after which a connection that nobody needed is let go
@@ -39,10 +40,13 @@ DEFAULTS = {
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
+_ROLLBACK = statement("ROLLBACK", "rollback")
 
 
 class Link(psycopg.Connection[Row]):
     """A connection that numbers its writes: by that number the server tells later which of them it has."""
+
+    wire: Wire
 
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
@@ -51,10 +55,13 @@ class Link(psycopg.Connection[Row]):
         self.pid = self.info.backend_pid  # a closed connection does not tell
         self.started = ""  # the server's moment: another process of it may get the same number
         self.made_at = time.monotonic()
+        self.young: set[str] | None = None  # tables that were empty when the server last looked; None: not known
         self.answer: str | None = None  # to the statement that it was last begun with
 
     def begin(self, statement: str) -> Self:
         try:
+            if self.wire.is_waiting:
+                self.wire.answer()
             self.answer = self.tell(statement)
         except BaseException:
             self.close()
@@ -73,6 +80,36 @@ class Link(psycopg.Connection[Row]):
             raise error
         found = result.get_value(0, 0) if result.ntuples else None
         return None if found is None else found.decode()
+
+    def is_there(self) -> bool:
+        """As far as one can tell without asking: the server has not ended it."""
+        try:
+            if self.wire.is_waiting:
+                self.wire.answer()
+            else:
+                self.pgconn.consume_input()
+        except psycopg.Error:
+            self.close()
+        return not self.closed
+
+    def undo(self) -> None:
+        """Whatever is left of a transaction. The end of one in which all went well is not waited for."""
+        with suppress(psycopg.Error):
+            if not self.wire.is_waiting and self.pgconn.transaction_status == TransactionStatus.INTRANS:
+                self.wire.send(_ROLLBACK)
+                self.wire.leave()
+                return
+        if self.wire.is_waiting:
+            with suppress(Exception):  # whoever wanted to know the answers is gone
+                self.wire.answer()
+        with suppress(psycopg.Error):
+            if self.pgconn.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+                self.tell("ROLLBACK")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether someone else may have it: nothing of a transaction is left, or its end is on its way."""
+        return self.wire.has_left or self.pgconn.transaction_status == TransactionStatus.IDLE
 
 
 class Places:
@@ -127,21 +164,38 @@ class Pool:
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Link]] = []
         self._out: dict[Link, tuple[int, bool]] = {}  # who took it, and whether it has a place
-        self._holders: Counter[int] = Counter()
+        self._holders: dict[int, int] = {}  # how many connections a thread has
         self._closed = False
 
     def begun(self, statement: str, *, deadline: float) -> Link:
         """A connection on which `statement` was run; the next one, when one turns out to be gone."""
+        return self._taken(deadline, lambda link: link.begin(statement))
+
+    def taken(self, *, deadline: float) -> Link:
+        """A connection that is there, as far as one can tell without asking."""
+        return self._taken(deadline, _if_there)
+
+    def renewed(self, gone: Link, *, deadline: float) -> Link:
+        """Another one, in the place of one that turned out to be gone."""
+        self._drop_kept()
+        link = self._begin(_if_there, deadline)
+        with self._lock:
+            self._out[link] = self._out.pop(gone)
+        gone.close()
+        return link
+
+    def _taken(self, deadline: float, begin: Callable[[Link], Link | None]) -> Link:
         has_place = self._enter(deadline)
         try:
-            link = self._begin(statement, deadline)
+            link = self._begin(begin, deadline)
         except BaseException:
             if has_place:
                 self._places.release()
             raise
+        who = threading.get_ident()
         with self._lock:
-            self._out[link] = (threading.get_ident(), has_place)
-            self._holders[threading.get_ident()] += 1
+            self._out[link] = (who, has_place)
+            self._holders[who] = self._holders.get(who, 0) + 1
         return link
 
     @contextmanager
@@ -160,7 +214,7 @@ class Pool:
 
     def is_held(self) -> bool:
         """Whether this thread has a connection."""
-        return self._holders[threading.get_ident()] > 0
+        return threading.get_ident() in self._holders
 
     def _enter(self, deadline: float) -> bool:
         if self.is_held():
@@ -169,15 +223,17 @@ class Pool:
             raise self._none_left(self.size)
         return True
 
-    def _begin(self, statement: str, deadline: float) -> Link:
+    def _begin(self, begin: Callable[[Link], Link | None], deadline: float) -> Link:
         pause = FIRST_PAUSE_S
         while True:
             try:
                 if link := self._kept():
                     with suppress(psycopg.OperationalError):
-                        return link.begin(statement)
+                        if begun := begin(link):
+                            return begun
                     self._drop_kept()
-                return self._connected().begin(statement)
+                link = self._connected()
+                return begin(link) or link
             except psycopg.OperationalError as error:
                 if refusal := not_let_in(error, self._location):
                     raise refusal from error
@@ -199,6 +255,8 @@ class Pool:
     def _stale(self) -> list[Link]:
         """Taken out of those that are kept: the last that came back is the last in the list."""
         now = time.monotonic()
+        if not self._idle or now - self._idle[0][0] <= IDLE_S:
+            return []
         stale = [link for since, link in self._idle if now - since > IDLE_S]
         del self._idle[: len(stale)]
         return stale
@@ -212,9 +270,11 @@ class Pool:
             link.close()
 
     def _connected(self) -> Link:
-        link = Link.connect(self._conninfo, autocommit=True)
+        # psycopg prepares nothing: it would have the server forget its statements now and then, and ours with them.
+        link = Link.connect(self._conninfo, autocommit=True, prepare_threshold=None)
         try:
             self._configure(link)
+            link.wire = Wire(link)
         except BaseException:
             link.close()
             raise
@@ -222,14 +282,14 @@ class Pool:
 
     def give_back(self, link: Link) -> None:
         """Whatever is left of a transaction is undone first; a connection that is not whole is not kept."""
-        with suppress(psycopg.Error):
-            if link.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
-                link.tell("ROLLBACK")
+        link.undo()
         now = time.monotonic()
-        is_whole = link.info.transaction_status == TransactionStatus.IDLE and now - link.made_at < LIFETIME_S
+        is_whole = link.is_whole and now - link.made_at < LIFETIME_S
         with self._lock:
             who, has_place = self._out.pop(link)
-            self._holders -= Counter([who])
+            self._holders[who] -= 1
+            if not self._holders[who]:
+                del self._holders[who]
             self.losses += link.closed
             is_kept = is_whole and not self._closed and len(self._idle) + len(self._out) < self.size
             if is_kept:
@@ -256,6 +316,10 @@ class Pool:
             code="POOL_EXHAUSTED",
             next="try again, or allow more: set store.connections",
         )
+
+
+def _if_there(link: Link) -> Link | None:
+    return link if link.is_there() else None
 
 
 def conninfo(url: str, **own: str) -> str:

@@ -2,6 +2,7 @@
 
 The first query that names an org binds the transaction to it: row-level security shows only that org's rows, and a
 writer holds the org's lock until it ends, so that writers of an org come one after another as they do in SQLite.
+What nobody waits for (BEGIN, the binding, rows that are put in) is sent along with the next query that is.
 """
 
 from __future__ import annotations
@@ -10,37 +11,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
+from clew.store import postgres_framing as framing
 from clew.store import queries
 from clew.store.postgres_insert import MOST, BulkInsert
 from clew.store.postgres_pool import Link
+from clew.store.postgres_wire import Statement, statement
 from clew.store.queries import PARAMETER
 from clew.store.session import Row
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-# A part of an org, such as a session, has writers of its own, beside those of other parts but not of the whole org.
-# A write also leaves its number behind: after a crash the server may give the number of a transaction that it lost
-# to another one, so that alone does not tell whose commit it was. A writer that stops in the middle of a
-# transaction, as a machine that sleeps does, holds up the others for half a minute at most.
-_NUMBERED = """WITH numbered AS (
-  INSERT INTO clew_writes (writer, number) SELECT %(writer)s, %(number)s WHERE %(is_durable)s
-  ON CONFLICT (writer) DO UPDATE SET number = excluded.number, at = excluded.at)
-SELECT pg_current_xact_id()::text"""
-# What a write asks is found by its key, whatever the values: planning it anew would take longer than doing it.
-_BOUND = (
-    "set_config('clew.org', %(org)s, true), set_config('idle_in_transaction_session_timeout', '30s', true),"
-    " set_config('plan_cache_mode', 'force_generic_plan', true)"
-)
-_ORG_LOCK = f"{_NUMBERED}, pg_advisory_xact_lock(%(whole)s), {_BOUND}"
-_PART_LOCK = f"{_NUMBERED}, pg_advisory_xact_lock_shared(%(whole)s), pg_advisory_xact_lock(%(part)s), {_BOUND}"
+    from psycopg.pq.abc import PGresult
+
+T = TypeVar("T")
+
 PLATFORM = "\x1f"  # what binds a transaction to rows of no org; an empty setting is that of one that is not bound
+MANY = 100  # rows put into a table that was empty before, for which the server should know better
+_OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +42,10 @@ class Query:
     names: tuple[str, ...]  # in the order in which the text names them first
     is_scoped: bool
     bulk: BulkInsert | None = None
+
+    @property
+    def statement(self) -> Statement:
+        return statement(self.sql)
 
 
 @cache
@@ -72,19 +69,23 @@ class Behind(BaseException):
 
 
 class PostgresSession:
-    """One transaction. A write names what it locks: '' is the whole org."""
+    """One transaction. A write names what it locks: '' is the whole org. `begin`: what is sent before anything.
+    `renewed`: another connection for a read whose own turns out to be gone before anything was answered."""
 
     __slots__ = (
         "_before",
-        "_cursor",
+        "_begin",
         "_lock",
         "_number",
         "_org",
         "_queries",
-        "connection",
+        "_renewed",
+        "_wire",
         "failure",
         "is_durable",
         "is_writing",
+        "link",
+        "wait_ms",
         "xid",
     )
 
@@ -93,43 +94,46 @@ class PostgresSession:
 
     def __init__(
         self,
-        connection: Link,
+        link: Link,
         queries: Mapping[str, Query],
         *,
         is_writing: bool,
+        begin: Statement | None = None,
         lock: str = "",
         is_durable: bool = True,
+        wait_ms: int | None = None,
         before: Callable[[str], Future[Any] | None] = lambda _org: None,
+        renewed: Callable[[Link], Link] | None = None,
     ) -> None:
-        self.connection = connection
+        self.link = link
         self.is_writing = is_writing
         self.is_durable = is_durable
+        self.wait_ms = wait_ms  # how long to wait for a lock; None: as long as others do
         self.failure: psycopg.Error | None = None  # the last that the server reported, whatever became of it
         self.xid: str | None = None  # of a write, once it is bound: tells later whether it is still under way
         self._number = 0  # of the write among those of its connection: tells later whether it was committed
         self._lock = lock
         self._before = before  # of an org: what is to be written first
+        self._begin = begin
+        self._renewed = renewed
         self._org: str | None = None
         self._queries = queries
-        self._cursor = connection.cursor(binary=True)
+        self._wire = link.wire
+
+    @property
+    def connection(self) -> Link:
+        """For what is no query of ours: inside the transaction, after everything that was sent."""
+        if self.link.closed:
+            return self.link
+        if self._begin is not None:
+            self._start()
+        if self.is_writing and not self.is_durable and self._org is None:
+            self._send(framing.NOT_DURABLE)
+        self._settle()
+        return self.link
 
     def all(self, query: str, /, **values: Any) -> list[Row]:
-        asked = self._queries[query]
-        if asked.is_scoped:
-            self.bind(values["org_id"])
-        cursor = self._execute(asked.sql, values)
-        return cursor.fetchall() if cursor.description else []
-
-    def _execute(self, sql: str, values: Mapping[str, Any]) -> psycopg.Cursor[Row]:
-        try:
-            return self._cursor.execute(sql, values)
-        except psycopg.Error as error:
-            self._note_failure(error)
-            raise
-
-    def _note_failure(self, error: psycopg.Error) -> None:
-        if not isinstance(error, psycopg.errors.InFailedSqlTransaction):  # a consequence, and says nothing
-            self.failure = error
+        return self._wire.rows(self._asked(self._queries[query], values))
 
     def one(self, query: str, /, **values: Any) -> Row | None:
         rows = self.all(query, **values)
@@ -140,38 +144,66 @@ class PostgresSession:
         return row[0] if row else None
 
     def run(self, query: str, /, **values: Any) -> int:
-        self.all(query, **values)
-        return self._cursor.rowcount
+        result = self._asked(self._queries[query], values)
+        return (result.command_tuples or 0) if result.ntuples == 0 else result.ntuples
+
+    def put(self, query: str, /, **values: Any) -> None:
+        asked = self._queries[query]
+        if asked.is_scoped:
+            self._bind(values["org_id"])
+        self._send(asked.statement, values)
+
+    def together(self, asked: Sequence[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
+        return self._served(lambda: self._asked_together(asked))
+
+    def _asked_together(self, asked: Sequence[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
+        found: list[list[Row]] = []
+        for name, values in asked:
+            query = self._queries[name]
+            if query.is_scoped:
+                self._bind(values["org_id"])
+            self._send(query.statement, values, lambda result: found.append(self._wire.rows(result)))
+        self._settle()
+        return found
 
     def many(self, query: str, /, rows: Iterable[Row]) -> None:
         values = list(rows)
         asked = self._queries[query]
         for org, of_org in _by_org(asked, values):
             if org is not None:
-                self.bind(org)
-            try:
-                self._insert(asked, of_org)
-            except psycopg.Error as error:
-                self._note_failure(error)
-                raise
+                self._bind(org)
+            self._insert(asked, of_org)
 
     def _insert(self, asked: Query, rows: Sequence[Row]) -> None:
         bulk = asked.bulk
         if bulk is None or not bulk.fits(rows):
-            self._cursor.executemany(asked.sql, [dict(zip(asked.names, row, strict=True)) for row in rows])
+            for row in rows:
+                self._send(asked.statement, row)
             return
         if not bulk.sql:
             bulk.prepare(self._types_of)
         for start in range(0, len(rows), MOST):
-            self._cursor.execute(bulk.sql, bulk.arrays(rows[start : start + MOST]))
+            if start:  # one lot may be on its way; more would be held in memory until the server has them
+                self._settle()
+            self._send(statement(bulk.sql), bulk.arrays(rows[start : start + MOST]))
+        if len(rows) >= MANY:
+            self._look_at(bulk.table)
+
+    def _look_at(self, table: str) -> None:
+        if self.link.young is None:
+            self._send(framing.YOUNG)
+            self.link.young = {name for (name,) in self._wire.rows(self._answer())}
+        if table in self.link.young:
+            self.link.young.discard(table)
+            self._send(framing.LOOK_AT, [table])
 
     def _types_of(self, table: str) -> dict[str, str]:
-        found = self._cursor.execute(
+        found = self._execute(
             "SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute"
-            " WHERE attrelid = %s::regclass AND attnum > 0",
-            (table,),
+            " WHERE attrelid = %(table)s::regclass AND attnum > 0",
+            {"table": table},
         )
-        return dict(found.fetchall())
+        return dict(self._wire.rows(found))
 
     def next_rows(self, table: str, count: int) -> list[int]:
         return [row for (row,) in self.all("rows_next", table=table, count=count)] if count else []
@@ -179,54 +211,164 @@ class PostgresSession:
     def schema(self) -> int:
         return int(self.value("schema_number") or 0)
 
+    # -- what is sent, and what is waited for ------------------------------------------------------
+
+    def _served(self, ask: Callable[[], T]) -> T:
+        """By another connection, when this one turns out to be gone before it answered anything."""
+        try:
+            return ask()
+        except psycopg.OperationalError:
+            if self._renewed is None or not self.link.closed:
+                raise
+        self._begin_anew()
+        return ask()
+
+    def _asked(self, asked: Query, values: dict[str, Any]) -> PGresult:
+        return self._served(lambda: self._ask(asked, values))
+
+    def _ask(self, asked: Query, values: dict[str, Any]) -> PGresult:
+        if asked.is_scoped:
+            self._bind(values["org_id"])
+        self._send(asked.statement, values)
+        return self._answer()
+
+    def _begin_anew(self) -> None:
+        """The server ended the connection while nobody used it: nothing was asked yet."""
+        assert self._renewed is not None
+        self.link, self._renewed = self._renewed(self.link), None
+        self._wire, self._begin, self._org, self.failure = self.link.wire, framing.READ, None, None
+
+    def _execute(self, sql: str, values: dict[str, Any]) -> PGresult:
+        self._send(statement(sql), values)
+        return self._answer()
+
+    def _send(
+        self,
+        asked: Statement,
+        values: dict[str, Any] | Sequence[Any] = (),
+        told: Callable[[PGresult], object] | None = None,
+    ) -> None:
+        if self._begin is not None:
+            self._start()
+        try:
+            self._wire.send(asked, values, told)
+        except psycopg.Error as error:
+            self._note_failure(error)
+            raise
+
+    def _start(self) -> None:
+        begin, self._begin = self._begin, None
+        assert begin is not None
+        self._send(begin)
+        if self.wait_ms is not None:  # 0 would be for ever
+            self._send(framing.LOCK_TIMEOUT, [str(max(1, self.wait_ms))])
+
+    def _answer(self) -> PGresult:
+        """To what was sent last."""
+        try:
+            result = self._wire.answer()
+        except psycopg.Error as error:
+            self._note_failure(error)
+            raise
+        self._renewed = None
+        return result
+
+    def _settle(self) -> None:
+        """Everything that was sent is answered."""
+        if self._wire.is_waiting:
+            self._answer()
+
+    def _note_failure(self, error: psycopg.Error) -> None:
+        if not isinstance(error, psycopg.errors.InFailedSqlTransaction):  # a consequence, and says nothing
+            self.failure = error
+
+    # -- parts, the org, the end -------------------------------------------------------------------
+
     @property
     def is_open(self) -> bool:
-        return self.connection.info.transaction_status == TransactionStatus.INTRANS
+        try:
+            self._settle()
+        except psycopg.Error:
+            return False
+        return self._begin is not None or self.link.info.transaction_status == TransactionStatus.INTRANS
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        self._cursor.execute("SAVEPOINT part")
+        is_set: list[PGresult] = []  # not where something that was sent before it failed: then nothing is left
+        self._send(framing.SAVEPOINT, told=is_set.append)
         org = self._org
         try:
             yield
+            self._settle()  # what fails here undoes this part alone
+            if self.link.pgconn.transaction_status != TransactionStatus.INTRANS:  # it failed, and was passed over
+                raise self.failure or psycopg.errors.InFailedSqlTransaction("this part has failed")
         except BaseException:
+            with suppress(Exception):  # of a part that is undone anyway
+                self._settle()
             self._org = org  # a binding goes with the savepoint that it was made in, and so does the number
             self.xid = self.xid if org is not None else None
-            if self.connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
-                self._cursor.execute("ROLLBACK TO part")
-                self._cursor.execute("RELEASE part")
+            if is_set and self.link.info.transaction_status in _OPEN:
+                self._send(framing.UNDO)
+                self._send(framing.RELEASE)
+                self._answer()
                 self.failure = None  # undone; what the action makes of it is the action's own decision
             raise
-        self._cursor.execute("RELEASE part")
+        self._send(framing.RELEASE)
 
     def bind(self, org: str) -> None:
         """Only this org's rows are there from now on. A writer also waits for its lock."""
+        self._bind(org)
+        self._settle()
+
+    def _bind(self, org: str) -> None:
         if org == self._org:
             return
         if self.is_writing and (earlier := self._before(org)):
             raise Behind(org, earlier)
         self._org = org
         if not self.is_writing:
-            self._cursor.execute("SELECT set_config('clew.org', %s, true)", (org or PLATFORM,))
+            self._send(framing.BIND, [org or PLATFORM])
             return
-        whole, part = lock_number(org, ""), lock_number(org, self._lock)
-        self._number_by(_PART_LOCK if self._lock else _ORG_LOCK, whole=whole, part=part, org=org or PLATFORM)
+        whole, part = framing.lock_number(org, ""), framing.lock_number(org, self._lock)
+        self._number_by(
+            framing.LOCKS[self.is_durable, bool(self._lock)], whole=whole, part=part, org=org or PLATFORM
+        )
 
-    def _number_by(self, statement: str, **values: Any) -> None:
+    def _number_by(self, asked: str, **values: Any) -> None:
         if self._number == 0:
-            self.connection.writes += 1
-            self._number = self.connection.writes
-        told = {"writer": self.connection.writer, "number": self._number, "is_durable": self.is_durable}
-        row = self._execute(statement, told | values).fetchone()
-        self.xid = row[0] if row else None
+            self.link.writes += 1
+            self._number = self.link.writes
+        values |= {"writer": self.link.writer, "number": self._number}
+        self._send(statement(asked), values, self._take_number)
+
+    def _take_number(self, result: PGresult) -> None:
+        found = result.get_value(0, 0)
+        self.xid = found.decode() if found else None
 
     def note_write(self) -> None:
-        """Before COMMIT: what failed and was passed over undid everything, which COMMIT would not tell; and a write
-        that names no org has no number yet."""
-        if not self.is_open:
+        """Before COMMIT: what failed and was passed over undid everything; and a write that names no org has no
+        number yet, without which nobody could be asked what became of it."""
+        if self._begin is not None:
+            return
+        if self.xid is None:
+            self._settle()
+        if not self._wire.is_waiting and not self.is_open:
             raise self.failure or psycopg.OperationalError("the transaction is over")
         if self.xid is None:
-            self._number_by(_NUMBERED)
+            self._number_by(framing.NUMBERED if self.is_durable else framing.UNNUMBERED)
+            self._settle()
+
+    def commit(self) -> None:
+        """With what was not waited for. Nothing to do where nothing was asked."""
+        if self._begin is not None:
+            return
+        self._send(framing.COMMIT)
+        try:
+            is_done = self._answer().command_status == b"COMMIT"
+        except psycopg.errors.InFailedSqlTransaction as error:  # of what failed before, and was passed over
+            raise self.failure or error from None
+        if not is_done:
+            raise self.failure or psycopg.OperationalError("the transaction is over")
 
     def end_ghost(self, link: Link) -> None:
         """A server that has not noticed that our connection is gone keeps what the write had locked. Only whoever
@@ -235,7 +377,7 @@ class PostgresSession:
             link.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity(%s::int)"
                 " WHERE backend_start::text = %s",
-                (self.connection.pid, self.connection.started),
+                (self.link.pid, self.link.started),
             )
 
     def is_in(self, link: Link) -> bool | None:
@@ -248,15 +390,8 @@ class PostgresSession:
             return None
         if (row and row[0] == "aborted") or not self.is_durable:
             return bool(row and row[0] == "committed")
-        last = link.execute(
-            "SELECT number FROM clew_writes WHERE writer = %s", (self.connection.writer,)
-        ).fetchone()
+        last = link.execute("SELECT number FROM clew_writes WHERE writer = %s", (self.link.writer,)).fetchone()
         return last == (self._number,)
-
-
-def lock_number(org: str, name: str) -> int:
-    digest = blake2b(f"{org}\x1f{name}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
 
 
 def _by_org(asked: Query, rows: Sequence[Row]) -> list[tuple[str | None, list[Row]]]:

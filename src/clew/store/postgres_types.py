@@ -93,7 +93,7 @@ def _element(item: int | str) -> str:
 
 class _TextDumper(StrDumperUnknown):
     def dump(self, obj: str) -> Buffer | None:
-        return super().dump(obj.replace("\0", _NO_CHARACTER) if "\0" in obj else obj)
+        return (obj.replace("\0", _NO_CHARACTER) if "\0" in obj else obj).encode(self._encoding)
 
 
 class _VectorDumper(Dumper):

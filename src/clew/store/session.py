@@ -43,6 +43,15 @@ class Session(Protocol):
         """Execute a statement and return how many rows it changed."""
         ...
 
+    def put(self, query: str, /, **values: Any) -> None:
+        """Execute a statement of which nobody asks what it changed: an engine may send it along with the next, and
+        what speaks against it is told by then."""
+        ...
+
+    def together(self, asked: Sequence[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
+        """The rows of several queries with their values, none of which needs to know those of another."""
+        ...
+
     def many(self, query: str, /, rows: Iterable[Row]) -> None:
         """One execution per row of values, in the order in which the query names them."""
         ...

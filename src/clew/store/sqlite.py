@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENOSPC
@@ -69,10 +69,18 @@ class Session:
         self.all(query, **values)
         return self.connection.changes()
 
+    def put(self, query: str, /, **values: Any) -> None:
+        """Nothing is gained here by doing it later."""
+        self.all(query, **values)
+
+    def together(self, asked: Sequence[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
+        return [self.all(query, **values) for query, values in asked]
+
     def many(self, query: str, /, rows: Iterable[tuple[Any, ...]]) -> None:
         """One execution per row of values, in the order in which the query names them: an import runs this
         millions of times, and looking values up by name costs as much as inserting them."""
-        self.connection.executemany(self._queries[query], rows).fetchall()
+        if rows != []:
+            self.connection.executemany(self._queries[query], rows).fetchall()
 
     def next_rows(self, table: str, count: int) -> range:
         """The writer is alone: what it reads stays true until it commits."""
@@ -307,8 +315,9 @@ class SqliteEngine:
             with translated(self.path):
                 connection.execute("BEGIN IMMEDIATE")
                 for job in batch:
-                    self._run_one(session, job, done)
-                connection.execute("COMMIT")
+                    self._run_one(session, job, done, is_alone=len(batch) == 1)
+                if done or connection.in_transaction:  # or the only one failed, and all was undone
+                    connection.execute("COMMIT")
         except BaseException as error:  # the writer must outlive every failure: each caller gets it
             with suppress(apsw.Error):  # a disk that fails may fail here too; the next BEGIN tells
                 if connection.in_transaction:
@@ -320,10 +329,12 @@ class SqliteEngine:
         for job, result in done:
             job.future.set_result(result)
 
-    def _run_one(self, session: Session, job: _Write, done: list[tuple[_Write, Any]]) -> None:
+    def _run_one(self, session: Session, job: _Write, done: list[tuple[_Write, Any]], *, is_alone: bool) -> None:
+        """What is alone in its transaction is undone with it, and needs no savepoint."""
         if not job.future.set_running_or_notify_cancel():
             return  # whoever asked has given up
-        if job.savepoint:
+        has_savepoint = job.savepoint and not is_alone
+        if has_savepoint:
             session.connection.execute("SAVEPOINT one")
         try:
             with sqlite_translated(self.path):
@@ -332,11 +343,11 @@ class SqliteEngine:
             if not session.connection.in_transaction:
                 raise  # a full disk makes SQLite roll the whole transaction back
             if job.savepoint:
-                session.connection.execute("ROLLBACK TO one")
+                session.connection.execute("ROLLBACK TO one" if has_savepoint else "ROLLBACK")
             job.future.set_exception(error)
         else:
             done.append((job, result))
-        if job.savepoint:
+        if has_savepoint:
             session.connection.execute("RELEASE one")
 
     # -- life ------------------------------------------------------------------------------------

@@ -285,7 +285,7 @@ def test_the_writer_survives_whatever_an_action_raises(engine: SqliteEngine, err
 
 
 def test_the_writer_survives_an_action_that_ends_the_transaction(engine: SqliteEngine) -> None:
-    with pytest.raises(Exception, match="savepoint"):
+    with pytest.raises(Exception, match="transaction"):
         engine.write(lambda session: session.connection.execute("ROLLBACK").fetchall())
     engine.write(put("after"))
     assert keys(engine) == {"after"}

@@ -70,8 +70,9 @@ LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || :session_id
 LEFT JOIN session_memory_injects i ON i.org_id = s.org_id AND i.id = :delivery_id AND i.session_id = s.id
 WHERE s.org_id = :org_id AND s.id = :session_id
 
--- inject_ack: the agent has it
-UPDATE session_memory_injects SET state = 'acked', receipt = :receipt, ended_at = coalesce(ended_at, :now)
+-- inject_ack: the agent has it. Handing out need not last: after a crash the row may bear the token of the worker before
+UPDATE session_memory_injects SET state = 'acked', receipt = :receipt, ended_at = coalesce(ended_at, :now),
+  fencing_token = CASE state WHEN 'delivered' THEN :token ELSE fencing_token END
 WHERE org_id = :org_id AND seq = :seq AND state IN ('delivered', 'acked')
 
 -- injects_cancel_waiting: a session that ended gets nothing more

@@ -33,13 +33,15 @@ $segment_tables
 WHERE m.deleted_at IS NULL
 ORDER BY j.place
 
--- scope_rows_by_row: the same for a list of rows
+-- scope_rows_by_row: the same for a list of rows that ascend. Each by its key: a join would read the whole scope
 SELECT $segment_columns, m.project_id, m.user_id
-FROM unnest(:rows::bigint[]) WITH ORDINALITY AS j(value, place)
-JOIN memories m ON m.org_id = :org_id AND m.row = j.value
-$segment_tables
-WHERE m.deleted_at IS NULL
-ORDER BY j.place
+FROM memories m
+CROSS JOIN LATERAL (
+  SELECT x.length, x.terms FROM memory_terms x WHERE x.org_id = :org_id AND x.memory_row = m.row LIMIT 1) t
+LEFT JOIN LATERAL (
+  SELECT x.space, x.vector FROM memory_embeddings x WHERE x.org_id = :org_id AND x.memory_row = m.row LIMIT 1) e ON true
+WHERE m.org_id = :org_id AND m.row = ANY(:rows::bigint[]) AND m.deleted_at IS NULL
+ORDER BY m.row
 
 -- scope_size: how many memories one place of the org holds, and their analysed length
 SELECT count(*), CAST(coalesce(sum(t.length), 0) AS bigint)
