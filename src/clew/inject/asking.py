@@ -26,6 +26,7 @@ NAMELESS = frozenset(
 )
 _SEPARATOR = re.compile(r"[;&|\n]+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_BRANCHING, _BEGINS_BRANCH = (["git", "checkout"], ["git", "switch"]), frozenset(("-b", "-B", "-c", "-C"))
 _ROOTED = re.compile(r"[/\\~]|[A-Za-z]:[/\\]")
 
 
@@ -67,7 +68,7 @@ def name_words(path: str) -> frozenset[str]:
 
 
 def command_words(command: str) -> str:
-    """A command without its programs and options."""
+    """A command without its programs and options. To begin a branch is about nothing yet: its name is a label."""
     return " ".join(word for part in _SEPARATOR.split(command) for word in _arguments(part))
 
 
@@ -75,6 +76,8 @@ def _arguments(command: str) -> Iterator[str]:
     words = command.split()
     while words and "=" in words[0]:  # variables before the program
         words.pop(0)
+    if words[:2] in _BRANCHING and _BEGINS_BRANCH.intersection(words):
+        return
     yield from (word for word in words[1:] if not word.startswith("-"))
 
 

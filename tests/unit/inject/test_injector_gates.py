@@ -59,6 +59,9 @@ def test_a_files_name_says_what_is_in_it_unless_every_project_has_one(path: str,
         ("ls -la", ""),
         ("TZ=UTC pytest tests/pay -q && echo done", "tests/pay done"),
         ("docker build -t parcel .", "build parcel ."),
+        ("git checkout -b outbox-retries", ""),
+        ("git switch -c outbox-retries && pytest tests/outbox.py", "tests/outbox.py"),
+        ("git checkout outbox-retries", "checkout outbox-retries"),
     ],
 )
 def test_of_a_command_only_its_arguments_count(command: str, words: str) -> None:
