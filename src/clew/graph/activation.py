@@ -13,6 +13,7 @@ as the graph is needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from clew.graph.adjacency import Adjacency, Floats, Kinds, Nodes, Walkable
 
-__all__ = ["Activated", "Activation", "Refinement", "spread"]
+__all__ = ["Activated", "Activation", "Refinement", "Spread", "spread", "spread_from"]
 
 
 MAX_ASKED = 128  # nodes of which it is asked whether they are wanted; the rest is too weak to be a result
@@ -54,6 +55,38 @@ class Activated(NamedTuple):
 
 
 _Chain = tuple[tuple[int, ...], tuple[float, ...]]  # a path and its confidences
+
+
+class Spread:
+    """What a spread found, best first: the nodes and their scores. How each was reached is worked out when somebody
+    asks: most of what is found is never shown."""
+
+    def __init__(self, search: _Search, part: Nodes, scores: Floats, types: Sequence[str]) -> None:
+        """`part`: the groups that were found, with these scores."""
+        self._search, self._part, self._types = search, part, types
+        self.nodes: list[int] = search.groups.nodes[part].tolist()
+        self.scores: list[float] = scores.tolist()
+
+    @cached_property
+    def _winners(self) -> Nodes:
+        return _winners(self._search)
+
+    def activated(self, at: int) -> Activated:
+        """All about one of the nodes."""
+        entries, entry = self._search.entries, self._winners[self._part[at]]
+        path, confidences = _chain(self._search, self._winners, int(entries.parent[entry]))
+        confidence = float(entries.confidence[entry])
+        return Activated(
+            self.nodes[at],
+            self.scores[at],
+            path[0],
+            int(entries.hop[entry]),
+            float(entries.share[entry]),
+            self._types[entries.kind[entry]],
+            confidence,
+            (*path, self.nodes[at]),
+            (*confidences, confidence),
+        )
 
 
 class _Entries(NamedTuple):
@@ -108,15 +141,28 @@ def spread(
     `seed_weights`, one per seed, scale what each seed gives, in the personalised refinement only. `is_wanted` says
     which nodes may be results: the others pass activation on, and neither compete with these nor count.
     """
+    found = spread_from(graph, seeds, settings, seed_weights=seed_weights, is_wanted=is_wanted)
+    return [found.activated(at) for at in range(len(found.nodes))] if found else []
+
+
+def spread_from(
+    graph: Walkable,
+    seeds: Sequence[int],
+    settings: Activation,
+    *,
+    seed_weights: Sequence[float] | None = None,
+    is_wanted: Callable[[Nodes], NDArray[np.bool_]] | None = None,
+) -> Spread | None:
+    """The same for those who want to know of few nodes how they were reached; None when nothing was."""
     start = list(dict.fromkeys(seeds))
     if not start or not settings.max_steps:
-        return []
+        return None
     given = _given(seeds, seed_weights) if settings.refinement == "personalised" else None
     search = _search(graph, np.array(start, np.int64), settings, given)
     nodes, scores = search.groups.nodes, search.scores
     part = np.flatnonzero(scores) if given is not None else np.arange(search.seeds, nodes.size)
     if not part.size:
-        return []
+        return None
     scores = refine(graph, nodes[part], scores[part], settings)
     if is_wanted is not None:
         near = strongest(scores, max(MAX_ASKED, 4 * (settings.max_expanded or scores.size)))
@@ -125,7 +171,9 @@ def spread(
         part, scores = part[wanted], scores[wanted]
     if settings.beta is not None:
         scores = inhibit(scores, settings.beta, settings.top_m)
-    return _results(search, part, scores, settings.max_expanded, graph.types)
+    kept = strongest(scores, scores.size if settings.max_expanded is None else settings.max_expanded)
+    kept = kept[(-scores[kept]).argsort(kind="stable")]
+    return Spread(search, part[kept], scores[kept], graph.types)
 
 
 def _given(seeds: Sequence[int], weights: Sequence[float] | None) -> Floats:
@@ -194,25 +242,6 @@ def _expand(search: _Search, chosen: Nodes) -> Nodes:
     search.expanded = np.concatenate((search.expanded, chosen))
     search.origin = np.concatenate((search.origin, origin))
     return numbers
-
-
-def _results(
-    search: _Search, part: Nodes, scores: Floats, limit: int | None, types: Sequence[str]
-) -> list[Activated]:
-    """Of the groups `part`, which have these scores."""
-    kept = strongest(scores, scores.size if limit is None else limit)
-    kept = kept[(-scores[kept]).argsort(kind="stable")]
-    winners = _winners(search)
-    at = winners[part[kept]]
-    entries = search.entries
-    columns = (entries.target, entries.share, entries.confidence, entries.kind, entries.parent, entries.hop)
-    rows = zip(scores[kept].tolist(), *(column[at].tolist() for column in columns), strict=True)
-    results = []
-    for score, node, share, confidence, kind, parent, hop in rows:
-        path, confidences = _chain(search, winners, parent)
-        way = (*path, node), (*confidences, confidence)
-        results.append(Activated(node, score, path[0], hop, share, types[kind], confidence, *way))
-    return results
 
 
 def _winners(search: _Search) -> Nodes:

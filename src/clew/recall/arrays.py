@@ -29,7 +29,7 @@ BYTES_PER_ENTRY = 40
 class Base:
     """All entries of a reach as arrays, those of a node side by side."""
 
-    rows: Nodes  # of the nodes, rising
+    rows: Nodes  # of the nodes, rising; the last one stands for none
     starts: Nodes
     target: Nodes
     weight: NDArray[np.float64]
@@ -38,7 +38,7 @@ class Base:
     until: Nodes
     kinds: dict[str, int]
     first_end: int  # when the first entry ends
-    memory_nodes: Nodes  # rising
+    memory_nodes: Nodes  # rising; the last one stands for none
     memory_ids: list[str]  # aligned
     by_id: dict[str, int]
 
@@ -83,10 +83,10 @@ class ArrayWalk(Walk):
 
     def _plain(self, nodes: Nodes, fan_out: int | None) -> Adjacency:
         base = self.base
-        at = np.minimum(base.rows.searchsorted(nodes), max(0, base.rows.size - 1))
-        known = base.rows[at] == nodes if base.rows.size else np.zeros(len(nodes), np.bool_)
-        begin = np.where(known, base.starts[at], 0)
-        count = np.where(known, base.starts[at + 1] - begin, 0) if base.rows.size else begin
+        at = base.rows.searchsorted(nodes)
+        begin = base.starts[at]
+        count = base.starts[at + 1] - begin
+        count[base.rows[at] != nodes] = 0
         if base.first_end <= to_micros(self.now):
             return self._living(begin, count, fan_out)
         if fan_out is not None:
@@ -128,20 +128,19 @@ class ArrayWalk(Walk):
 
     def are_memories(self, nodes: Nodes) -> NDArray[np.bool_]:
         known = self.base.memory_nodes
-        at = np.minimum(known.searchsorted(nodes), max(0, known.size - 1))
-        found = known[at] == nodes if known.size else np.zeros(len(nodes), np.bool_)
+        found = known[known.searchsorted(nodes)] == nodes
         if self.new_nodes:
             found |= np.isin(nodes, list(self.new_nodes))
         return np.asarray(found)
 
     def memories_of(self, nodes: Sequence[int]) -> dict[int, str]:
-        found = {node: id for node in nodes if (id := self.new_nodes.get(node)) is not None}
-        base, asked = self.base, np.array([node for node in nodes if node not in found], np.int64)
-        if asked.size and base.memory_nodes.size:
-            at = np.minimum(base.memory_nodes.searchsorted(asked), base.memory_nodes.size - 1)
-            hits = base.memory_nodes[at] == asked
-            found |= {int(node): base.memory_ids[place] for node, place in zip(asked[hits], at[hits], strict=True)}
-        return found
+        found = (
+            {node: id for node in nodes if (id := self.new_nodes.get(node)) is not None} if self.new_nodes else {}
+        )
+        base, asked = self.base, [node for node in nodes if node not in found]
+        at = base.memory_nodes.searchsorted(asked)
+        places = zip(asked, at.tolist(), base.memory_nodes[at].tolist(), strict=True)
+        return found | {node: base.memory_ids[place] for node, place, known in places if node == known}
 
 
 def _places(begin: Nodes, count: Nodes, starts: Nodes) -> Nodes:
@@ -213,8 +212,8 @@ def _packed(flat: Sequence[tuple[int, int, float, float, str, int]], memories: l
     rows, first = np.unique(owner[order], return_index=True)
     memories.sort(key=lambda pair: pair[1])
     return Base(
-        rows=rows,
-        starts=np.append(first, len(order)).astype(np.int64),
+        rows=np.append(rows, NEVER),
+        starts=np.append(first, (len(order), len(order))).astype(np.int64),
         target=to[order],
         weight=np.array(weight, np.float64)[order],
         confidence=np.array(confidence, np.float64)[order],
@@ -222,7 +221,7 @@ def _packed(flat: Sequence[tuple[int, int, float, float, str, int]], memories: l
         until=np.array(until, np.int64)[order],
         kinds=kinds,
         first_end=min(until, default=NEVER),
-        memory_nodes=np.array([node for _id, node in memories], np.int64),
+        memory_nodes=np.array([*(node for _id, node in memories), NEVER], np.int64),
         memory_ids=[id for id, _node in memories],
         by_id=dict(memories),
     )

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
-from clew.graph.activation import Activated, Activation, spread
+from clew.graph.activation import Activated, Activation, Spread, spread_from
 from clew.graph.blend import Scored, blend, compare_shadow
 from clew.model.recalled import Removed, Stage
 from clew.recall.run import RULE, Run
@@ -23,6 +24,8 @@ from clew.rollout.decide import Decision, Request, decide
 from clew.rollout.standing import Standing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from clew.recall.graphs import Graphs
@@ -65,27 +68,39 @@ class GraphOptions:
     shadow: bool = False
     shadow_sample: float = 0.1
 
-    def activation(self, *, include_low_confidence: bool) -> Activation:
-        return Activation(
-            max_steps=self.max_steps,
-            decay=self.decay,
-            confidence_floor=0.0 if include_low_confidence else self.confidence_floor,
-            iterations=self.iterations,
-            beta=self.inhibition_beta if self.inhibition else None,
-            top_m=self.inhibition_top_m,
-            refinement="compat" if self.refinement == "compat" else "personalised",
-            fan_out=self.fan_out,
-            max_expanded=self.max_expanded,
-        )
+
+@cache
+def activation_of(options: GraphOptions, *, include_low_confidence: bool) -> Activation:
+    """The same as the settings of a spread."""
+    return Activation(
+        max_steps=options.max_steps,
+        decay=options.decay,
+        confidence_floor=0.0 if include_low_confidence else options.confidence_floor,
+        iterations=options.iterations,
+        beta=options.inhibition_beta if options.inhibition else None,
+        top_m=options.inhibition_top_m,
+        refinement="compat" if options.refinement == "compat" else "personalised",
+        fan_out=options.fan_out,
+        max_expanded=options.max_expanded,
+    )
 
 
 class Reached(NamedTuple):
-    """How the graph led to a memory."""
+    """A memory that the graph led to. How it did is worked out when somebody asks."""
 
     memory: str
     activation: float
-    seed: str
-    by: Activated
+    found: Spread
+    at: int  # among what was found
+    seeds: Mapping[int, str]  # memories by node
+
+    @property
+    def by(self) -> Activated:
+        return self.found.activated(self.at)
+
+    @property
+    def seed(self) -> str:
+        return self.seeds[self.by.seed]
 
 
 def reach_through(run: Run, plan: Plan, graphs: Graphs, options: GraphOptions, standing: Standing) -> list[Reached]:
@@ -187,25 +202,25 @@ def seeds_of(run: Run, options: GraphOptions) -> list[int]:
 
 def _activated(run: Run, seeds: list[int], graphs: Graphs, options: GraphOptions) -> tuple[list[Reached], str]:
     """What is reached, and which way of walking led there."""
-    strength = run.rank_score[seeds] / np.float32(max(1e-9, _best_score(run)))
-    settings = options.activation(include_low_confidence=run.options.include_low_confidence)
+    strength = (run.rank_score[seeds] / np.float32(max(1e-9, _best_score(run)))).tolist()
+    settings = activation_of(options, include_low_confidence=run.options.include_low_confidence)
+    ids = [run.corpus.ids[at] for at in seeds]
     with graphs.walk(run.reach, now=run.now, as_of=run.options.as_of) as walk:
-        nodes = walk.nodes_of([run.corpus.ids[at] for at in seeds])
-        known = [(nodes[id], float(share)) for at, share in zip(seeds, strength, strict=True)
-                 if (id := run.corpus.ids[at]) in nodes]  # fmt: skip
-        found = spread(
-            walk,
-            [node for node, _share in known],
-            settings,
-            seed_weights=[share**2 for _node, share in known],
-            is_wanted=walk.are_memories,
+        nodes = walk.nodes_of(ids)
+        known = {nodes[id]: share**2 for id, share in zip(ids, strength, strict=True) if id in nodes}
+        found = spread_from(
+            walk, list(known), settings, seed_weights=list(known.values()), is_wanted=walk.are_memories
         )
-        return _memories(walk, found), walk.kind
+        return _memories(walk, found, {node: id for id, node in nodes.items()}) if found else [], walk.kind
 
 
-def _memories(walk: Walk, found: list[Activated]) -> list[Reached]:
-    ids = walk.memories_of([node for by in found for node in (by.node, by.seed)])
-    return [Reached(ids[by.node], by.score, ids[by.seed], by) for by in found if by.node in ids and by.score > 0]
+def _memories(walk: Walk, found: Spread, seeds: Mapping[int, str]) -> list[Reached]:
+    ids = walk.memories_of(found.nodes)
+    return [
+        Reached(ids[node], score, found, at, seeds)
+        for at, (node, score) in enumerate(zip(found.nodes, found.scores, strict=True))
+        if score > 0 and node in ids
+    ]
 
 
 def apply_activation(run: Run, found: list[Reached], options: GraphOptions) -> None:

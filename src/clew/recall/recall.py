@@ -535,20 +535,21 @@ def _ways(tx: Tx, run: Run) -> dict[int, GraphWay]:
     found = {at: run.reached[at] for at in run.chosen if at in run.reached}
     if not found:
         return {}
-    rows = {node for reached in found.values() for node in reached.by.path}
+    led = {at: reached.by for at, reached in found.items()}
+    rows = {node for by in led.values() for node in by.path}
     names = {row: node.name for row, node in tx.graph.described(run.reach.org, rows).items()}
     return {
         at: GraphWay(
-            seed=reached.seed,
-            path=tuple(names[node] for node in reached.by.path),
-            edge_confidences=reached.by.edge_confidences,
-            edge_type=reached.by.type,
-            hop_count=reached.by.hop,
-            activation=reached.activation,
-            confidence=reached.by.edge_confidence,
+            seed=found[at].seeds[by.seed],
+            path=tuple(names[node] for node in by.path),
+            edge_confidences=by.edge_confidences,
+            edge_type=by.type,
+            hop_count=by.hop,
+            activation=by.score,
+            confidence=by.edge_confidence,
         )
-        for at, reached in found.items()
-        if names.keys() >= set(reached.by.path)  # one that was forgotten meanwhile leaves no way
+        for at, by in led.items()
+        if names.keys() >= set(by.path)  # one that was forgotten meanwhile leaves no way
     }
 
 

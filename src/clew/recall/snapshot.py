@@ -155,9 +155,10 @@ def snapshot_of(recalled: Recalled, run: Run, query: str) -> Snapshot:
         expanded_count=len(run.expanded),
         seeds=tuple(id for id, _score in run.seeds[:MAX_ENTRIES]),
         expanded=tuple(
-            Expansion(reached.memory, round(score, 6), reached.seed, reached.by.hop,
-                      round(reached.by.decayed_weight, 6), reached.by.type, reached.by.edge_confidence)
+            Expansion(reached.memory, round(score, 6), reached.seeds[by.seed], by.hop,
+                      round(by.decayed_weight, 6), by.type, by.edge_confidence)
             for reached, score in run.expanded[:MAX_ENTRIES]
+            if (by := reached.by)
         ),
         status=graph.get("status", "skipped"),
         reason=graph.get("reason", ""),

@@ -111,7 +111,8 @@ def _by_graph(run: Run, at: int, *, found: bool) -> str:
     reached = run.reached.get(at)
     if reached is None:
         return ""
-    way = f"{reached.by.hop} hop{'s' if reached.by.hop > 1 else ''} from {reached.seed}"
+    hops = reached.by.hop
+    way = f"{hops} hop{'s' if hops > 1 else ''} from {reached.seed}"
     if not found:
         return f"; the graph led to it, {way}"
     return f", {'helped' if _has_evidence(run, at) else 'only'} by the graph, {way}"

@@ -95,7 +95,7 @@ def table(
     )
     run = score(question, corpus, {}, READER, 0.0)
     run.reached = {
-        ids.index(id): Reached(id, activation, "", cast(Any, None)) for id, activation in (reached or {}).items()
+        ids.index(id): Reached(id, activation, cast(Any, None), 0, {}) for id, activation in (reached or {}).items()
     }
     base = run.scales[0].of(run.evidence.lexical) + run.scales[1].of(run.evidence.cosine)
     places = best_first(run, np.flatnonzero(corpus.alive))
