@@ -13,6 +13,7 @@ from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import Recalled, RecallOptions
 from clew.model.scope import Identity, Reach, Scope
+from clew.relate.courtesy import Courtesy
 from clew.verbs.topics import Topics
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class Clew(Topics):
         self._make_embedder = make_embedder
         self._make_llm = make_llm or (lambda: None)
         self._in_background = in_background
+        self._courtesy = Courtesy()  # of what works in the background towards those who ask
 
     # -- remember ----------------------------------------------------------------------------------
 
@@ -210,8 +212,7 @@ class Clew(Topics):
         **changes: Any,
     ) -> Recalled:
         """What is known about the query, best first, with reasons and a trace."""
-        if "background_jobs" in self.__dict__:
-            self.background_jobs.give_way()
+        self._courtesy.asked()
         scope = self._scope(scope, identity)
         door = cache(lambda: self._doors.door(identity, scope))  # not looked at when nothing is recalled
         recalled, run = recalling.recall_and_run(
@@ -283,6 +284,7 @@ class Clew(Topics):
     ) -> Context:
         """Rules and memories about the query; with strategy `hybrid_graph`, then what the graph adds to them.
         Without a strategy, the default of the org."""
+        self._courtesy.asked()
         scope = self._scope(scope, identity)
         graph = self.settings.graph
         door = self._doors.door(identity, scope)

@@ -34,7 +34,16 @@ class _Subgraph(NamedTuple):
 
 def hub_damping(degrees: Nodes) -> Floats:
     """A node that leads everywhere says little about each place: 1 for one entry, 0.38 for 64."""
+    if degrees.size and degrees.max() < len(_DAMPED):
+        return _DAMPED[degrees]
+    return _damped(degrees)
+
+
+def _damped(degrees: Nodes) -> Floats:
     return np.asarray(1 / np.sqrt(1 + np.log2(np.maximum(degrees, 1))))
+
+
+_DAMPED = _damped(np.arange(65))  # as many entries as are followed of a node by default, and none
 
 
 def refine(graph: Walkable, nodes: Nodes, scores: Floats, settings: Activation) -> Floats:

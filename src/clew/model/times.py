@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from clew.errors import InvalidInput
 
@@ -32,8 +33,9 @@ def to_micros(moment: datetime) -> Micros:
     return Micros((moment - _EPOCH) // _MICROSECOND)
 
 
+@lru_cache(4_096)  # a recall reads dozens of times, and the memories of one batch share theirs
 def from_micros(micros: int) -> datetime:
-    return _EPOCH + timedelta(0, 0, micros)  # by place: a recall reads dozens of times
+    return _EPOCH + timedelta(0, 0, micros)
 
 
 def earlier(moment: datetime, by: timedelta) -> datetime:

@@ -194,10 +194,12 @@ def seeds_of(run: Run, options: GraphOptions) -> list[int]:
     """The best results that may be answered and are relevant enough, best first. Rules are nobody's seeds."""
     found = np.flatnonzero(run.relevance >= options.min_seed_score)  # few: one look at all, the rest at these
     found = found[run.allowed[found] & (run.corpus.layer[found] != RULE)]
+    scores = run.rank_score[found]
     if len(found) > options.max_seeds:
-        found = found[np.argpartition(-run.rank_score[found], options.max_seeds)[: options.max_seeds]]
-    best = sorted(found, key=lambda at: (-run.rank_score[at], run.corpus.ids[at]))
-    return [int(at) for at in best]
+        best = np.argpartition(-scores, options.max_seeds)[: options.max_seeds]
+        found, scores = found[best], scores[best]
+    rows = zip((-scores).tolist(), [run.corpus.ids[at] for at in found], found.tolist(), strict=True)
+    return [at for _score, _id, at in sorted(rows)]
 
 
 def _activated(run: Run, seeds: list[int], graphs: Graphs, options: GraphOptions) -> tuple[list[Reached], str]:

@@ -11,7 +11,7 @@ the model fails, or only vectors are new, what it said before stays. What is swi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +26,7 @@ from clew.model.relation import LLM, RULE, SIMILAR, Finding, Issue, Neighbour
 from clew.model.scope import Reach
 from clew.relate.claims import Reading, read
 from clew.relate.contradict import contradictions
+from clew.relate.courtesy import Courtesy
 from clew.relate.nearest import Asked, Floats, Near, is_current, nearest, sharing_words
 from clew.relate.queue import enqueue
 from clew.relate.similar import similar_findings
@@ -63,6 +64,7 @@ class Sources:
     corpora: Corpora
     embedder: Embedder | None
     clock: Clock
+    courtesy: Courtesy = field(default_factory=Courtesy)  # towards those who ask meanwhile
 
 
 class Subject(NamedTuple):
@@ -103,6 +105,7 @@ class Relator:
         answers: dict[str, Done | Failed] = {}
         readings = _Readings()
         for one in subjects:
+            self._sources.courtesy.stand_back()
             id = one.memory.id
             answers[one.job.id] = failures.get(id) or self._related(one, near.get(id), readings, now)
         return [answers.get(job.id, Done(skipped=NOT_ACTIVE)) for job in jobs]

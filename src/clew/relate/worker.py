@@ -23,6 +23,7 @@ from clew.model.job import JOB_FAILED, KIND_UNKNOWN, Done, Failed, Job, Ran
 from clew.model.relation import SYNC_FAILED
 from clew.ports import Clock, Store
 from clew.relate.background import Background
+from clew.relate.courtesy import Courtesy
 from clew.relate.queue import LOST, JobPolicy, claim_batch, give_back_all, renew, settle
 
 logger = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class JobRunner:
         holder: str = "",
         batch: int = BATCH,
         jitter: Callable[[], float] = random.random,
+        courtesy: Courtesy | None = None,
     ) -> None:
         self._store = store
         self._handlers = handlers
@@ -63,6 +65,7 @@ class JobRunner:
         self._holder = holder or new_id("worker")
         self._batch = batch
         self._jitter = jitter
+        self._courtesy = courtesy or Courtesy()
         self._held: dict[tuple[str, str], Job] = {}  # by kind and subject: a batch is of one org
         self._turns: dict[str, int] = {}  # of orgs: the batch in which each last had something done
         self.stopping = threading.Event()
@@ -145,6 +148,7 @@ class JobRunner:
             ms = 1e3 * self._seconds_since(began) / len(jobs)
             total = Ran()
             for job, answer in zip(jobs, answers, strict=True):
+                self._courtesy.stand_back()
                 total += self._settle(job, answer, ms)
                 self._held.pop((job.kind, job.subject), None)
             return total
@@ -234,7 +238,8 @@ def _counted(outcome: str, answer: Done | Failed) -> Ran:
 
 
 class BackgroundJobs(Background):
-    """Does jobs while the process lives: at most half of the time, and nothing while there is nothing to do."""
+    """Does jobs while the process lives: at most half of the time, less while somebody asks something (`Courtesy`),
+    and nothing while there is nothing to do."""
 
     name = "jobs"
 
@@ -243,7 +248,7 @@ class BackgroundJobs(Background):
         self._make_runner = make_runner
         self._runner: JobRunner | None = None
         self._wake = threading.Event()
-        self._was_nudged = self._was_asked = False
+        self._was_nudged = False
         self.beat_at = 0.0  # when it last was between two batches; 0 before it began
         self.worked_at = 0.0  # when it last came to the end of a batch that had jobs in it, or began
 
@@ -252,10 +257,6 @@ class BackgroundJobs(Background):
         self._was_nudged = True
         self._wake.set()
         self.start()
-
-    def give_way(self) -> None:
-        """Somebody asks something meanwhile: the next batch can wait for a moment."""
-        self._was_asked = True
 
     def stop(self) -> None:
         """Waits a moment for the batch at hand; what takes longer is given back for others to do."""
@@ -275,7 +276,7 @@ class BackgroundJobs(Background):
         while not self._stopping.is_set():
             self.beat_at = monotonic()
             self._wake.clear()
-            self._was_nudged = self._was_asked = False
+            self._was_nudged = False
             try:
                 self._one_batch(runner)
             except Exception as error:  # the loop outlives a store that is busy or full; `clew doctor` tells
@@ -286,13 +287,13 @@ class BackgroundJobs(Background):
                 self._rest(self._stopping, IDLE_S)
 
     def _one_batch(self, runner: JobRunner) -> None:
-        """And a rest: as long as it took, longer while others write or ask, or until something is due."""
+        """And a rest: as long as it took, longer while others write, or until something is due."""
         began = monotonic()
         if runner.run_batch().processed:
             self.failed, self.worked_at = "", monotonic()
             rest_s = _within(REST_S, self.worked_at - began, MAX_REST_S)
             self._stopping.wait(rest_s)
-            if self._was_nudged or self._was_asked:
+            if self._was_nudged:
                 self._stopping.wait(MAX_REST_S - rest_s)
         else:
             due_s = runner.next_due_s()

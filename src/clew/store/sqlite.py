@@ -187,7 +187,8 @@ class SqliteEngine:
     def data_version(self) -> tuple[int, int]:
         """Changes whenever another connection committed: a cheap first look before the change log."""
         session = self._reader()
-        return self._local.number, int(session.connection.pragma("data_version"))
+        ((version,),) = session.connection.execute("PRAGMA data_version")  # prepared once, unlike `pragma`
+        return self._local.number, version
 
     def listen(self, channel: str, told: Callable[[], object]) -> bool:  # noqa: ARG002 - a file tells nobody
         return False

@@ -59,6 +59,7 @@ class _Memories:
     clew: Clew
 
     def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
+        self.clew._courtesy.asked()
         return self.clew.inject.memories.retrieve(scope, query)
 
 

@@ -141,6 +141,7 @@ class Jobs:
             self.policy,
             clock=self._clew.clock,
             batch=batch or (1 if self._clew.settings.llm.enabled else worker.BATCH),
+            courtesy=self._clew._courtesy,
         )
 
     @cached_property
@@ -156,7 +157,7 @@ class Jobs:
         policy = relate.RelatePolicy(
             **{name: getattr(settings, name) for name in names}, context_limit=clew.settings.llm.context_limit
         )
-        sources = relate.Sources(clew.store, clew._reader.corpora, clew.embedder, clew.clock)
+        sources = relate.Sources(clew.store, clew._reader.corpora, clew.embedder, clew.clock, clew._courtesy)
         return relate.Relator(sources, policy, graph=clew._graph_policy, llm=clew._llm_relations)
 
 

@@ -169,27 +169,36 @@ def test_it_works_at_most_half_of_the_time(tmp_path: Path, monkeypatch: pytest.M
     assert rests == [0.7, 0.05, 2.0]
 
 
-@pytest.mark.parametrize("told", ["nudge", "give_way"])  # as a write, and as a recall does
-def test_it_rests_longer_while_others_write_or_ask(
-    told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_rests_longer_while_others_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rests: list[float] = []
     with open_toy(tmp_path / "c.db") as memory:
         memory.remember("one")
         background = memory.background_jobs
         monkeypatch.setattr(background._stopping, "wait", rests.append)
         monkeypatch.setattr(background, "start", lambda: None)
-        getattr(background, told)()
+        background.nudge()
         background._one_batch(with_handler(memory, Handler()).jobs.runner())
     assert sum(rests) == pytest.approx(2.0)
 
 
-def test_a_recall_makes_the_worker_give_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
+@pytest.mark.parametrize("verb", ["recall", "context"])
+def test_whoever_asks_makes_the_worker_stand_back(tmp_path: Path, verb: str) -> None:
     with open_toy(tmp_path / "c.db") as memory:
-        monkeypatch.setattr(memory.background_jobs, "give_way", lambda: asked.append(True))
-        memory.recall("anything")
-    assert asked == [True]
+        before = memory._courtesy._asked_at
+        getattr(memory, verb)("anything")
+        assert memory._courtesy._asked_at > before
+
+
+def test_the_worker_stands_back_before_each_job_and_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stood: list[int] = []
+    with open_toy(tmp_path / "c.db", embedder=ToyEmbedder()) as memory:
+        for text in ("one fish", "two fish", "red fish"):
+            memory.remember(text)
+        monkeypatch.setattr(memory._courtesy, "stand_back", lambda: stood.append(1))
+        assert memory.jobs.run().success == 3
+    assert len(stood) == 6
 
 
 def test_a_job_that_waits_for_its_next_attempt_is_done_in_time(
