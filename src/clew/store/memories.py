@@ -236,8 +236,9 @@ def from_row(row: Iterable[Any]) -> Memory:
     """Field by field, because a recall does it for every result: a loop over fields takes twice as long."""
     (
         id, org, project, user, agent, session, namespace, type_, layer, title, content, tags, category, paths,
-        author, thread, at, origin, tool_call, parents, trust, classification, confidence, weight, upsert_key, content_hash,
-        valid_at, invalid_at, superseded_by, expires_at, created_at, updated_at, deleted_at, version, metadata,
+        author, thread, at, origin, tool_call, parents, trust, classification, confidence, weight, upsert_key,
+        content_hash, valid_at, invalid_at, superseded_by, expires_at, created_at, updated_at, deleted_at,
+        version, metadata,
     ) = row  # fmt: skip
     return Memory(
         id, org, project or None, user or None, agent or None, session or None, namespace or None, type_, layer,
