@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from clew.graph.adjacency import Adjacency
-from clew.model.graph import type_weight
 from clew.model.times import to_micros
-from clew.recall.walk import NEVER, SHARED, Entry, Nodes, Walk, adjacency, backward, entries_of, forward
+from clew.recall.walk import NEVER, Entry, Nodes, Walk, adjacency, entries_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
 
     from clew.model.scope import Reach
-    from clew.ports import Row, Store, Tx
+    from clew.ports import Store
 
 BYTES_PER_ENTRY = 40
 
@@ -150,78 +148,3 @@ def _places(begin: Nodes, count: Nodes, starts: Nodes) -> Nodes:
 def _entries(found: Adjacency, types: Sequence[str]) -> list[Entry]:
     columns = (found.target.tolist(), found.weight.tolist(), found.confidence.tolist(), found.kind.tolist())
     return [(to, weight, sure, types[kind], NEVER) for to, weight, sure, kind in zip(*columns, strict=True)]
-
-
-def load_base(tx: Tx, reach: Reach, now: datetime) -> Base:
-    """Everything the reach sees, as arrays in the order of `entries_of`."""
-    memories, links, statements, by_users = tx.graph.scope(reach, now)
-    node_of = {row: node for _id, node, _until, row in memories}
-    until_of = {row: until for _id, _node, until, row in memories}
-    edges: dict[int, tuple[Row, int]] = {}
-    counts = Counter(statement[1] for statement in statements)
-    for memory_row, row, *ends, confidence, base, by_user in statements:
-        until = NEVER if by_user else until_of.get(memory_row, 0)
-        sure = confidence if by_user else seen_confidence(confidence, base, counts[row])
-        edges[row] = ((row, *ends, sure), max(until, edges[row][1] if row in edges else 0))
-    linked = tx.graph.linked_nodes(reach, {node for edge in by_users for node in edge[1:3]}, now)
-    for edge in by_users:
-        if edge[0] not in edges and linked.issuperset(edge[1:3]):
-            edges[edge[0]] = (edge, NEVER)
-    hidden = _hidden_memories(tx, reach, edges.values(), set(node_of.values()))
-    flat = list(_flat(edges.values(), hidden, {node: until for _id, node, until, _row in memories}))
-    for row, node in links:
-        if row in node_of:
-            end = until_of[row]
-            flat += [(node_of[row], node, type_weight(SHARED), 1.0, SHARED, end),
-                     (node, node_of[row], type_weight(SHARED), 1.0, SHARED, end)]  # fmt: skip
-    return _packed(flat, [(id, node) for id, node, _until, _row in memories])
-
-
-def seen_confidence(confidence: float, base: float, visible: int) -> float:
-    """As if there were no other witnesses; the same as the fragment of this name in graph.sql."""
-    return confidence if confidence <= base else min(confidence, base + 0.05 * (visible - 1))
-
-
-def _hidden_memories(tx: Tx, reach: Reach, edges: Iterable[tuple[Row, int]], visible: set[int]) -> set[int]:
-    """Nodes at the ends of edges that are memories this reach may not see."""
-    ends = {node for edge, _until in edges for node in edge[1:3]} - visible
-    return {row for row, node in tx.graph.described(reach.org, ends).items() if node.type == "memory"}
-
-
-def _flat(
-    edges: Iterable[tuple[Row, int]], hidden: set[int], ends: dict[int, int]
-) -> Iterator[tuple[int, int, float, float, str, int]]:
-    for (_row, source, target, type_, weight, confidence), stated_until in edges:
-        if source in hidden or target in hidden:
-            continue
-        until = min(stated_until, ends.get(source, NEVER), ends.get(target, NEVER))
-        if forward(type_):
-            yield source, target, weight * forward(type_), confidence, type_, until
-        if backward(type_):
-            yield target, source, weight * backward(type_), confidence, type_, until
-
-
-def _packed(flat: Sequence[tuple[int, int, float, float, str, int]], memories: list[tuple[str, int]]) -> Base:
-    source, target, weight, confidence, types, until = zip(*flat, strict=True) if flat else ((),) * 6
-    names = sorted(set(types))
-    kinds = {name: code for code, name in enumerate(names)}
-    kind = np.array([kinds[name] for name in types], np.int16)
-    owner, to = np.array(source, np.int64), np.array(target, np.int64)
-    strength = np.array(weight, np.float64) * np.array(confidence, np.float64)
-    order = np.lexsort((kind, -to, -strength, owner))
-    rows, first = np.unique(owner[order], return_index=True)
-    memories.sort(key=lambda pair: pair[1])
-    return Base(
-        rows=np.append(rows, NEVER),
-        starts=np.append(first, (len(order), len(order))).astype(np.int64),
-        target=to[order],
-        weight=np.array(weight, np.float64)[order],
-        confidence=np.array(confidence, np.float64)[order],
-        kind=kind[order],
-        until=np.array(until, np.int64)[order],
-        kinds=kinds,
-        first_end=min(until, default=NEVER),
-        memory_nodes=np.array([*(node for _id, node in memories), NEVER], np.int64),
-        memory_ids=[id for id, _node in memories],
-        by_id=dict(memories),
-    )

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clew.model.times import to_micros
-from clew.recall.arrays import ArrayWalk, load_base
+from clew.recall.arrays import ArrayWalk
+from clew.recall.loading import load_base
 from clew.recall.walk import QueryWalk, Walk
 
 if TYPE_CHECKING:
