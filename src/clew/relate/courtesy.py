@@ -9,7 +9,7 @@ from time import monotonic, sleep
 
 QUIET_S = 0.02  # after a question: an agent that asks often asks again within this time
 PATIENCE = 8.0  # times as long as it worked: beside questions without end, work gets a ninth of the time
-MOST_S = 1.0
+MOST_S = 0.1  # a batch of jobs waits twice for each: it must not look stuck
 
 
 class Courtesy:
