@@ -26,10 +26,10 @@ QUESTION = "government water service"
 STEPS = ("write", "recall in_project", "recall in_one_scope", "graph", "event", "cycle")
 
 
-def opened(home: Path) -> clew.Clew:
+def opened(home: Path, **settings: Any) -> clew.Clew:
     """The store of the bench. Without jobs in the background: they would be measured along."""
     deliver = {"max_pending": 10_000, "lease_s": 3_600.0}
-    return clew.open(home / "clew.db", home=home, relate={"in_process": False}, deliver=deliver)
+    return clew.open(home / "clew.db", home=home, relate={"in_process": False}, deliver=deliver, **settings)
 
 
 def environment(home: Path) -> dict[str, str]:

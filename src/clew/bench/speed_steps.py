@@ -17,7 +17,7 @@ from typing import Any
 
 import clew
 from clew.bench import graph, inject, queue, speed_bare, speed_writes, surfaces
-from clew.bench.speed_cold import ONE_SCOPE, PROJECT, QUESTION, cold, environment
+from clew.bench.speed_cold import ONE_SCOPE, PROJECT, QUESTION, cold, environment, opened
 from clew.bench.speed_figures import Taken, figure, spread, timed, timed_process, times
 from clew.bench.texts import questions, texts
 
@@ -66,6 +66,14 @@ def recall(memory: clew.Clew, scope: clew.Scope, size: int, asks: int) -> dict[s
     loading = graph.wait_for_arrays(memory, size, scope=scope)
     taken = [timed(partial(memory.recall, text, scope=scope)) for text in questions(asks)]
     return figure(taken) | {"is_kept": "read_model" not in notes, "graph_loading_s": round(loading, 2)}
+
+
+def plain_recall(home: Path, asks: int) -> dict[str, Any]:
+    """The same without the graph and the last look: what words and meaning alone take."""
+    with opened(home, rank={"refine": False}) as memory:
+        ask = partial(memory.recall, scope=PROJECT, graph=False)
+        ask("warm up")
+        return figure([timed(partial(ask, text)) for text in questions(asks)])
 
 
 def recall_after_writes(memory: clew.Clew, asks: int) -> dict[str, Any]:

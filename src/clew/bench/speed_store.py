@@ -23,7 +23,7 @@ from clew.bench import speed_writes
 from clew.bench.speed_cold import ONE_SCOPE, PROJECT, opened
 from clew.bench.speed_figures import Taken, figure, peak_memory_mb, resident_mb
 
-FILL, STEPS = 10, 26  # of a size; filling the store counts as many as it takes long
+FILL, STEPS = 10, 27  # of a size; filling the store counts as many as it takes long
 COMMAND = (sys.executable, "-m", "clew.bench.speed_store")
 Told = Callable[[int], object]  # how many of these are done
 
@@ -117,6 +117,7 @@ def _warm(memory: clew.Clew, size: int, home: Path, rounds: Rounds, held: dict[s
     memory.recall("the first", scope=PROJECT)
     _note(held, "after_first_recall")
     yield ("recall", "in_project", "warm"), steps.recall(memory, PROJECT, size, rounds.asks)
+    yield ("recall", "in_project", "plain"), steps.plain_recall(home, rounds.asks)
     yield ("recall", "in_project", "after_write"), steps.recall_after_writes(memory, max(1, rounds.asks // 5))
     memory.recall("the first", scope=ONE_SCOPE)
     _note(held, "after_first_recall_in_one_scope")

@@ -13,6 +13,7 @@ TITLES = {
     "ingest warm": "import, each memory",
     "ingest cold": "first write of a process",
     "recall in_project warm": "recall in the project",
+    "recall in_project plain": "  by words and meaning alone",
     "recall in_project after_write": "  right after a write",
     "recall in_project cold": "  first of a process",
     "recall in_one_scope warm": "recall in one scope",
