@@ -133,6 +133,11 @@ class Corpus:
         return found[0], found[1]
 
     @cached_property
+    def is_threaded(self) -> bool:
+        """Whether any memory belongs to a thread: what an agent notes by itself seldom does, conversations do."""
+        return bool(self.thread.any())
+
+    @cached_property
     def titles(self) -> list[str] | None:
         """None where no memory has one."""
         if not any(segment.is_titled for segment in self.segments):

@@ -53,6 +53,8 @@ class Looked(NamedTuple):
 
 def look_around(corpus: Corpus, allowed: NDArray[np.bool_], candidates: Places) -> Looked:
     """Next to a candidate stands what may be answered, too: nothing that is forgotten, over or filtered out."""
+    if not corpus.is_threaded:
+        return _by_themselves(corpus, candidates)
     before, after = corpus.neighbours
     first, last = _open(before[candidates], allowed), _open(after[candidates], allowed)
     further = _open(before[first], allowed), _open(after[last], allowed)
@@ -62,6 +64,14 @@ def look_around(corpus: Corpus, allowed: NDArray[np.bool_], candidates: Places) 
     slots[-1] = -1
     own, *near = slots[places].reshape(5, -1)
     return Looked(places, own, near[0], near[1], (near[2], near[3]), slots)
+
+
+def _by_themselves(corpus: Corpus, candidates: Places) -> Looked:
+    """Where nothing stands next to anything."""
+    own, none = np.arange(len(candidates), dtype=np.int32), np.full(len(candidates), -1, np.int32)
+    slots = np.full(len(corpus.ids) + 1, -1, np.int32)
+    slots[candidates] = own
+    return Looked(candidates, own, none, none, (none, none), slots)
 
 
 def _open(places: Places, allowed: NDArray[np.bool_]) -> Places:
@@ -126,7 +136,12 @@ OF_BOTH_KINDS = ("words", "words_share", "words_relative", "covered", "meaning",
                  "activation_covering", "activation_complementing")  # fmt: skip
 
 
+_IN_THREAD = [f"{name}_in_thread" for name in OF_BOTH_KINDS]
+
+
 def _in_threads(corpus: Corpus, candidates: Places, found: dict[str, Floats]) -> dict[str, Floats]:
+    if not corpus.is_threaded:
+        return dict.fromkeys(_IN_THREAD, np.zeros(len(candidates), np.float32))
     in_thread = (corpus.thread[candidates] != 0).astype(np.float32)
     return {f"{name}_in_thread": found[name] * in_thread for name in OF_BOTH_KINDS}
 
@@ -154,21 +169,26 @@ def _around(
     corpus: Corpus, looked: Looked, given: Floats, by_words: Floats, by_meaning: Floats
 ) -> dict[str, Floats]:
     """Neighbouring turns: what was said just before and after belongs to what was said."""
-    near = np.array((looked.own, looked.before, looked.after, *looked.further))
-    asks = corpus.marked(ASKS)[looked.places[looked.before]] & (looked.before >= 0)
-    own = looked.places[looked.own]
-    answers, before = asks.astype(np.float32), looked.before
+    own, before, after = looked.places[looked.own], looked.before, looked.after
+    asks, ends_asking = (corpus.marked(mark)[own].astype(np.float32) for mark in (ASKS, ENDS_ASKING))
+    if not corpus.is_threaded:
+        none = np.zeros(len(own), np.float32)
+        window, near, answers = given[:, :-1].sum(axis=0), (none, none, none, none), none
+    else:
+        window = given[:, np.array((looked.own, before, after, *looked.further))].max(axis=1).sum(axis=0)
+        near = by_words[before], by_words[after], by_meaning[before], by_meaning[after]
+        answers = (corpus.marked(ASKS)[looked.places[before]] & (before >= 0)).astype(np.float32)
     return {
-        "window": given[:, near].max(axis=1).sum(axis=0),
-        "words_before": by_words[before],
-        "words_after": by_words[looked.after],
-        "meaning_before": by_meaning[before],
-        "meaning_after": by_meaning[looked.after],
-        "asks": corpus.marked(ASKS)[own].astype(np.float32),
-        "ends_asking": corpus.marked(ENDS_ASKING)[own].astype(np.float32),
+        "window": window,
+        "words_before": near[0],
+        "words_after": near[1],
+        "meaning_before": near[2],
+        "meaning_after": near[3],
+        "asks": asks,
+        "ends_asking": ends_asking,
         "answers": answers,
-        "answers_words": answers * by_words[before],
-        "answers_meaning": answers * by_meaning[before],
+        "answers_words": answers * near[0],
+        "answers_meaning": answers * near[2],
     }
 
 

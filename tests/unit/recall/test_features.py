@@ -446,3 +446,14 @@ def test_which_of_equal_candidates_lead_on_does_not_depend_on_where_they_stand()
 def test_the_day_before_the_first_of_a_month_is_within_a_day_of_it() -> None:
     moments = [datetime(2023, 12, 31, 23, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)]
     assert [day for _month, day in near("1 January 2024", *moments)] == [1, 1]
+
+
+def test_where_nothing_is_in_a_thread_the_shorter_way_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*turns("where is the bicycle?", "bicycle behind mill", "mill by the river", author="Ann"), *filling()]
+    short = table("bicycle mill", rows, reached={"2": 0.5})
+    assert not short.corpus.is_threaded
+    monkeypatch.setattr(Corpus, "is_threaded", True)
+    long = table("bicycle mill", rows, reached={"2": 0.5})
+    assert list(short.values) == list(long.values)
+    for name, column in long.values.items():
+        assert short.values[name] == pytest.approx(column, abs=1e-6), name
