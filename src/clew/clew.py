@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from clew.relate import spend as spending
     from clew.relate.background import BackgroundUpkeep
     from clew.relate.reindex import ReindexReport
+    from clew.relate.upkeep import Looks
     from clew.relate.worker import BackgroundJobs
     from clew.remember import edit, forget, portable, prepare
     from clew.remember import graph as mapping
@@ -157,7 +158,7 @@ class Clew(Topics):
             may=door.may if door.pep else None,
         )
         self._jobs_are_waiting()
-        if upkeep.after_write(self._look_after_graph) and self._in_background:
+        if self._looks.after_write(self._look_after_graph, self.clock.now()) and self._in_background:
             self.background_upkeep.start()
 
     def link(
@@ -598,6 +599,10 @@ class Clew(Topics):
             is_waiting = tx.jobs.next_due_s() is not None
         if is_waiting:
             self._jobs_are_waiting()
+
+    @cached_property
+    def _looks(self) -> Looks:
+        return upkeep.Looks()
 
     def _look_after_graph(self) -> bool:
         return upkeep.upkeep(self.store, self._graph_policy, self._decay_policy, self.clock.now())

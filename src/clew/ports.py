@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
     from contextlib import AbstractContextManager
     from datetime import datetime
@@ -714,6 +714,19 @@ class Tx(Protocol):
     def meta(self) -> Meta: ...
 
 
+class Joining(Protocol[T]):
+    """An action of a write that an engine may run together with others that wait with it, instead of one after
+    another: `joins` is equal for those that can be, and None for one that cannot. If `together` fails, all is
+    undone and each is run by itself."""
+
+    @property
+    def joins(self) -> Hashable: ...
+    def __call__(self, tx: Tx) -> T: ...
+    def together(self, tx: Tx, actions: Sequence[Any]) -> list[T]:
+        """The answers of these actions, this one among them, in their order."""
+        ...
+
+
 class Store(Protocol):
     @property
     def location(self) -> str:
@@ -725,7 +738,7 @@ class Store(Protocol):
         self, action: Callable[[Tx], T], *, durable: bool = True, savepoint: bool = True, lock: str = ""
     ) -> T:
         """One transaction. The action may be run again when the engine had to undo it: it changes nothing but `tx`.
-        `lock` names what it works on, if that is less than all of its org."""
+        `lock` names what it works on, if that is less than all of its org. See also `Joining`."""
         ...
 
     def submit(self, action: Callable[[Tx], T], *, durable: bool = True, org: str = "") -> Future[T]:
@@ -735,6 +748,10 @@ class Store(Protocol):
 
     def write_unless_busy(self, action: Callable[[Tx], None], *, wait_ms: int) -> None:
         """A transaction of the caller's own, not durable; Unavailable when another holds the store for longer."""
+        ...
+
+    def has_counted(self, org: str, name: str) -> bool | None:
+        """Whether a counter of an org or of the store ever moved; None where a transaction tells as cheaply."""
         ...
 
     def data_version(self) -> tuple[int, int]: ...

@@ -29,8 +29,12 @@ class StoredRights:
         self._known: dict[Hashable, tuple[tuple[int, int], object]] = {}
 
     def has_added(self, org: str) -> bool:
-        """Whether there are policies beside the shipped ones. Where none ever was, this is one cheap look."""
-        return self._behind_version(("added", org), _ever_added(org)) and bool(self.policies(org).policies)
+        """Whether there are policies beside the shipped ones. Where none ever was, this is one cheap look: whoever
+        writes changes the version each time, and would read everything again behind it."""
+        ever = self._store.has_counted(org, "policies")
+        if ever is None:
+            ever = self._behind_version(("added", org), _ever_added(org))
+        return ever and bool(self.policies(org).policies)
 
     def policies(self, org: str) -> AddedPolicies:
         return self._behind_version(("policies", org), lambda tx: self._policies(tx, org))

@@ -21,7 +21,7 @@ TYPE_WEIGHTS = {"caused_by": 1.5, "contradicts": 1.3, "supersedes": 1.2, "simila
                 "prefers_over": 0.8, "specializes": 0.7, "conditional_on": 0.6, "shared_node": 0.25}  # fmt: skip
 OTHER_WEIGHT = 0.5
 MAX_LABEL = 120
-_spelled = json.JSONEncoder(ensure_ascii=False).encode  # made once: `dumps` would make one for each node
+_quoted = json.encoder.encode_basestring  # as it stands between the quotes of JSON that may hold any character
 
 
 class NodeRef(NamedTuple):
@@ -121,8 +121,17 @@ def type_weight(edge_type: str) -> float:
 
 def node_id(org: str, project: str, ref: NodeRef) -> bytes:
     """The sixteen bytes of a UUID of version 5; spelled out by hand because it runs for every node of an import."""
-    place = "" if ref.type in ORG_WIDE else project
-    return _uuid5(_spelled([org, place, ref.type, ref.key]))
+    if ref.type == "memory":  # as many as there are memories; the others are few and come again
+        return _node_id(org, project, ref)
+    return _known_node_id(org, "" if ref.type in ORG_WIDE else project, ref)
+
+
+def _node_id(org: str, place: str, ref: NodeRef) -> bytes:
+    """Of a JSON list, put together by hand: an encoder costs more than the hash."""
+    return _uuid5(f"[{', '.join(map(_quoted, (org, place, *ref)))}]")
+
+
+_known_node_id = lru_cache(maxsize=4096)(_node_id)
 
 
 def edge_id(org: str, project: str, source: bytes, target: bytes, type_: str) -> bytes:

@@ -9,10 +9,11 @@ number on every machine. Two terms that collide only share a posting list, which
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import unicodedata
-from functools import cache
-from itertools import chain
+from array import array
+from functools import cache, lru_cache
 from zlib import crc32
 
 REVISION = 2  # stored with the index: another revision means re-indexing
@@ -54,7 +55,7 @@ def term_hashes(text: str) -> list[int]:
 
     Word by word: no chunk holds white space, nor does folding join what white space separates.
     """
-    found = list(chain.from_iterable(map(_HASHES.__getitem__, text.split())))
+    found = array("I", b"".join(map(_HASHES.__getitem__, text.split()))).tolist()
     return found or [hash_term(term) for term in _only_stop_words(text)]
 
 
@@ -99,7 +100,7 @@ def _split_identifier(chunk: str) -> tuple[str, ...]:
     pieces = [piece for piece in _JOINT.split(chunk) if piece]
     for piece in pieces:
         words = [_fold(part) for part in _parts(piece)]
-        found += [stem(word) for word in words if word not in STOP_WORDS or len(pieces) > 1]
+        found += [_known_stem(word) for word in words if word not in STOP_WORDS or len(pieces) > 1]
         if len(words) > 1:
             found.append("".join(words))
     if len(pieces) > 1:
@@ -128,16 +129,19 @@ def _only_stop_words(text: str) -> list[str]:
     return [word for chunk in _chunks(text) if (word := _fold(chunk))]
 
 
-class _Hashes(dict[str, tuple[int, ...]]):
-    """Word, with the punctuation around it, to the hashes of its terms; filled as words come."""
+class _Hashes(dict[str, bytes]):
+    """Word, with the punctuation around it, to the hashes of its terms; filled as words come. As the bytes of an
+    array: they lie together, whereas each number would be somewhere else in memory."""
 
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        if word.isascii() and word.isalnum():
-            hashes = tuple(map(hash_term, _split(word)))
+    def __missing__(self, word: str) -> bytes:
+        if word.isascii() and word.isalpha() and word.islower():  # as most words are
+            hashes = b"" if word in STOP_WORDS else hash_term(stem(word)).to_bytes(4, sys.byteorder)
+        elif word.isascii() and word.isalnum():
+            hashes = array("I", map(hash_term, _split(word))).tobytes()
         elif len(chunks := _chunks(word)) == 1 or len(word) <= MAX_TERM_CHARS:
-            hashes = tuple([hash_term(term) for chunk in chunks for term in _split(chunk)])
+            hashes = array("I", [hash_term(term) for chunk in chunks for term in _split(chunk)]).tobytes()
         else:  # a line of code without spaces: its parts return, it does not
-            hashes = tuple(chain.from_iterable(map(self.__getitem__, chunks)))
+            hashes = b"".join(map(self.__getitem__, chunks))
         if len(word) <= MAX_TERM_CHARS:
             if len(self) >= _CACHE_SIZE:
                 self.clear()
@@ -161,3 +165,8 @@ def stem(word: str) -> str:
         return word
     with _STEM_LOCK:
         return str(_stemmer().stemWord(word))  # type: ignore[attr-defined]
+
+
+# For the parts of identifiers and paths, which are new as wholes and made of what is not. Whole words are kept with
+# their hashes, and come here once.
+_known_stem = lru_cache(maxsize=4096)(stem)

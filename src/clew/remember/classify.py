@@ -24,6 +24,14 @@ _RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 # Plain substrings, tried before any regular expression: most texts contain none of them.
 _RESTRICTED_HINTS = ("ssn", "social", "credit", "pci", "pii")
 _CONFIDENTIAL_HINTS = ("password", "api", "token", "private", "secret")
+HINTS = _RESTRICTED_HINTS + _CONFIDENTIAL_HINTS
+# The words of letters alone with which a match of the patterns below may begin; the others are no such words.
+SPOKEN_OF = frozenset(
+    word + plural
+    for word in ("ssn", "social", "credit", "pci", "pii", "password", "api", "apikey", "private", "privatekey",
+                 "secret", "token")
+    for plural in ("", "s")
+)  # fmt: skip
 # A plural is the same word; an underscore separates words here, so that DB_PASSWORD speaks of a password.
 _RESTRICTED = re.compile(r"(?<![a-z0-9])(?:ssn|social[\s_-]+security|credit[\s_-]+card|pci|pii)s?(?![a-z0-9])")
 _CONFIDENTIAL = re.compile(r"(?<![a-z0-9])(?:password|api[\s_-]?key|private[\s_-]?key|secret)s?(?![a-z0-9])")
@@ -46,20 +54,22 @@ def classify(
     type: str = "note",
     masked: bool = False,
     strict_token_rule: bool = True,
+    plain: bool = False,
 ) -> str:
-    """Return the tier of a text; ``type`` is the memory's type, ``masked`` says that a secret was taken out.
+    """Return the tier of a text; ``type`` is the memory's type, ``masked`` says that a secret was taken out,
+    ``plain`` that the text is known to hold none of the words that the first two rules look for.
 
     ``strict_token_rule=False`` asks for a word such as access, OAuth or rotate near "token", because by the
     documented rule every talk about a token budget is confidential. Rule 3 yields what is the default anyway;
     it matters because it keeps a security decision under docs/ from being public.
     """
-    lowered = content.lower()
+    lowered = "" if plain else content.lower()
     if masked or "[masked:" in lowered or _is_restricted(lowered):
         return "restricted"
     parts = [path.lower().replace("\\", "/").split("/") for path in paths]
     if any(map(_is_sensitive_path, parts)) or _is_confidential(lowered, strict_token_rule):
         return "confidential"
-    if not parts or (type.lower() == "decision" and _GOVERNANCE.search(lowered)):
+    if not parts or (type.lower() == "decision" and _GOVERNANCE.search(content.lower())):
         return "internal"
     return "public" if all(map(_is_public_path, parts)) else "internal"
 
@@ -75,11 +85,13 @@ _GOVERNANCE = re.compile(
 
 
 def _is_restricted(lowered: str) -> bool:
-    return any(hint in lowered for hint in _RESTRICTED_HINTS) and _RESTRICTED.search(lowered) is not None
+    if not lowered or not any(hint in lowered for hint in _RESTRICTED_HINTS):
+        return False
+    return _RESTRICTED.search(lowered) is not None
 
 
 def _is_confidential(lowered: str, strict_token_rule: bool) -> bool:
-    if not any(hint in lowered for hint in _CONFIDENTIAL_HINTS):
+    if not lowered or not any(hint in lowered for hint in _CONFIDENTIAL_HINTS):
         return False
     return _CONFIDENTIAL.search(lowered) is not None or _speaks_of_tokens(lowered, strict_token_rule)
 

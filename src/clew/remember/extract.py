@@ -23,13 +23,14 @@ def graph_draft(memory: Memory) -> GraphDraft:
     )
     title, content = memory.title or "", memory.content
     of_title = things_in(title) if title else []
-    of_text = things_in(content)[: MAX_THINGS - len(of_title)]
+    words = content.split()
+    of_text = things_in(content, words)[: MAX_THINGS - len(of_title)]
     paths = [ref for path in memory.paths if (ref := file_named(path))] if memory.paths else []
-    stated = (relations_in(title, of_title) if title else []) + relations_in(content, of_text)
+    stated = (relations_in(title, of_title) if title else []) + relations_in(content, of_text, words)
     found = _Found(memory.author, (*of_title, *of_text), paths, stated[:MAX_RELATIONS])
     return GraphDraft(
         *(_joined(itself, about, found) if any(found) else _alone(itself, about)),
-        names=_names(content, of_text),
+        names=_names(content, words, of_text),
         subjects=_subjects(title, of_title, paths) if title or paths else (),
     )
 
@@ -78,12 +79,12 @@ def _subjects(title: str, things: list[Thing], paths: list[NodeRef]) -> tuple[st
     return tuple(dict.fromkeys(title_names(title) + _spelled([*(thing.ref for thing in things), *paths])))
 
 
-def _names(content: str, things: list[Thing]) -> tuple[str, ...]:
+def _names(content: str, words: list[str], things: list[Thing]) -> tuple[str, ...]:
     """Things first among what the limit keeps: they are surer than capitalised words."""
     if not things:
-        return tuple(names_in(content))
+        return tuple(names_in(content, words))
     spelled = _spelled([thing.ref for thing in things])
-    return tuple(dict.fromkeys(names_in(content)[: MAX_NAMES - len(spelled)] + spelled))
+    return tuple(dict.fromkeys(names_in(content, words)[: MAX_NAMES - len(spelled)] + spelled))
 
 
 def _spelled(refs: list[NodeRef]) -> list[str]:

@@ -7,9 +7,12 @@ write: its part is undone, noted as pending, and made up for on the next pass.
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -60,6 +63,21 @@ class Entry(NamedTuple):
     may_replace: bool = True  # False for one that is plainly new
 
 
+class _Left:
+    """How often this process left something of the graph for later: whoever looks after it then looks again."""
+
+    count = 0
+
+
+def left_behind() -> int:
+    return _Left.count
+
+
+def _leave(tx: Tx, org: str, row: int, reason: str, now: datetime, *, attempts: int = 0) -> None:
+    _Left.count += 1
+    tx.graph.put_pending(org, row, reason, now, attempts=attempts)
+
+
 def draft_of(memory: Memory, policy: GraphPolicy) -> GraphDraft | None:
     """What the text and the fields give; None when that failed or is switched off."""
     if not policy.write:
@@ -79,7 +97,7 @@ def map_memories(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: dat
     drafted = [entry for entry in entries if entry.draft is not None]
     for entry in entries:
         if entry.draft is None:
-            tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
+            _leave(tx, entry.memory.org, entry.row, FAILED, now, attempts=1)
     if drafted and not _attempt(tx, drafted, policy, now) and len(drafted) > 1:
         for entry in drafted:  # one bad memory must not take the others along
             if _attempt(tx, [entry], policy, now):
@@ -94,7 +112,7 @@ def _attempt(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetim
         if not tx.is_open:
             raise  # a full disk made the engine undo everything: that is not the graph's failure
         for entry in entries:
-            tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
+            _leave(tx, entry.memory.org, entry.row, FAILED, now, attempts=1)
         return False
     return True
 
@@ -106,7 +124,7 @@ def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) 
         with tx.savepoint():
             _clear(tx, row, memory)
         reason = FAILED if policy.write else SWITCHED_OFF
-        tx.graph.put_pending(memory.org, row, reason, now, attempts=int(policy.write))
+        _leave(tx, memory.org, row, reason, now, attempts=int(policy.write))
         return False
     try:
         with tx.savepoint():
@@ -114,7 +132,7 @@ def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) 
     except Exception:
         if not tx.is_open:
             raise
-        tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
+        _leave(tx, memory.org, row, FAILED, now, attempts=1)
         return False
     tx.graph.drop_pending(memory.org, row)
     return True
@@ -129,7 +147,7 @@ def retract_found(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
     except Exception:
         if not tx.is_open:
             raise
-        tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
+        _leave(tx, memory.org, row, FAILED, now, attempts=1)
 
 
 def _retract_found(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
@@ -175,7 +193,7 @@ def unmap_quietly(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
     except Exception:
         if not tx.is_open:
             raise
-        tx.graph.put_pending(memory.org, row, CLEANUP_FAILED, now, attempts=1)
+        _leave(tx, memory.org, row, CLEANUP_FAILED, now, attempts=1)
 
 
 def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, erase: bool = False) -> None:
@@ -190,7 +208,7 @@ def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, era
     for node in [node for node, role in links if role == "self"]:
         for follower in graph.followers(org, node):
             if follower != row:
-                graph.put_pending(org, follower, UNSETTLED, now)
+                _leave(tx, org, follower, UNSETTLED, now)
         touched |= graph.drop_node(org, node)
     graph.unlink(org, row)
     graph.drop_names(org, row)
@@ -198,7 +216,7 @@ def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, era
     prune(tx, org, project, touched)
     if erase:
         for spelling in graph.respell(org, touched, [edge.edge_row for edge in witnessed]):
-            graph.put_pending(org, spelling, UNSETTLED, now)
+            _leave(tx, org, spelling, UNSETTLED, now)
 
 
 def repair(tx: Tx, org: str, policy: GraphPolicy, now: datetime, *, limit: int = REPAIRED_AT_ONCE) -> int:
@@ -255,10 +273,10 @@ def _states_exactly(tx: Tx, entry: Entry, said: Sequence[Statement]) -> bool:
 def _add(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -> None:
     org, first = entries[0].memory.org, entries[0].memory
     rows = _put_nodes(tx, entries, now, fresh=True)
-    said = _statements(tx, entries, rows, policy)
+    new_from = rows[_place(first, _self_ref(first))]  # the first node that was made is that of the first memory
+    said = _statements(tx, entries, rows, policy, _Fresh(entries, rows, new_from))
     new = frozenset(entry.row for entry in entries)
-    # The first node that was made is that of the first memory.
-    tx.graph.state(org, said, now, new_from=rows[_place(first, _self_ref(first))], new_memories=new)
+    tx.graph.state(org, said, now, new_from=new_from, new_memories=new)
 
 
 def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
@@ -332,18 +350,44 @@ def _put_nodes(
 # -- statements: what a memory states by itself, then how it relates to others ------------------------
 
 
+class _Fresh:
+    """Who names the things that were first named by these new memories, all of one place: nobody else does, so that
+    nobody needs to be asked. In an import most files are such things."""
+
+    def __init__(self, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], new_from: int) -> None:
+        self._new_from = new_from
+        self._naming: dict[int, list[int]] = {}
+        for row, memory, draft, _may in entries:
+            for ref, role in draft.links if draft else ():
+                node = rows[memory.project or "", ref]
+                if role == "mention" and node >= new_from:
+                    self._naming.setdefault(node, []).append(row)
+
+    def siblings(self, tx: Tx, entry: Entry, node: int, limit: int) -> list[int]:
+        """The newest earlier memories that name the thing with this node."""
+        if node < self._new_from:
+            return tx.graph.siblings(entry.memory, entry.row, node, limit)
+        naming = self._naming[node]  # in the order of their rows
+        at = bisect_left(naming, entry.row)
+        return naming[max(0, at - limit) : at][::-1]
+
+
 def _statements(
-    tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], policy: GraphPolicy
+    tx: Tx,
+    entries: Sequence[Entry],
+    rows: dict[tuple[str, NodeRef], int],
+    policy: GraphPolicy,
+    fresh: _Fresh | None = None,
 ) -> list[Statement]:
     said: dict[tuple[object, ...], Statement] = {}
-    for statement in _all_statements(tx, entries, rows, policy):
+    for statement in _all_statements(tx, entries, rows, policy, fresh or _Fresh((), rows, sys.maxsize)):
         if statement.source != statement.target:
             said.setdefault((*statement.key, statement.memory_row), statement)
     return list(said.values())
 
 
 def _all_statements(
-    tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], policy: GraphPolicy
+    tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], policy: GraphPolicy, fresh: _Fresh
 ) -> Iterable[Statement]:
     with_entities = policy.entity_edges and policy.max_entity_edges
     for entry in entries:
@@ -356,7 +400,7 @@ def _all_statements(
         if memory.thread or memory.session:
             yield from _in_time(tx, entry, own, policy)
         if mentions:
-            yield from _entities(tx, entry, own, rows, policy.max_entity_edges)
+            yield from _entities(tx, entry, own, rows, policy.max_entity_edges, fresh)
         if memory.parents:
             yield from _derived(tx, entry, own)
     yield from _replacements(tx, entries, rows)
@@ -395,12 +439,12 @@ def _in_time(tx: Tx, entry: Entry, own: int, policy: GraphPolicy) -> Iterable[St
 
 
 def _entities(
-    tx: Tx, entry: Entry, own: int, rows: dict[tuple[str, NodeRef], int], limit: int
+    tx: Tx, entry: Entry, own: int, rows: dict[tuple[str, NodeRef], int], limit: int, fresh: _Fresh
 ) -> Iterable[Statement]:
     """To the newest memories that name the same thing; what few name comes first."""
     memory, project = entry.memory, entry.memory.project or ""
     things = [ref for ref, role in entry.draft.links if role == "mention"] if entry.draft else []
-    found = [(ref, tx.graph.siblings(memory, entry.row, rows[project, ref], limit)) for ref in things]
+    found = [(ref, fresh.siblings(tx, entry, rows[project, ref], limit)) for ref in things]
     labels: dict[int, str] = {}
     for ref, siblings in sorted(found, key=lambda pair: len(pair[1])):
         for sibling in siblings:
@@ -467,6 +511,7 @@ def _hashes(entry: Entry, *, subject: bool) -> set[int]:
     return {_hash(place, name) for name in draft.names for place in {project, ""}}
 
 
+@lru_cache(maxsize=4096)  # a name is written and looked for, and comes again
 def _hash(project: str, name: str) -> int:
     """63 bits: a name that two projects use is two names."""
     digest = blake2b(f"{project}\x00{name}".encode(), digest_size=8).digest()

@@ -63,15 +63,13 @@ def normalise(text: str) -> str:
     return _NOT_WORD.sub(" ", unicodedata.normalize("NFC", _MARK.sub("", plain))).strip()
 
 
-def names_in(text: str) -> list[str]:
-    """Distinct, in order, at most MAX_NAMES."""
+def names_in(text: str, words: list[str] | None = None) -> list[str]:
+    """Distinct, in order, at most MAX_NAMES. `words` are those of the text, if they are known."""
     if len(text) > MAX_CHARS:
-        text = text[:MAX_CHARS]
+        text, words = text[:MAX_CHARS], None
     found: dict[str, None] = {}
-    known = _WORDS
-    words = [] if text.islower() else [known[word] for word in text.split()]
-    if any(words):
-        for run, is_first in _runs(words):
+    if not text.islower() and any(read := list(map(_WORDS.__getitem__, text.split() if words is None else words))):
+        for run, is_first in _runs(read):
             _add_parts(found, run, is_first)
             if len(found) >= MAX_NAMES:
                 return list(found)[:MAX_NAMES]

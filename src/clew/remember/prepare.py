@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +24,7 @@ from clew.model.scope import Scope
 from clew.recall.analyse import term_hashes
 from clew.recall.marks import marks_of
 from clew.remember.classify import classify, highest
+from clew.remember.plain import is_plain
 from clew.remember.redact import redact
 from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
 
@@ -62,13 +64,18 @@ def draft_memory(
     """
     masked: set[str] = set()
     _check_times(draft)
-    content = _mask(_checked_text(draft.content, policy.max_chars), masked)
+    content = _checked_text(draft.content, policy.max_chars)
+    words = content.split()
+    plain = is_plain(words)
+    if not plain:
+        content = _mask(content, masked)
+        words = content.split()
     if not content:
         raise _empty("nothing is left of the content once private parts are removed")
     type_ = one_of("type", draft.type, TYPES)
     layer = _layer(draft, type_)
     at = draft.at or now
-    past = draft.past or Past(created_at=now, updated_at=now)
+    past = draft.past or _begun(now)
     paths = _labels("path", draft.paths, masked)
     upsert_key, metadata = _label("upsert_key", draft.upsert_key, masked), _metadata(draft.metadata, masked)
     memory = Memory(
@@ -93,11 +100,11 @@ def draft_memory(
         tool_call=_label("tool_call", draft.tool_call, masked),
         parents=tuple(draft.parents),
         trust=_trust(draft, [trust, *parents.values()]),
-        classification=_classification(draft, content, paths, type_, masked, policy),
+        classification=_classification(draft, content, paths, type_, masked, policy, plain=plain),
         confidence=_fraction("confidence", draft.confidence),
         weight=_finite("weight", draft.weight),
         upsert_key=upsert_key,
-        content_hash=content_hash(content),
+        content_hash=_hash_of(words),
         valid_at=draft.valid_at or at,
         invalid_at=_after("invalid_at", draft.invalid_at, draft.valid_at or at),
         superseded_by=past.superseded_by,
@@ -113,8 +120,20 @@ def draft_memory(
 
 def content_hash(content: str) -> str:
     """The same text in another encoding form or spacing has the same hash."""
-    text = content if content.isascii() else unicodedata.normalize("NFC", content)
-    return sha256(" ".join(text.split()).encode()).hexdigest()
+    return _hash_of(content.split())
+
+
+def _hash_of(words: list[str]) -> str:
+    text = " ".join(words)
+    if not text.isascii():
+        text = " ".join(unicodedata.normalize("NFC", text).split())
+    return sha256(text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _begun(now: datetime) -> Past:
+    """What the new memories of a batch have behind them: nothing."""
+    return Past(created_at=now, updated_at=now)
 
 
 def index_terms(memory: Memory, vector: bytes | None = None, space: str = "") -> Indexed:
@@ -124,14 +143,18 @@ def index_terms(memory: Memory, vector: bytes | None = None, space: str = "") ->
     found += marks_of(memory.content, found)
     distinct = sorted(set(found))
     hashes = array("I", distinct)
-    if len(distinct) == len(found):  # as in most short texts
-        often = b"\x01" * len(found)
-    else:
-        counts = Counter(found)
-        often = bytes([min(counts[term], 255) for term in distinct])
+    is_often = len(distinct) < len(found)  # not so in most short texts
+    often = _often(Counter(found), distinct) if is_often else b"\x01" * len(found)
     if sys.byteorder == "big":
         hashes.byteswap()
     return Indexed(length, hashes.tobytes() + often, vector, space)
+
+
+def _often(counts: Mapping[int, int], terms: list[int]) -> bytes:
+    try:
+        return bytes(map(counts.__getitem__, terms))
+    except ValueError:  # one occurs more often than a byte can tell
+        return bytes([min(counts[term], 255) for term in terms])
 
 
 def _searchable(memory: Memory) -> str:
@@ -217,18 +240,35 @@ def _labels(name: str, values: Iterable[str], masked: set[str]) -> tuple[str, ..
 
 
 def _trust(draft: Draft, limits: Iterable[str]) -> str:
-    by_origin = trust_of_origin(draft.origin)
-    asked = one_of("trust", draft.trust or by_origin, TRUSTS)
+    return _trusted(draft.origin, draft.trust, tuple(limits))
+
+
+@lru_cache(maxsize=256)  # most memories come from a few origins
+def _trusted(origin: str, trust: str | None, limits: tuple[str, ...]) -> str:
+    by_origin = trust_of_origin(origin)
+    asked = one_of("trust", trust or by_origin, TRUSTS)
     return trust_of(asked, [by_origin, *limits])  # asking for more than the origin gives is in vain
 
 
 def _classification(
-    draft: Draft, content: str, paths: tuple[str, ...], type_: str, masked: set[str], policy: WritePolicy
+    draft: Draft,
+    content: str,
+    paths: tuple[str, ...],
+    type_: str,
+    masked: set[str],
+    policy: WritePolicy,
+    *,
+    plain: bool = False,
 ) -> str:
     """Computed; a caller may ask for a stricter label, never for a laxer one."""
     text = content if not draft.title else f"{draft.title}\n{content}"
     computed = classify(
-        text, paths=paths, type=type_, masked=bool(masked), strict_token_rule=policy.strict_token_rule
+        text,
+        paths=paths,
+        type=type_,
+        masked=bool(masked),
+        strict_token_rule=policy.strict_token_rule,
+        plain=plain and not draft.title,
     )
     if draft.classification is None:
         return computed

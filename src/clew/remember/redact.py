@@ -48,12 +48,12 @@ def redact(text: str, *, keep_lines: bool = False) -> Redacted:
 def _mask_once(text: str, kinds: set[str], keep_lines: bool) -> str:
     # Plain substring searches are the cheapest prefilter there is. Keys with a prefix are long words; prose
     # has hardly any of 20 characters, and where there are some only those need searching.
-    long_words = " ".join([word for word in text.split() if len(word) >= 20])
+    long_words = " ".join([word for word in text.split() if len(word) >= SHORTEST_PREFIXED])
     if long_words:
         for rule in dict.fromkeys([_PREFIXED[prefix] for prefix in _PREFIXES if prefix in long_words]):
             text = _apply(rule, text, kinds)
     lowered = _lowered(text)
-    hints = [hint for hint in _HINTS if hint in lowered]
+    hints = [hint for hint in HINTS if hint in lowered]
     if hints:
         text = _mask_hinted(text, hints, kinds, has_long_words=bool(long_words), keep_lines=keep_lines)
     return text if _CARD_LIKE.search(text) is None else _apply(_CARD, text, kinds)
@@ -62,7 +62,7 @@ def _mask_once(text: str, kinds: set[str], keep_lines: bool) -> str:
 def _mask_hinted(text: str, hints: list[str], kinds: set[str], *, has_long_words: bool, keep_lines: bool) -> str:
     for rule in dict.fromkeys([_PHRASED[hint] for hint in hints if hint in _PHRASED]):
         text = _apply(rule, text, kinds, keep_lines=keep_lines)  # no other secret has more than one line
-    if hints[-1] not in _NAME_WORDS:
+    if hints[-1] not in NAME_WORDS:
         return text
     text = _mask_assigned(text, kinds)
     return _mask_random(text, kinds) if has_long_words else text
@@ -181,7 +181,8 @@ _PEM = (
 
 _GITLAB_USES = ("pat", "oas", "dt", "rt", "rtr", "cbt", "ptt", "ft", "imt", "agent", "soat", "ffct", "wt")
 
-# Needles of these are case-sensitive prefixes inside a word of 20 characters or more.
+SHORTEST_PREFIXED = 20  # characters of a word that a key with a prefix may be
+# Needles of these are case-sensitive prefixes inside such a word.
 _PREFIX_RULES = (
     _Rule("aws-id", ("AKIA", "ASIA", "ABIA", "ACCA"), rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}{_WORD_END}"),
     _Rule("github", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), rf"{_START}gh[pousr]_[A-Za-z0-9]{{36,}}"),
@@ -298,9 +299,9 @@ _PHRASE_RULES = (
 )
 _PHRASED = {hint: rule for rule in _PHRASE_RULES for hint in rule.needs}
 # What a name of a secret contains; `pass` covers password, passwd and passphrase.
-_NAME_WORDS = ("pass", "pwd", "secret", "token", "credential", "auth", "key")
+NAME_WORDS = ("pass", "pwd", "secret", "token", "credential", "auth", "key")
 # The names last: the last hint found tells whether there was a name at all.
-_HINTS = (*[hint for hint in _PHRASED if hint not in _NAME_WORDS], *_NAME_WORDS)
+HINTS = (*[hint for hint in _PHRASED if hint not in NAME_WORDS], *NAME_WORDS)
 
 # The look behind comes after the first digit: in front of it, it would cost the search its fast path.
 _CARD_LIKE = re.compile(r"[2-6](?<![\w-].)\d{3}[ -]?\d{4,6}[ -]?\d{4}")
@@ -317,11 +318,14 @@ _CARD = _Rule(
 # --- values given to a name -----------------------------------------------------------------------
 
 _TAILS = r"key|token|secret|value|plain|prod(?:uction)?|staging|dev|test|live|b(?:ase)?64|admin|root|\d{1,3}"
+_NAME = (
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|auth|key)"
+    rf"(?:[_.-]?(?:{_TAILS})){{0,3}}"
+)
 # A name with its separator. The value is only looked at, so that a value judged harmless cannot hide a secret
 # inside itself; 200 characters are enough to judge by, what follows them is taken afterwards.
 _ASSIGNED = (
-    r"(?i:(?P<name>(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|auth|key)"
-    rf"(?:[_.-]?(?:{_TAILS})){{0,3}})\\{{0,3}}[\"'`]?\]?"
+    rf"(?i:(?P<name>{_NAME})\\{{0,3}}[\"'`]?\]?"
     r"(?P<sep>(?::\s{0,3}[a-z_][\w.\[\]| ]{0,40}?)?\s{0,3}(?::=|={1,3}>?|!=)\s{0,3}|\s{0,3}:\s{0,3}|>"
     r"|\s{1,3}(?:is|was):?\s{1,3}|[ \t]{1,3}))"
     r"(?=(?P<quote>\\{0,3}[\"'`])(?P<quoted>[^\n\"'`\\]{1,200})|(?P<bare>[^\s\"'`\\]{1,200}))"
@@ -364,7 +368,7 @@ _YAML_BEFORE = r"(?:^|\n)[ \t]*(?:- )?[\w.-]{0,40}$"
 def _mask_assigned(text: str, kinds: set[str]) -> str:
     kept: list[str] = []
     at = 0
-    for word in _compiled("|".join(_NAME_WORDS)).finditer(_lowered(text)):
+    for word in _compiled("|".join(NAME_WORDS)).finditer(_lowered(text)):
         match = _compiled(_ASSIGNED).match(text, word.start()) if word.start() >= at else None
         if match is None:
             continue
@@ -376,6 +380,11 @@ def _mask_assigned(text: str, kinds: set[str]) -> str:
         return text
     kinds.add("assigned")
     return "".join([*kept, text[at:]])
+
+
+def ends_with_a_name(word: str) -> bool:
+    """Whether what follows a word of small letters could be given to a name that it ends with."""
+    return _compiled(rf"{_NAME}\Z").search(word) is not None
 
 
 def _names_a_secret(match: re.Match[str], text: str) -> bool:
@@ -443,7 +452,7 @@ def _is_bare_literal(match: re.Match[str], text: str, value: str, glued: bool) -
         return any(map(str.isdigit, value))
     if _compiled(_WORDY).fullmatch(value) is None:
         return True
-    is_variable = "." in value or ("_" in value and any(word in value.lower() for word in _NAME_WORDS))
+    is_variable = "." in value or ("_" in value and any(word in value.lower() for word in NAME_WORDS))
     return (glued and not is_variable) or _is_flag(match, text) or _is_yaml_line(match, text, after)
 
 

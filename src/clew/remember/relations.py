@@ -32,12 +32,12 @@ MAX_CONDITION_WORDS = 8
 CAUSAL_CUES = ("as a result", "led to", "because of", "therefore", "caused", "because")
 
 
-def relations_in(text: str, things: list[Thing]) -> list[EdgeDraft]:
-    """At most MAX_RELATIONS, distinct by their ends and type."""
+def relations_in(text: str, things: list[Thing], words: list[str] | None = None) -> list[EdgeDraft]:
+    """At most MAX_RELATIONS, distinct by their ends and type. `words` are those of the text, if they are known."""
     if len(text) > MAX_CHARS:
-        text = text[:MAX_CHARS]
+        text, words = text[:MAX_CHARS], None
     signs, pairs = (_SIGNS, _PAIRS) if things else (_PLAIN_SIGNS, _PLAIN_PAIRS)
-    words = text.split()
+    words = text.split() if words is None else words
     if signs.isdisjoint(words) and (_PAIRED.isdisjoint(words) or not any(pair in text for pair in pairs)):
         return []
     found: dict[tuple[NodeRef, NodeRef, str], EdgeDraft] = {}

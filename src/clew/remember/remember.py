@@ -9,10 +9,9 @@ longer than a write should, such as relations to other memories, is left to a jo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -45,6 +44,7 @@ else:
     quarantine = LazyModule("clew.guard.quarantine")  # what the user says does without
 
 BATCH = 500
+JOINED = 32  # memories of a batch that is saved together with others
 Check = Callable[[Tx, Sequence[Prepared]], None]
 
 
@@ -70,8 +70,7 @@ def remember(
         prepared = prepare(
             batch, scope, store=store, embedder=embedder, now=now, policy=policy, graph=graph, trust=trust
         )
-        write = partial(save, prepared=prepared, now=now, policy=policy, graph=graph, actor=actor)
-        yield from store.write(partial(write, check=check, may=may))
+        yield from store.write(Saving(prepared, now, policy, graph, actor, check, may))
 
 
 def prepare(
@@ -103,6 +102,60 @@ def prepare(
         )
         for draft, (memory, masked), (vector, space) in zip(drafts, drafted, vectors, strict=True)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """`save` of one batch, as a write that may be made together with others: threads that remember at once then
+    cost little more than one that remembers as much. Only what is plainly new is; the rest is looked at one by
+    one."""
+
+    prepared: list[Prepared]
+    now: datetime
+    policy: WritePolicy
+    graph: GraphPolicy
+    actor: str
+    check: Check | None
+    may: May | None
+
+    def __call__(self, tx: Tx) -> list[Remembered]:
+        how = {"now": self.now, "policy": self.policy, "graph": self.graph, "actor": self.actor}
+        return save(tx, self.prepared, **how, check=self.check, may=self.may)  # type: ignore[arg-type]
+
+    @property
+    def joins(self) -> Hashable:
+        """Of batches for one place by the same writer, of whom nothing is checked."""
+        if self.check or self.may or len(self.prepared) > JOINED or not all(map(_is_simple, self.prepared)):
+            return None
+        first = self.prepared[0].memory
+        return first.org, first.project, first.user, self.actor, self.policy, self.graph
+
+    def together(self, tx: Tx, actions: Sequence[Saving]) -> list[list[Remembered]]:
+        prepared = [item for saving in actions for item in saving.prepared]
+        if len(_plainly_new(tx, prepared)) < len(prepared):
+            raise _NotTogether
+        _insert(tx, prepared, self.graph, max(saving.now for saving in actions))
+        answers = [[Remembered(item.memory, masked=item.masked) for item in saving.prepared] for saving in actions]
+        for saving, written in zip(actions, answers, strict=True):
+            _note(tx, written, saving.now, self.actor)
+        return answers
+
+
+class _NotTogether(Exception):
+    """One of several batches holds what is not plainly new: each is saved by itself."""
+
+
+def _is_simple(item: Prepared) -> bool:
+    """Whether nothing but its text decides what becomes of it."""
+    memory = item.memory
+    return not (
+        item.suspicions
+        or item.has_given_id
+        or item.supersedes
+        or memory.superseded_by
+        or memory.upsert_key
+        or memory.layer == "working"
+    )
 
 
 def save(

@@ -37,15 +37,14 @@ class Thing(NamedTuple):
     end: int
 
 
-def things_in(text: str) -> list[Thing]:
-    """At most MAX_THINGS, from the first MAX_CHARS characters."""
+def things_in(text: str, words: list[str] | None = None) -> list[Thing]:
+    """At most MAX_THINGS, from the first MAX_CHARS characters. `words` are those of the text, if they are known."""
     if len(text) > MAX_CHARS:
-        text = text[:MAX_CHARS]
-    words = text.split()
-    tokens = list(map(_TOKENS.__getitem__, words))
-    if not any(tokens):  # as most texts of plain words
+        text, words = text[:MAX_CHARS], None
+    words = text.split() if words is None else words
+    if not any(map(_TOKENS.__getitem__, words)):  # as most texts of plain words
         return []
-    marked = [(index, token) for index, token in enumerate(tokens) if token]
+    marked = [(index, token) for index, word in enumerate(words) if (token := _TOKENS[word])]
     return _place(_Line(text, words, _starts(text, words)), marked)
 
 

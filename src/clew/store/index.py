@@ -30,8 +30,7 @@ _BYTES_PER_TERM = 5  # four of hash, one of count
 class IndexTable:
     """Bound to one transaction.
 
-    Full-text entries are written at its end, one after another: any other write in between makes SQLite
-    open a statement savepoint, at which FTS5 flushes what it gathered, and that costs ten times the entry.
+    Full-text entries are written at its end, one after another: see `many_last` of SQLite.
     """
 
     __slots__ = ("_entries", "_session")
@@ -42,7 +41,7 @@ class IndexTable:
 
     def flush(self) -> None:
         for query, entries in groupby(self._entries, itemgetter(0)):
-            self._session.many(query, [values for _query, values in entries])
+            self._session.many_last(query, [values for _query, values in entries])
         self._entries.clear()
 
     def put(self, row: int, memory: Memory, indexed: Indexed) -> None:
@@ -98,6 +97,7 @@ class IndexTable:
     def damage(self, org: str) -> dict[str, int]:
         """How many memories of an org are missing in the index, how many forgotten ones it holds, and in how many
         full text and terms differ; only what there is any of."""
+        self._session.settle()
         found = {
             "missing": self._session.value("terms_missing", org_id=org),
             "stray": len(self._session.all("terms_stray", org_id=org)),
@@ -107,11 +107,13 @@ class IndexTable:
 
     def verify(self) -> None:
         """Let SQLite check the structure of the full-text index; raises where it is broken."""
+        self._session.settle()
         self._session.run("fts_check")
 
     def rebuild(self, orgs: Sequence[str]) -> None:
         """Fill the full-text index anew from the terms, without those of forgotten memories. Of every org, in one
         transaction: SQLite has one index for all, and what is written to it meanwhile must be in it once."""
+        self._session.settle()
         for org in orgs:
             for (row,) in self._session.all("terms_stray", org_id=org):
                 self._session.run("terms_delete", org_id=org, row=row)
@@ -166,6 +168,7 @@ class IndexTable:
 
     def matching(self, reach: Reach, term: int) -> list[int]:
         """Dense rows in reach that contain a term."""
+        self._session.settle()
         places = reach.places()
         if places is None:
             scopes = [org_term_of(reach.org)]

@@ -92,7 +92,8 @@ class Audit:
         """Ids, hashes and settings go in, never the text of a memory."""
         asked = {"org_id": org, "name": "audit", "step": 1}
         [(seq,)], head = self._session.together([("counter_next", asked), ("audit_head", {"org_id": org})])
-        policies, about = sealing.canonical(list(policy_ids)), sealing.canonical(dict(detail or {}))
+        policies = sealing.canonical(list(policy_ids)) if policy_ids else "[]"
+        about = sealing.canonical(dict(detail)) if detail else "{}"
         row = (org, seq, to_micros(at), actor, action, kind, id, content_hash, decision, policies, about)
         entry = sealing.AuditEntry(*row, prev_hash=self._last(org, seq, head))
         self._session.many("audit_insert", [(*row, entry.prev_hash, sealing.seal(entry))])

@@ -174,6 +174,12 @@ class PostgresSession:
                 self._bind(org)
             self._insert(asked, of_org)
 
+    def many_last(self, query: str, /, rows: Sequence[Row]) -> None:
+        self.many(query, rows)
+
+    def settle(self) -> None:
+        """Nothing is left for the end here."""
+
     def _insert(self, asked: Query, rows: Sequence[Row]) -> None:
         bulk = asked.bulk
         if bulk is None or not bulk.fits(rows):

@@ -1,20 +1,22 @@
-"""SQLite through apsw: who may open the file, one writer thread with group commit, readers that never block.
+"""SQLite through apsw: who may open the file, one writer at a time with group commit, readers that never block.
 
 Durable when `write` returns: with `durable=True` the transaction is in the log and the log is synced
 (synchronous=FULL); otherwise it survives a crash of the process but perhaps not a power cut.
-Writers that wait while a sync runs share the next transaction, each inside its own savepoint, so one
-failing write never undoes another.
+Whoever finds nobody writing writes on its own thread. Those who come while a sync runs leave their write to the
+writer thread and share the next transaction, each inside its own savepoint, so one failing write never undoes
+another.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import ENOSPC
-from itertools import count
+from itertools import count, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,6 +35,9 @@ APPLICATION_ID = 0x434C4557  # "CLEW" in the file header: how we know a file is 
 BUSY_TIMEOUT_MS = 30_000  # another process may hold the write lock for one import batch, never longer
 STATEMENTS = 600  # kept prepared: more than there are named queries. Preparing the longest takes 2 ms
 CACHE_KB = 32_768  # for the writer: one import batch touches more index pages than the default of 2 MB holds
+LOG_PAGES = (
+    4_000  # 16 MB; a single write adds some 33. With SQLite's 1,000 moving them took a tenth of such a write
+)
 VACUUM_IN_MEMORY = 256 << 20  # a larger store is rewritten through a temporary file
 BEFORE_RESTORE = ".before-restore"  # what a restore replaced, kept beside the store
 PURGE_TIMEOUT_MS = 1_000  # whoever holds the log for longer makes the erasure pending
@@ -44,7 +49,7 @@ _CLOSE = object()
 class Session:
     """Named queries on one connection, inside one transaction."""
 
-    __slots__ = ("_queries", "connection")
+    __slots__ = ("_given_out", "_queries", "connection", "last")
 
     finds_nearest = False
     longest_document = None
@@ -52,6 +57,18 @@ class Session:
     def __init__(self, connection: apsw.Connection, named: Mapping[str, str]) -> None:
         self.connection = connection
         self._queries = named
+        self.last: list[tuple[str, list[Row]]] = []
+        self._given_out: dict[str, int] = {}
+
+    def begin(self) -> None:
+        """A transaction of the writer, which forgets what it knew in the one before."""
+        self._given_out.clear()
+        self.last.clear()
+        self.connection.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        self.settle()
+        self.connection.execute("COMMIT")
 
     def all(self, query: str, /, **values: Any) -> list[Row]:
         return self.connection.execute(self._queries[query], values).fetchall()
@@ -82,9 +99,24 @@ class Session:
         if rows != []:
             self.connection.executemany(self._queries[query], rows).fetchall()
 
+    def many_last(self, query: str, /, rows: Sequence[Row]) -> None:
+        """At the end of the transaction, also of one that several writes share: any other write in between makes
+        SQLite open a statement savepoint, at which FTS5 flushes what it gathered: ten times the cost of an entry.
+        """
+        self.last.append((query, list(rows)))
+
+    def settle(self) -> None:
+        """Do now what was left for the end."""
+        last, self.last = self.last, []
+        for query, parts in groupby(last, itemgetter(0)):
+            self.many(query, [row for _query, rows in parts for row in rows])
+
     def next_rows(self, table: str, count: int) -> range:
         """The writer is alone: what it reads stays true until it commits."""
-        first = int(self.value("row_last", table=table)) + 1
+        if not self._given_out:
+            self._given_out.update(self.all("rows_last"))
+        first = self._given_out.get(table, 0) + 1
+        self._given_out[table] = first - 1 + count
         return range(first, first + count)
 
     def schema(self) -> int:
@@ -94,33 +126,40 @@ class Session:
     def is_open(self) -> bool:
         return self.connection.in_transaction
 
-    @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        self.connection.execute("SAVEPOINT part")
-        try:
-            yield
-        except BaseException:
-            if self.is_open:
-                self.connection.execute("ROLLBACK TO part")
-                self.connection.execute("RELEASE part")
-            raise
-        self.connection.execute("RELEASE part")
+    def savepoint(self) -> _Savepoint:
+        return _Savepoint(self.connection)
 
 
-class _Answer:
-    """What a caller that waits at once gets instead of a future: a third of its cost, which a queue feels."""
+class _Savepoint:
+    """A part of a transaction that is undone alone when it fails."""
 
-    __slots__ = ("_error", "_is_done", "_ready", "_value")
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("SAVEPOINT part")
+
+    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is not None:
+            if not self._connection.in_transaction:
+                return
+            self._connection.execute("ROLLBACK TO part")
+        self._connection.execute("RELEASE part")
+
+
+class _Outcome:
+    """Of a write on the thread of its caller: nobody waits for it."""
+
+    __slots__ = ("_error", "_is_done", "_value")
 
     def __init__(self) -> None:
-        self._ready = threading.Lock()
-        self._ready.acquire()
         self._is_done = False
         self._error: BaseException | None = None
         self._value: Any = None
 
     def result(self) -> Any:
-        self._ready.acquire()
         if self._error is not None:
             try:
                 raise self._error
@@ -130,11 +169,9 @@ class _Answer:
 
     def set_result(self, value: Any) -> None:
         self._value, self._is_done = value, True
-        self._ready.release()
 
     def set_exception(self, error: BaseException) -> None:
         self._error, self._is_done = error, True
-        self._ready.release()
 
     def set_running_or_notify_cancel(self) -> bool:
         return True  # whoever waits at once does not give up
@@ -143,12 +180,41 @@ class _Answer:
         return self._is_done
 
 
+class _Answer(_Outcome):
+    """What a caller that waits at once gets instead of a future: a third of its cost, which a queue feels."""
+
+    __slots__ = ("_ready",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ready = threading.Lock()
+        self._ready.acquire()
+
+    def result(self) -> Any:
+        self._ready.acquire()
+        return super().result()
+
+    def set_result(self, value: Any) -> None:
+        super().set_result(value)
+        self._ready.release()
+
+    def set_exception(self, error: BaseException) -> None:
+        super().set_exception(error)
+        self._ready.release()
+
+
 @dataclass(slots=True)
 class _Write:
     action: Callable[[Session], Any]
     durable: bool
     savepoint: bool
-    future: Future[Any] | _Answer
+    future: Future[Any] | _Outcome
+
+
+def _joins(job: _Write) -> Hashable:
+    """What is equal for writes that may be made together; None for one that stays by itself. So does that of
+    whoever got a future, and may give it up until its turn comes."""
+    return getattr(job.action, "joins", None) if isinstance(job.future, _Answer) else None
 
 
 class SqliteEngine:
@@ -166,6 +232,10 @@ class SqliteEngine:
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
+        self._handed_over = 0  # to the writer thread, and not settled yet
+        self._turn = threading.Lock()  # held by whoever writes
+        self._writing: Session | None = None
+        self._synchronous = 2
         self._closed = False
 
     # -- reading ---------------------------------------------------------------------------------
@@ -189,6 +259,23 @@ class SqliteEngine:
         session = self._reader()
         ((version,),) = session.connection.execute("PRAGMA data_version")  # prepared once, unlike `pragma`
         return self._local.number, version
+
+    def has_counted(self, org: str, name: str) -> bool | None:
+        """Whether a counter of an org or of the store ever moved, without the transaction that several looks need.
+        By the connection that writes if nobody does: it alone keeps its pages when it writes. None in the middle of
+        a snapshot, which may be older."""
+        if self._writing is not None and self._turn.acquire(blocking=False):
+            try:
+                if not self._closed:
+                    return self._has_counted(self._writing, org, name)
+            finally:
+                self._turn.release()
+        session = self._reader()
+        return None if session.connection.in_transaction else self._has_counted(session, org, name)
+
+    def _has_counted(self, session: Session, org: str, name: str) -> bool:
+        with sqlite_translated(self.path):
+            return bool(session.value("counter_moved", org_id=org, name=name))
 
     def listen(self, channel: str, told: Callable[[], object]) -> bool:  # noqa: ARG002 - a file tells nobody
         return False
@@ -227,14 +314,31 @@ class SqliteEngine:
         savepoint: bool = True,
         lock: str = "",  # noqa: ARG002 - the one writer is alone anyway
     ) -> T:
-        """Run `action` in a transaction of the writer thread; returns after the commit.
+        """Run `action` in a transaction; returns after the commit.
 
         `savepoint=False` is for an action whose changes may each stand alone when a later one fails.
+        An interrupt undoes the action, unless others share its transaction: then it only ends the waiting.
         """
-        answer = _Answer()
-        self._hand_over(_Write(action, durable, savepoint, answer))
-        result: T = answer.result()
+        outcome = self._write_here(action, durable, savepoint)
+        if outcome is None:
+            outcome = _Answer()
+            self._hand_over(_Write(action, durable, savepoint, outcome))
+        result: T = outcome.result()
         return result
+
+    def _write_here(self, action: Callable[[Session], Any], durable: bool, savepoint: bool) -> _Outcome | None:
+        """Where nobody else writes or waits to: two changes of threads cost as much as the rest of a small write.
+        None when somebody does; what was handed over before comes before this."""
+        if self._handed_over or not self._turn.acquire(blocking=False):
+            return None
+        try:
+            if self._closed:
+                raise _store_closed()
+            outcome = _Outcome()
+            self._settle([_Write(action, durable, savepoint, outcome)])
+            return outcome
+        finally:
+            self._turn.release()
 
     def submit(
         self,
@@ -261,7 +365,9 @@ class SqliteEngine:
                 connection.set_busy_timeout(wait_ms)
                 connection.pragma("synchronous", 1)
                 with connection:  # commits, or rolls back what fails
-                    action(Session(connection, self._queries))
+                    session = Session(connection, self._queries)
+                    action(session)
+                    session.settle()
             finally:
                 self._forget(connection)
 
@@ -272,53 +378,61 @@ class SqliteEngine:
             if self._writer is None:
                 self._writer = threading.Thread(target=self._write_loop, name="clew-writer", daemon=True)
                 self._writer.start()
+            self._handed_over += 1
             self._queue.put(job)
 
     def _write_loop(self) -> None:
-        try:
-            with translated(self.path):
-                session = Session(self._connect(), self._queries)
-                session.connection.pragma("cache_size", -CACHE_KB)
-        except (ClewError, apsw.Error) as error:
-            self._fail_until_closed(error)
-            return
-        synchronous = 2
-        while True:
-            batch, closing = self._take()
-            wanted = 2 if any(job.durable for job in batch) else 1
-            if batch and wanted != synchronous:
-                session.connection.pragma("synchronous", wanted)
-                synchronous = wanted
-            if batch:
-                self._commit(session, batch)
-            if closing:
-                return
+        closing = False
+        while not closing:
+            first = self._queue.get()
+            with self._turn:
+                batch, closing = self._take(first)
+                if batch:
+                    self._settle(batch)
+            with self._lock:
+                self._handed_over -= len(batch)
 
-    def _take(self) -> tuple[list[_Write], bool]:
-        """Everything that waits; blocks for the first."""
-        batch = [self._queue.get()]
+    def _take(self, first: Any) -> tuple[list[_Write], bool]:
+        """Everything that waits by now."""
+        batch = [first]
         while not self._queue.empty():
             batch.append(self._queue.get())
         return [job for job in batch if job is not _CLOSE], _CLOSE in batch
 
-    def _fail_until_closed(self, error: Exception) -> None:
-        closing = False
-        while not closing:
-            batch, closing = self._take()
+    def _settle(self, batch: list[_Write]) -> None:
+        """For whoever has the turn: every write of the batch gets its answer."""
+        try:
+            session = self._writing or self._begin_writing()
+            wanted = 2 if any(job.durable for job in batch) else 1
+            if wanted != self._synchronous:
+                session.connection.pragma("synchronous", wanted)
+                self._synchronous = wanted
+        except (ClewError, apsw.Error) as error:
             for job in batch:
                 if job.future.set_running_or_notify_cancel():  # not for whoever has given up
                     job.future.set_exception(error)
+            return
+        self._commit(session, batch)
+
+    def _begin_writing(self) -> Session:
+        with translated(self.path):
+            session = Session(self._connect(), self._queries)
+            session.connection.pragma("cache_size", -CACHE_KB)
+        self._writing = session
+        return session
 
     def _commit(self, session: Session, batch: list[_Write]) -> None:
         connection = session.connection
         done: list[tuple[_Write, Any]] = []
         try:
             with translated(self.path):
-                connection.execute("BEGIN IMMEDIATE")
-                for job in batch:
-                    self._run_one(session, job, done, is_alone=len(batch) == 1)
+                session.begin()
+                if len(batch) == 1:
+                    self._run_one(session, batch[0], done, is_alone=True)
+                else:
+                    self._run_all(session, batch, done)
                 if done or connection.in_transaction:  # or the only one failed, and all was undone
-                    connection.execute("COMMIT")
+                    session.commit()
         except BaseException as error:  # the writer must outlive every failure: each caller gets it
             with suppress(apsw.Error):  # a disk that fails may fail here too; the next BEGIN tells
                 if connection.in_transaction:
@@ -330,6 +444,30 @@ class SqliteEngine:
         for job, result in done:
             job.future.set_result(result)
 
+    def _run_all(self, session: Session, batch: list[_Write], done: list[tuple[_Write, Any]]) -> None:
+        """In their order; neighbours that may be made together are, unless that fails."""
+        for key, neighbours in groupby(batch, _joins):
+            part = list(neighbours)
+            if key is None or len(part) == 1 or not self._run_together(session, part, done):
+                for job in part:
+                    self._run_one(session, job, done, is_alone=False)
+
+    def _run_together(self, session: Session, part: list[_Write], done: list[tuple[_Write, Any]]) -> bool:
+        connection, kept = session.connection, len(session.last)
+        connection.execute("SAVEPOINT one")
+        try:
+            answers = part[0].action.together(session, [job.action for job in part])  # type: ignore[attr-defined]
+        except Exception:  # whose it is shows when each is run by itself
+            if not connection.in_transaction:
+                raise
+            connection.execute("ROLLBACK TO one")
+            connection.execute("RELEASE one")
+            del session.last[kept:]
+            return False
+        connection.execute("RELEASE one")
+        done += zip(part, answers, strict=True)
+        return True
+
     def _run_one(self, session: Session, job: _Write, done: list[tuple[_Write, Any]], *, is_alone: bool) -> None:
         """What is alone in its transaction is undone with it, and needs no savepoint."""
         if not job.future.set_running_or_notify_cancel():
@@ -337,6 +475,7 @@ class SqliteEngine:
         has_savepoint = job.savepoint and not is_alone
         if has_savepoint:
             session.connection.execute("SAVEPOINT one")
+        kept = len(session.last)
         try:
             with sqlite_translated(self.path):
                 result = job.action(session)
@@ -345,6 +484,7 @@ class SqliteEngine:
                 raise  # a full disk makes SQLite roll the whole transaction back
             if job.savepoint:
                 session.connection.execute("ROLLBACK TO one" if has_savepoint else "ROLLBACK")
+                del session.last[kept:]
             job.future.set_exception(error)
         else:
             done.append((job, result))
@@ -390,11 +530,12 @@ class SqliteEngine:
             self._queue.put(_CLOSE)
         if self._writer is not None:
             self._writer.join()
-        for connection in self._connections:
-            try:
-                connection.close()
-            except apsw.ThreadingViolationError:  # in the middle of a query: its thread closes it, see `read`
-                connection.interrupt()
+        with self._turn:  # whoever writes on its own thread comes to an end
+            for connection in self._connections:
+                try:
+                    connection.close()
+                except apsw.ThreadingViolationError:  # in the middle of a query: its thread closes it, see `read`
+                    connection.interrupt()
 
     def _connect(self) -> apsw.Connection:
         connection = connect(self.path, vfs=self._vfs)
@@ -424,6 +565,7 @@ def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     connection.pragma("foreign_keys", True)
     connection.pragma("secure_delete", True)  # freed pages are overwritten: see forget
     connection.pragma("synchronous", 2)
+    connection.pragma("wal_autocheckpoint", LOG_PAGES)
     connection.pragma("temp_store", 2)  # sorting never spills memory text into a temporary file
     return connection
 
@@ -528,49 +670,64 @@ def _size(file: Path) -> int:
         return 0
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system raise into errors that name the file and the next move."""
-    try:
-        with sqlite_translated(path):
-            yield
-    except OSError as error:
-        if error.errno == ENOSPC:
-            raise _disk_full(path) from error
-        raise _read_only(path) from error
+class sqlite_translated:  # noqa: N801 - read as a verb, and cheaper than a generator: each read and write enters some
+    """Turns what SQLite raises into errors that name the file and the next move; what a caller's code does with
+    files of its own is none of ours."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, apsw.Error) and (told := _told(self._path, error)):
+            raise told from error
 
 
-@contextmanager
-def sqlite_translated(path: Path) -> Iterator[None]:
-    """The same around a caller's code, whose own files are none of ours."""
-    try:
-        yield
-    except (apsw.ConnectionClosedError, apsw.InterruptError) as error:
-        raise _store_closed() from error
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise Unavailable(
-            f"{path} is in use by another process that does not let go",
-            code="STORE_BUSY",
-            next="stop the other process or try again",
-        ) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise _refused(
-            path, "is damaged", "STORE_CORRUPT", "restore a backup: clew restore FILE; or run: clew doctor"
-        ) from error
-    except apsw.FullError as error:
-        raise _disk_full(path) from error
-    except apsw.ConstraintError as error:
-        raise Conflict(
-            f"{path} holds something that excludes this",
-            code="STORE_CONFLICT",
-            next="look at what is there and try again",
-        ) from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
-        raise _read_only(path) from error
-    except apsw.IOError as error:
-        raise Unavailable(
-            f"reading or writing {path} failed", code="STORE_IO", next="check the disk, then run: clew doctor"
-        ) from error
+class translated(sqlite_translated):  # noqa: N801
+    """The same with what the system raises, around our own code."""
+
+    __slots__ = ()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError) and not isinstance(error, apsw.Error):
+            raise (_disk_full if error.errno == ENOSPC else _read_only)(self._path) from error
+        super().__exit__(kind, error, trace)
+
+
+def _told(path: Path, error: apsw.Error) -> ClewError | None:
+    """What to raise instead; None for what only a mistake of ours can cause."""
+    match error:
+        case apsw.ConnectionClosedError() | apsw.InterruptError():
+            return _store_closed()
+        case apsw.BusyError() | apsw.LockedError():
+            return Unavailable(
+                f"{path} is in use by another process that does not let go",
+                code="STORE_BUSY",
+                next="stop the other process or try again",
+            )
+        case apsw.CorruptError() | apsw.NotADBError():
+            return _refused(
+                path, "is damaged", "STORE_CORRUPT", "restore a backup: clew restore FILE; or run: clew doctor"
+            )
+        case apsw.FullError():
+            return _disk_full(path)
+        case apsw.ConstraintError():
+            return Conflict(
+                f"{path} holds something that excludes this",
+                code="STORE_CONFLICT",
+                next="look at what is there and try again",
+            )
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return _read_only(path)
+        case apsw.IOError():
+            return Unavailable(
+                f"reading or writing {path} failed", code="STORE_IO", next="check the disk, then run: clew doctor"
+            )
+    return None
 
 
 def _store_closed() -> Unavailable:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from clew.errors import InvalidInput
 from clew.lazy import LazyModule
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from clew.model.upkeep import BackupReport, Check, Stats
+    from clew.ports import Joining
     from clew.store import backup, edges, graph_explore, postgres_upkeep, upkeep
     from clew.store import config as config_table
     from clew.store import conflicts as conflict_table
@@ -58,6 +59,7 @@ else:
     )
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Tx:
@@ -68,10 +70,8 @@ class Tx:
         self.memories = MemoryTable(session)
         self.index = IndexTable(session)
         self.changes = ChangeLog(session)
-
-    @cached_property
-    def graph(self) -> GraphTable:
-        return GraphTable(self.session)
+        self.graph = GraphTable(session)
+        self.audit = Audit(session)
 
     @cached_property
     def edges(self) -> edges.EdgeTable:
@@ -86,11 +86,9 @@ class Tx:
         """False once an error made the engine undo the whole transaction."""
         return self.session.is_open
 
-    @contextmanager
-    def savepoint(self) -> Iterator[None]:
+    def savepoint(self) -> AbstractContextManager[None]:
         """A part that is undone alone when it fails."""
-        with self.session.savepoint():
-            yield
+        return self.session.savepoint()
 
     @cached_property
     def config(self) -> config_table.ConfigTable:
@@ -161,10 +159,6 @@ class Tx:
         return report_table.ReportTable(self.session)
 
     @cached_property
-    def audit(self) -> Audit:
-        return Audit(self.session)
-
-    @cached_property
     def leases(self) -> Leases:
         return Leases(self.session)
 
@@ -198,16 +192,16 @@ class Store:
     ) -> T:
         """One transaction, change log included; everything or nothing. `savepoint=False`: each change of the action
         may stand alone, which spares the engine from being able to undo it."""
-        return self.engine.write(_bound(action), durable=durable, savepoint=savepoint, lock=lock)
+        return self.engine.write(_Bound(action), durable=durable, savepoint=savepoint, lock=lock)
 
     def submit(self, action: Callable[[Tx], T], *, durable: bool = True, org: str = "") -> Future[T]:
         """The same without waiting; what was handed over is written before the store closes, and before what this
         process writes of `org` later."""
-        return self.engine.submit(_bound(action), durable=durable, org=org)
+        return self.engine.submit(_Bound(action), durable=durable, org=org)
 
     def write_unless_busy(self, action: Callable[[Tx], None], *, wait_ms: int) -> None:
         """A transaction of the caller's own, not durable; Unavailable when another holds the store for longer."""
-        self.engine.write_unless_busy(_bound(action), wait_ms=wait_ms)
+        self.engine.write_unless_busy(_Bound(action), wait_ms=wait_ms)
 
     def purge(self) -> bool:
         return self.engine.purge()
@@ -236,6 +230,10 @@ class Store:
             return upkeep.checks(self, now)
         return postgres_upkeep.checks(self, now)
 
+    def has_counted(self, org: str, name: str) -> bool | None:
+        """Whether a counter of an org or of the store ever moved; None where a transaction tells as cheaply."""
+        return self.engine.has_counted(org, name)
+
     def data_version(self) -> tuple[int, int]:
         return self.engine.data_version()
 
@@ -246,12 +244,29 @@ class Store:
         self.engine.close()
 
 
-def _bound(action: Callable[[Tx], T]) -> Callable[[Session], T]:
-    def run(session: Session) -> T:
+class _Bound(Generic[T]):
+    """An action on the tables as one on a session. Several that join may be run together: `ports.Joining`."""
+
+    __slots__ = ("_action",)
+
+    def __init__(self, action: Callable[[Tx], T]) -> None:
+        self._action = action
+
+    def __call__(self, session: Session) -> T:
+        return self._flushed(session, self._action)
+
+    @property
+    def joins(self) -> Hashable:
+        return getattr(self._action, "joins", None)
+
+    def together(self, session: Session, others: Sequence[_Bound[T]]) -> list[T]:
+        actions = [other._action for other in others]
+        return self._flushed(session, lambda tx: cast("Joining[T]", self._action).together(tx, actions))
+
+    @staticmethod
+    def _flushed(session: Session, action: Callable[[Tx], R]) -> R:
         tx = Tx(session)
         result = action(tx)
         tx.changes.flush()
         tx.index.flush()
         return result
-
-    return run

@@ -53,6 +53,38 @@ def edge_types(clew: Clew) -> set[str]:
     return {type_ for (type_,) in run(clew, "SELECT edge_type FROM graph_edges")}
 
 
+# -- when to look -----------------------------------------------------------------------------------
+
+
+def test_writes_of_one_second_look_once_unless_they_leave_something_behind(clew: Clew, clock: ToldClock) -> None:
+    looks, seen = upkeep.Looks(), list[str]()
+
+    def write(name: str, *, more: bool = False) -> None:
+        looks.after_write(lambda: bool(seen.append(name)) or more, clock.now())
+
+    write("first")
+    write("at once")
+    clock.pass_by(seconds=2)
+    write("later", more=True)
+    write("goes on")
+    write("again at once")
+    run(clew, BROKEN)
+    clew.remember(TEXT)  # leaves its part of the graph for later
+    write("something is left")
+    assert seen == ["first", "later", "goes on", "something is left"]
+
+
+def test_a_look_that_failed_is_tried_again_by_the_next_write(clock: ToldClock) -> None:
+    looks, tried = upkeep.Looks(), list[int]()
+
+    def fail() -> bool:
+        tried.append(1)
+        raise ValueError
+
+    assert not looks.after_write(fail, clock.now()) and not looks.after_write(fail, clock.now())
+    assert len(tried) == 2
+
+
 # -- what failed -----------------------------------------------------------------------------------
 
 
@@ -108,6 +140,7 @@ def empty_graph(clew: Clew, texts: list[str]) -> None:
         run(clew, f"DELETE FROM {table}")
     run(clew, "INSERT INTO graph_pending (org_id, memory_row, reason, at) SELECT org_id, row, 'NOT_YET_MAPPED', 0"
               " FROM memories")  # fmt: skip
+    clew.__dict__.pop("_looks", None)  # a process that was opened after it
 
 
 def test_a_process_that_stays_finishes_in_the_background(tmp_path: Path) -> None:

@@ -391,8 +391,8 @@ def test_large_metadata_is_refused_before_anything_is_looked_for_in_it(
     seen: list[str] = []
     monkeypatch.setattr(prepare, "redact", lambda text: seen.append(text) or redact(text))
     with pytest.raises(InvalidInput) as refused:
-        memory.remember("Short words", metadata={"k": "large " * 3_000})
-    assert (refused.value.code, seen) == ("MEMORY_METADATA_INVALID", ["Short words"])
+        memory.remember("Short key words", metadata={"k": "large " * 3_000})
+    assert (refused.value.code, seen) == ("MEMORY_METADATA_INVALID", ["Short key words"])
 
 
 @settings(deadline=None)

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -265,6 +266,25 @@ def test_writes_that_wait_share_one_commit(engine: SqliteEngine, together: Calla
     assert keys(engine) == {"a", "b", "x"}
 
 
+def test_what_is_left_for_the_end_is_written_with_the_commit(
+    engine: SqliteEngine, together: Callable[..., list[object]]
+) -> None:
+    def later(key: str, *, fails: bool = False, settles: bool = False) -> Callable[[Session], object]:
+        def action(session: Session) -> object:
+            session.many_last("meta_put", [(key, "x")])
+            if fails:
+                raise ValueError(key)
+            if settles:
+                session.settle()
+            return session.connection.execute("SELECT count(*) FROM meta").get
+
+        return action
+
+    results = together(later("a"), later("b", fails=True), later("c", settles=True), later("d"))
+    assert [results[0], type(results[1]), results[2], results[3]] == [0, ValueError, 2, 2]
+    assert keys(engine) == {"a", "c", "d"}
+
+
 def test_a_write_that_breaks_a_promise_of_the_schema_is_a_conflict(engine: SqliteEngine) -> None:
     change = {"org_id": "o", "seq": 1, "project_id": "", "kind": "memory", "row_id": "m", "op": "put"}
     engine.write(lambda session: session.run("change_insert", **change))
@@ -317,22 +337,80 @@ def test_a_cancelled_write_is_not_made_and_does_not_hurt(engine: SqliteEngine) -
     assert keys(engine) == {"after"}
 
 
-@pytest.mark.skipif(
+needs_signals = pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread"
 )
-def test_an_interrupt_while_waiting_hurts_neither_the_write_nor_the_writer(engine: SqliteEngine) -> None:
-    gate = threading.Event()
 
+
+def interrupt() -> None:
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+@needs_signals
+def test_an_interrupt_undoes_the_write_that_it_hits_and_no_other(engine: SqliteEngine) -> None:
     def slow(session: Session) -> None:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        gate.wait()
         put("slow")(session)
+        interrupt()
+        time.sleep(30)
 
     with pytest.raises(KeyboardInterrupt):
         engine.write(slow)
-    gate.set()
     engine.write(put("after"))
-    assert keys(engine) == {"slow", "after"}
+    assert keys(engine) == {"after"}
+
+
+@needs_signals
+def test_an_interrupt_while_waiting_hurts_neither_the_write_nor_the_writer(engine: SqliteEngine) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    def first(session: Session) -> None:
+        begun.set()
+        while not engine._queue.qsize():  # until the other waits behind it
+            time.sleep(0.001)
+        interrupt()
+        gate.wait()
+
+    held = engine.submit(first)
+    begun.wait()
+    with pytest.raises(KeyboardInterrupt):
+        engine.write(put("waited for"))
+    gate.set()
+    assert held.result() is None
+    engine.write(put("after"))
+    assert keys(engine) == {"waited for", "after"}
+
+
+def test_a_write_that_finds_nobody_writing_runs_on_its_own_thread(engine: SqliteEngine) -> None:
+    assert engine.write(lambda _session: threading.get_ident()) == threading.get_ident()
+
+
+def test_what_was_handed_over_is_written_before_what_comes_later(engine: SqliteEngine) -> None:
+    gate, order = threading.Event(), list[str]()
+    engine.submit(lambda _session: gate.wait() and order.append("first"))
+    engine.submit(lambda _session: order.append("second"))
+    threading.Timer(0.05, gate.set).start()
+    engine.write(lambda _session: order.append("third"))
+    assert order == ["first", "second", "third"]
+
+
+def test_closing_waits_for_a_write_on_another_thread(engine: SqliteEngine) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    def slow(session: Session) -> None:
+        begun.set()
+        gate.wait()
+        put("slow")(session)
+
+    writer = threading.Thread(target=engine.write, args=(slow,))
+    writer.start()
+    begun.wait()
+    closer = threading.Thread(target=engine.close)
+    closer.start()
+    gate.set()
+    closer.join()
+    writer.join()
+    with closing(open_engine(engine.path)) as again:
+        assert keys(again) == {"slow"}
 
 
 # -- durability --------------------------------------------------------------------------------------
@@ -495,3 +573,33 @@ def test_every_named_query_can_stay_prepared() -> None:
     assert (
         len(queries.load("sqlite")) + 20 <= STATEMENTS
     )  # and what the engine itself says: BEGIN, SAVEPOINT, PRAGMA
+
+
+# -- a look without a transaction ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("org", ["o", ""])
+def test_a_counter_that_moved_is_seen_at_once_whoever_moved_it(engine: SqliteEngine, org: str) -> None:
+    def move(session: Session) -> object:
+        return session.value("counter_next", org_id=org, name="n", step=1)
+
+    assert engine.has_counted("o", "n") is False
+    with closing(open_engine(engine.path)) as other:
+        engine.write(put("a"))  # from now on the connection that writes is asked
+        assert engine.has_counted("o", "n") is False
+        other.write(move)
+        assert engine.has_counted("o", "n") is True
+    assert engine.has_counted("other", "n") is (org == "")
+
+
+def test_in_a_snapshot_while_others_write_a_look_cannot_tell(engine: SqliteEngine) -> None:
+    begun, gate = threading.Event(), threading.Event()
+    engine.submit(lambda _session: begun.set() or gate.wait())
+    begun.wait()
+    assert engine.has_counted("o", "n") is False
+    with engine.read():
+        assert engine.has_counted("o", "n") is None
+    gate.set()
+    engine.close()
+    with pytest.raises(Unavailable):
+        engine.has_counted("o", "n")

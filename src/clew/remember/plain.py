@@ -1,0 +1,53 @@
+"""Whether a text holds nothing that masking or classification would look closer at. Pure.
+
+In: the words of a text. Out: yes, if each of them is known to be harmless by itself, so that no rule of either can
+match anywhere. Both begin with a search for hints over the whole text; words repeat, and looking them up costs a
+tenth of it. A word is kept only from a text that is harmless as a whole.
+
+INVARIANT: of a plain text `redact` changes nothing, and by its words `classify` calls it neither restricted nor
+confidential. A new rule there needs its hint here: test_plain.py compares both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from clew.remember import classify, redact
+
+_CACHE_SIZE = 100_000
+_CARD_BEGINS = re.compile(r"[0-9]{4}")
+# A rule that waits for two words is told by the first of them. `<` begins a private passage; `[masked:` tells that
+# something was masked before.
+_HINTS = frozenset(hint.split()[0] for hint in (*redact.HINTS, *classify.HINTS, "<", "[masked:"))
+# In a word of letters alone the others say something only as its end or as the whole of it: neither `author` nor
+# `capital` does.
+_ANYWHERE = tuple(_HINTS.difference(redact.NAME_WORDS, classify.HINTS) | {"private"})
+_HINTED = re.compile("|".join(map(re.escape, sorted(_HINTS))))
+_AFTER = ".,;!?"
+
+_PLAIN: set[str] = set()
+
+
+def is_plain(words: Sequence[str]) -> bool:
+    if _PLAIN.issuperset(words):
+        return True
+    new = [word for word in words if word not in _PLAIN]
+    if not all(map(_is_harmless, new)):
+        return False
+    if len(_PLAIN) > _CACHE_SIZE:
+        _PLAIN.clear()
+    _PLAIN.update(new)
+    return True
+
+
+def _is_harmless(word: str) -> bool:
+    if len(word) >= redact.SHORTEST_PREFIXED or not word.isascii() or _CARD_BEGINS.search(word):
+        return False
+    lowered = word.lower()
+    if not _HINTED.search(lowered):
+        return True
+    bare = lowered.rstrip(_AFTER)
+    if not bare.isalpha() or any(hint in bare for hint in _ANYWHERE):
+        return False
+    return not redact.ends_with_a_name(bare) and bare not in classify.SPOKEN_OF

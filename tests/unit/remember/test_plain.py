@@ -1,0 +1,69 @@
+"""What counts as plain is what masking leaves alone and classification finds nothing in."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.bench.texts import texts
+from clew.remember.classify import classify
+from clew.remember.plain import is_plain
+from clew.remember.redact import redact
+
+# Whatever the rules look for, whole, cut, joined and beside what looks like it.
+TRICKY = (
+    "author authority capital monkey turkey key keys keyboard pass passed bypass passenger password passwords "
+    "Password, secret secretary secrets token tokens tokenise auth auth, oauth authorization Bearer credential "
+    "credentials pwd api apikey apiKey private privatekey privateer curl -u --user bob:hunter2 social security "
+    "credit card ssn ssns pci pii piil -----BEGIN PRIVATE KEY <private> </private> [masked:url] https://a:b@c "
+    "keytoken authkey passcode is was : = := => hunter2 hunter swordfish 4111 1111 41111111 2026 v2 80 key. key! "
+    "token; smtp_pass _auth api-key x=y secret_access_key is: \"quoted\" 'quoted' a.b author. authors; credit. "
+    "card. Iİ é"
+).split()
+WORDS = st.sampled_from(TRICKY) | st.text(alphabet="abkeytopswdsrn.,;!?_-:= 0123456789", min_size=1, max_size=21)
+
+
+def agrees(text: str) -> bool:
+    """Only one direction: a text that is not plain is looked at, and may still turn out to be harmless."""
+    if not is_plain(text.split()):
+        return True
+    told = redact(text)
+    return (told.text, told.kinds, told.private_spans) == (text, (), 0) and classify(text) == "internal"
+
+
+@given(st.lists(WORDS, max_size=12), st.sampled_from([" ", "  ", "\n", "\t", "\r\n"]))
+def test_a_plain_text_is_left_alone(words: list[str], joint: str) -> None:
+    assert agrees(joint.join(words).strip())
+
+
+def test_no_two_words_of_the_rules_are_plain_together_unless_they_say_nothing() -> None:
+    for one in TRICKY:
+        for other in TRICKY:
+            assert agrees(f"{one} {other} swordfish"), (one, other)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_classification_is_the_same_with_and_without_the_short_cut(strict: bool) -> None:
+    rng = random.Random(5)
+    for text in texts(300, chars=120):
+        for type_, paths in (("note", ()), ("decision", ("docs/a.md",)), ("note", ("src/auth/x.py",))):
+            said = f"{text} {rng.choice(TRICKY)}"
+            told = {"paths": paths, "type": type_, "strict_token_rule": strict}
+            assert classify(said, **told, plain=is_plain(said.split())) == classify(said, **told)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text", ["the author of the capital", "bypassed by passengers, mostly.", "port 80 is taken"]
+)
+def test_everyday_words_are_plain(text: str) -> None:
+    assert is_plain(text.split())
+
+
+@pytest.mark.parametrize(
+    "text", ["the password is hunter2", "my key", "<private>x</private>", "curl -u a:b", "4111 1111 1111 1111", "é"]
+)
+def test_what_could_matter_is_not(text: str) -> None:
+    assert not is_plain(text.split())
