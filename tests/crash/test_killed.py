@@ -20,9 +20,10 @@ from clew.store.store import Store
 CHILD = """
 import sys, threading
 from pathlib import Path
+from clew.store import sqlite_log
 from toys import ToyEmbedder, open_toy
+sqlite_log.DUE, sqlite_log.MOST = 20, 60  # beside the writer, and by it when that cannot keep up
 memory = open_toy(Path(sys.argv[1]), embedder=ToyEmbedder())
-memory.store.write(lambda tx: tx.session.connection.wal_autocheckpoint(20))
 out = threading.Lock()
 def work(name):
     for n in range(100_000):

@@ -13,6 +13,7 @@ from health import assert_sound, contents_of
 
 from clew.clew import Clew
 from clew.settings import load_settings
+from clew.store import sqlite_log
 from clew.store.sqlite import open_engine
 from clew.store.store import Store
 from toys import ToldClock, ToyEmbedder
@@ -37,7 +38,6 @@ class Workload:
         self.live: list[str] = []
 
     def run(self, steps: int) -> None:
-        self.memory.store.write(lambda tx: tx.session.connection.wal_autocheckpoint(self.rng.choice((5, 30))))  # type: ignore[attr-defined]
         for step in range(steps):
             act = self.rng.choice((self.remember, self.remember, self.edit, self.forget))
             act(f"step {step} " + "words " * self.rng.randrange(1, 300))
@@ -65,7 +65,10 @@ class Workload:
 
 
 def recorded(folder: Path, seed: int, steps: int = 40) -> list[Event]:
-    with plugged_in() as disk:
+    with plugged_in() as disk, pytest.MonkeyPatch.context() as patch:
+        due = (5, 30)[seed // 2 % 2]
+        patch.setattr(sqlite_log, "DUE", due)  # the log goes into the file often: beside the writer,
+        patch.setattr(sqlite_log, "MOST", due * (10, 1)[seed % 2])  # or by it
         with closing(on(folder / "clew.db", disk.name)) as memory:
             Workload(memory, disk.events, random.Random(seed)).run(steps)
         return disk.events

@@ -79,7 +79,16 @@ class Why:
     via: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+        answer: dict[str, Any] = {"source": self.source}  # each by its name: an answer has two dozen of these
+        if self.rank is not None:
+            answer["rank"] = self.rank
+        if self.raw is not None:
+            answer["raw"] = self.raw
+        if self.relevance is not None:
+            answer["relevance"] = self.relevance
+        if self.via is not None:
+            answer["via"] = self.via
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +112,21 @@ class Result:
         answer: dict[str, Any] = {"id": memory.id, "content": memory.content}
         if memory.title:
             answer["title"] = memory.title
-        return answer | {
-            "type": memory.type,
-            "layer": memory.layer,
-            "score": self.relevance,
-            "rank_score": self.rank_score,
-            "rank": self.rank,
-            "why": [reason.as_json() for reason in self.why],
-            "at": to_rfc3339(memory.at),
-            "tags": list(memory.tags),
-            **(_by_graph(self.way) if self.way else {}),
-            **({"project": memory.project} if memory.project else {}),
-            **({"superseded_by": memory.superseded_by} if memory.superseded_by else {}),
-        }
+        answer["type"] = memory.type
+        answer["layer"] = memory.layer
+        answer["score"] = self.relevance
+        answer["rank_score"] = self.rank_score
+        answer["rank"] = self.rank
+        answer["why"] = [reason.as_json() for reason in self.why]
+        answer["at"] = to_rfc3339(memory.at)
+        answer["tags"] = list(memory.tags)
+        if self.way:
+            answer |= _by_graph(self.way)
+        if memory.project:
+            answer["project"] = memory.project
+        if memory.superseded_by:
+            answer["superseded_by"] = memory.superseded_by
+        return answer
 
 
 def _by_graph(way: GraphWay) -> dict[str, Any]:

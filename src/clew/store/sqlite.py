@@ -25,6 +25,8 @@ import apsw
 from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
 from clew.store import queries
 from clew.store.session import Row
+from clew.store.sqlite_answers import Answer, Outcome, Teller
+from clew.store.sqlite_log import Log
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -35,9 +37,6 @@ APPLICATION_ID = 0x434C4557  # "CLEW" in the file header: how we know a file is 
 BUSY_TIMEOUT_MS = 30_000  # another process may hold the write lock for one import batch, never longer
 STATEMENTS = 600  # kept prepared: more than there are named queries. Preparing the longest takes 2 ms
 CACHE_KB = 32_768  # for the writer: one import batch touches more index pages than the default of 2 MB holds
-LOG_PAGES = (
-    4_000  # 16 MB; a single write adds some 33. With SQLite's 1,000 moving them took a tenth of such a write
-)
 VACUUM_IN_MEMORY = 256 << 20  # a larger store is rewritten through a temporary file
 BEFORE_RESTORE = ".before-restore"  # what a restore replaced, kept beside the store
 PURGE_TIMEOUT_MS = 1_000  # whoever holds the log for longer makes the erasure pending
@@ -149,72 +148,18 @@ class _Savepoint:
         self._connection.execute("RELEASE part")
 
 
-class _Outcome:
-    """Of a write on the thread of its caller: nobody waits for it."""
-
-    __slots__ = ("_error", "_is_done", "_value")
-
-    def __init__(self) -> None:
-        self._is_done = False
-        self._error: BaseException | None = None
-        self._value: Any = None
-
-    def result(self) -> Any:
-        if self._error is not None:
-            try:
-                raise self._error
-            finally:
-                self._error = None  # or the error would hold its own traceback for good
-        return self._value
-
-    def set_result(self, value: Any) -> None:
-        self._value, self._is_done = value, True
-
-    def set_exception(self, error: BaseException) -> None:
-        self._error, self._is_done = error, True
-
-    def set_running_or_notify_cancel(self) -> bool:
-        return True  # whoever waits at once does not give up
-
-    def done(self) -> bool:
-        return self._is_done
-
-
-class _Answer(_Outcome):
-    """What a caller that waits at once gets instead of a future: a third of its cost, which a queue feels."""
-
-    __slots__ = ("_ready",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._ready = threading.Lock()
-        self._ready.acquire()
-
-    def result(self) -> Any:
-        self._ready.acquire()
-        return super().result()
-
-    def set_result(self, value: Any) -> None:
-        super().set_result(value)
-        self._ready.release()
-
-    def set_exception(self, error: BaseException) -> None:
-        super().set_exception(error)
-        self._ready.release()
-
-
 @dataclass(slots=True)
 class _Write:
     action: Callable[[Session], Any]
     durable: bool
     savepoint: bool
-    future: Future[Any] | _Outcome
+    future: Future[Any] | Outcome
 
 
 def _joins(job: _Write) -> Hashable:
     """What is equal for writes that may be made together; None for one that stays by itself. So does that of
     whoever got a future, and may give it up until its turn comes."""
-    return getattr(job.action, "joins", None) if isinstance(job.future, _Answer) else None
+    return getattr(job.action, "joins", None) if isinstance(job.future, Answer) else None
 
 
 class SqliteEngine:
@@ -229,6 +174,9 @@ class SqliteEngine:
         self._numbers = count(1)
         self._readers: dict[threading.Thread, apsw.Connection] = {}
         self._connections: list[apsw.Connection] = []
+        self._spare: apsw.Connection | None = None  # for the next who works beside the writer
+        self._log = Log(self._beside)
+        self._teller = Teller()
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
@@ -321,12 +269,12 @@ class SqliteEngine:
         """
         outcome = self._write_here(action, durable, savepoint)
         if outcome is None:
-            outcome = _Answer()
+            outcome = Answer()
             self._hand_over(_Write(action, durable, savepoint, outcome))
         result: T = outcome.result()
         return result
 
-    def _write_here(self, action: Callable[[Session], Any], durable: bool, savepoint: bool) -> _Outcome | None:
+    def _write_here(self, action: Callable[[Session], Any], durable: bool, savepoint: bool) -> Outcome | None:
         """Where nobody else writes or waits to: two changes of threads cost as much as the rest of a small write.
         None when somebody does; what was handed over before comes before this."""
         if self._handed_over or not self._turn.acquire(blocking=False):
@@ -334,7 +282,7 @@ class SqliteEngine:
         try:
             if self._closed:
                 raise _store_closed()
-            outcome = _Outcome()
+            outcome = Outcome()
             self._settle([_Write(action, durable, savepoint, outcome)])
             return outcome
         finally:
@@ -356,20 +304,35 @@ class SqliteEngine:
 
     def write_unless_busy(self, action: Callable[[Session], None], *, wait_ms: int) -> None:
         """On this thread and a connection of its own, for what a process leaves behind when it ends: it needs no
-        writer thread, and nobody should wait for another process's import because of it."""
-        if self._closed:
-            raise _store_closed()
-        with translated(self.path):
+        writer thread, and nobody should wait for another process's import because of it. The connection is kept for
+        the next time: making one and preparing its statements takes longer than what is written."""
+        with translated(self.path), self._beside() as connection:
+            connection.set_busy_timeout(wait_ms)
+            with connection:  # commits, or rolls back what fails
+                session = Session(connection, self._queries)
+                action(session)
+                session.settle()
+
+    @contextmanager
+    def _beside(self) -> Iterator[apsw.Connection]:
+        """A connection for work beside the writer, kept for the next time unless something goes wrong."""
+        with self._lock:
+            if self._closed:
+                raise _store_closed()
+            connection, self._spare = self._spare, None
+        if connection is None:
             connection = self._connect()
-            try:
-                connection.set_busy_timeout(wait_ms)
-                connection.pragma("synchronous", 1)
-                with connection:  # commits, or rolls back what fails
-                    session = Session(connection, self._queries)
-                    action(session)
-                    session.settle()
-            finally:
-                self._forget(connection)
+            connection.pragma("synchronous", 1)
+        try:
+            yield connection
+        except BaseException:
+            self._forget(connection)
+            raise
+        with self._lock:
+            is_kept = self._spare is None and not self._closed
+            self._spare = connection if is_kept else self._spare
+        if not is_kept:
+            self._forget(connection)
 
     def _hand_over(self, job: _Write) -> None:
         with self._lock:
@@ -418,6 +381,7 @@ class SqliteEngine:
         with translated(self.path):
             session = Session(self._connect(), self._queries)
             session.connection.pragma("cache_size", -CACHE_KB)
+            self._log.watch(session.connection)
         self._writing = session
         return session
 
@@ -441,8 +405,7 @@ class SqliteEngine:
                 if not job.future.done():
                     job.future.set_exception(error)
             return
-        for job, result in done:
-            job.future.set_result(result)
+        self._teller.tell([(job.future, result) for job, result in done])
 
     def _run_all(self, session: Session, batch: list[_Write], done: list[tuple[_Write, Any]]) -> None:
         """In their order; neighbours that may be made together are, unless that fails."""
@@ -531,6 +494,7 @@ class SqliteEngine:
         if self._writer is not None:
             self._writer.join()
         with self._turn:  # whoever writes on its own thread comes to an end
+            self._log.close()
             for connection in self._connections:
                 try:
                     connection.close()
@@ -565,7 +529,6 @@ def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     connection.pragma("foreign_keys", True)
     connection.pragma("secure_delete", True)  # freed pages are overwritten: see forget
     connection.pragma("synchronous", 2)
-    connection.pragma("wal_autocheckpoint", LOG_PAGES)
     connection.pragma("temp_store", 2)  # sorting never spills memory text into a temporary file
     return connection
 

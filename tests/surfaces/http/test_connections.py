@@ -29,7 +29,9 @@ def served(memory: Clew, monkeypatch: pytest.MonkeyPatch) -> Iterator[uvicorn.Se
     monkeypatch.setattr(protocol, "HEAD_S", 0.3)
     monkeypatch.setattr(protocol, "TAKE_S", 0.3)
     asked = Asked(memory)
-    config = uvicorn.Config(asked.app, port=0, http=protocol.Protocol, ws="none", lifespan="off", log_config=None)
+    config = uvicorn.Config(
+        asked.app, port=0, http=protocol.Protocol, ws="none", lifespan="off", log_config=None, proxy_headers=False
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -575,6 +575,13 @@ def test_every_named_query_can_stay_prepared() -> None:
     )  # and what the engine itself says: BEGIN, SAVEPOINT, PRAGMA
 
 
+def test_no_named_query_is_too_long_to_stay_prepared(engine: SqliteEngine) -> None:
+    """A longer one is prepared anew every time, which takes a millisecond."""
+    with engine.read() as session:
+        longest = session.connection.cache_stats()["max_cacheable_bytes"]
+    assert [name for name, text in queries.load("sqlite").items() if len(text.encode()) > longest] == []
+
+
 # -- a look without a transaction ----------------------------------------------------------------------
 
 

@@ -21,14 +21,15 @@ from clew.errors import ClewError, Denied
 from clew.model.scope import Identity
 from clew.surfaces.http import bodies, sending
 from clew.surfaces.http.acting import acting
+from clew.surfaces.http.asked import Asked
 from clew.surfaces.http.auth import needs_the_store
-from clew.surfaces.http.gate import Gate, check_content
+from clew.surfaces.http.gate import Gate, check_content, too_large
 from clew.surfaces.http.idempotency import HEADER, once, request_hash
 from clew.surfaces.http.limits import Rates
 from clew.surfaces.http.problems import Refusal, folders_of, problem_of, status_of, unexpected, without_paths
 from clew.surfaces.http.request import PROCESS, SOCKET, Request
 from clew.surfaces.http.response import AsgiReceive, AsgiSend, Response
-from clew.surfaces.http.route import JSON, Answer, Call, Credential, Envelope, Route, Stream, Written
+from clew.surfaces.http.route import JSON, Answer, Call, Credential, Route, Stream, Written
 from clew.surfaces.http.router import Router
 from clew.surfaces.http.standing import Standing
 from clew.surfaces.http.streams import Streams
@@ -44,7 +45,6 @@ access = logging.getLogger("clew.access")
 
 T = TypeVar("T")
 Sent = Response | tuple[Response, Stream | Written]
-UNKNOWN = "unknown"
 FROM_AFAR = 64 << 20  # bytes of a body at most, of whoever asks with a key
 URGENT = 2  # threads for what is answered also while the others are stuck
 
@@ -95,82 +95,100 @@ class App:
         if scope["type"] != "http":
             await _no_other_protocol(scope, receive, send)
             return
-        began, state = perf_counter(), _State()
-        response = await self._respond(scope, receive, state)
-        status = await self._send(response, receive, send, state)
-        took_s = perf_counter() - began
-        self.tally.request(state.name, status, took_s)
-        if access.isEnabledFor(logging.INFO):
-            access.info("%s %d %.1f ms", state.name, status, 1e3 * took_s)
+        await self.go_on(self.begin(scope), receive, send)
 
-    async def _respond(self, scope: Mapping[str, Any], receive: AsgiReceive, state: _State) -> Sent:
+    # -- a request whose body may be waited for ----------------------------------------------------------
+
+    def begin(self, scope: Mapping[str, Any]) -> Asked:
+        """What the head of a request tells. What is refused then is not raised: `go_on` sends it."""
+        asked = Asked()
         try:
-            request = Request(scope)
-            state.when_gone = (scope.get("state") or {}).get("when_gone")
-            state.envelope = self._router.envelope_at(request)
+            request = asked.request = Request(scope)
+            asked.when_gone = (scope.get("state") or {}).get("when_gone")
+            asked.envelope = self._router.envelope_at(request)
             self._gate.check(request)
-            state.route, values = self._router.find(request)
-            return await self._call(state, request, values, receive)
+            asked.route, asked.values = self._router.find(request)
+            if asked.route.is_open:
+                self._let_in(asked, Credential(Identity(org="local", roles=())))
+            elif not needs_the_store(request):
+                self._let_in(asked, self._counted(request, self._authenticate(request)))
         except Exception as error:  # the request boundary: whatever happened becomes an answer
-            return self._failed(error, state)
+            asked.refused = self._failed(error, asked)
+        return asked
 
-    async def _call(self, state: _State, request: Request, values: Mapping[str, str], receive: AsgiReceive) -> Sent:
-        route = state.the_route
-        credential = state.credential = await self._credential(route, request)
-        _check_rights(route, credential)
-        max_bytes = self._most(route, credential)
-        check_content(route, request, max_bytes)
-        if route.to_file:
-            run = partial(self._run, route)
-            async with bodies.received(self._clew.home, request, receive, max_bytes=max_bytes, run=run) as file:
-                return await self._run(route, lambda: self._answer(state, credential, request, values, b"", file))
-        body = await bodies.read(receive, max_bytes) if route.has_body else b""
-        if route.on_loop is not None:
-            answered: Response = await route.on_loop(self._clew, credential.identity, request, body, receive)
-            return answered
-        return await self._run(route, lambda: self._answer(state, credential, request, values, body, None))
+    async def go_on(self, asked: Asked, receive: AsgiReceive, send: AsgiSend) -> None:
+        """From the head of a request to its answer."""
+        try:
+            sent = asked.refused or await self._respond(asked, receive)
+        except Exception as error:  # the request boundary, again
+            sent = self._failed(error, asked)
+        await self.send(asked, sent, receive, send)
 
-    def _most(self, route: Route, credential: Credential) -> int:
-        most = self._max_bytes if route.max_body_kb is None else route.max_body_kb << 10
-        return most if credential.is_local else min(most, FROM_AFAR)
-
-    async def _credential(self, route: Route, request: Request) -> Credential:
-        if route.is_open:
-            return Credential(Identity(org="local", roles=()))
-        if needs_the_store(request):
+    async def _respond(self, asked: Asked, receive: AsgiReceive) -> Sent:
+        route, request = asked.the_route, asked.the_request
+        if asked.credential is None:
             found = await self._run(route, lambda: self._authenticate(request))
-        else:
-            found = self._authenticate(request)
+            self._let_in(asked, self._counted(request, found))
+        if route.to_file:
+            run, most = partial(self._run, route), asked.max_bytes
+            async with bodies.received(self._clew.home, request, receive, max_bytes=most, run=run) as file:
+                return await self._run(route, lambda: self._answer(asked, b"", file))
+        body = await bodies.read(receive, asked.max_bytes) if route.has_body else b""
+        if route.on_loop is not None:
+            answered: Response = await route.on_loop(self._clew, asked.who.identity, request, body, receive)
+            return answered
+        return await self._run(route, lambda: self._answer(asked, body, None))
+
+    def _counted(self, request: Request, found: Identity | Credential) -> Credential:
         if isinstance(found, Identity):
             found = Credential(found, is_local=request.via == PROCESS)
         if request.via != SOCKET or not found.is_local:  # whoever has the socket has the machine
             self._rates.take(found.key)
         return acting(found, request)
 
+    def _let_in(self, asked: Asked, credential: Credential) -> None:
+        asked.credential = credential
+        _check_rights(asked.the_route, credential)
+        asked.max_bytes = self._most(asked.the_route, credential)
+        check_content(asked.the_route, asked.the_request, asked.max_bytes)
+
+    def _most(self, route: Route, credential: Credential) -> int:
+        most = self._max_bytes if route.max_body_kb is None else route.max_body_kb << 10
+        return most if credential.is_local else min(most, FROM_AFAR)
+
     async def _run(self, route: Route, work: Callable[[], T]) -> T:
-        pool = self._urgent if route.is_urgent else self._pool
-        return await in_thread(pool, work)
+        return await in_thread(self._pool_of(route), work)
+
+    def _pool_of(self, route: Route) -> Executor:
+        return self._urgent if route.is_urgent else self._pool
+
+    # -- a request whose body is there: no task, two calls on the event loop ------------------------------
+
+    def hand_over(self, asked: Asked, body: bytes, answered: Callable[[Sent], None]) -> None:
+        """A worker answers what `needs_only_its_body`; `answered` is called in its thread."""
+        pool = self._pool_of(asked.the_route)
+        pool.submit(self._answer_or_refusal, asked, body).add_done_callback(lambda done: answered(done.result()))
+
+    def _answer_or_refusal(self, asked: Asked, body: bytes) -> Sent:
+        try:
+            if len(body) > asked.max_bytes:
+                raise too_large(asked.max_bytes)
+            return self._answer(asked, body, None)
+        except BaseException as error:  # the request boundary; nobody else waits for this thread
+            return self._failed(error, asked)
 
     # -- in a worker thread ------------------------------------------------------------------------------
 
-    def _answer(
-        self,
-        state: _State,
-        credential: Credential,
-        request: Request,
-        values: Mapping[str, str],
-        body: bytes,
-        file: Path | None,
-    ) -> Sent:
-        route = state.the_route
-        state.if_match = version_expected(route, request)
+    def _answer(self, asked: Asked, body: bytes, file: Path | None) -> Sent:
+        route, request, credential = asked.the_route, asked.the_request, asked.who
+        asked.if_match = version_expected(route, request)
         call = Call(
             self._clew,
             credential.identity,
-            values,
+            asked.values,
             query_of(route, request),
             body_of(route, body),
-            state.if_match,
+            asked.if_match,
             request.headers.get("last-event-id"),
             self.streams,
             request.headers,
@@ -185,11 +203,11 @@ class App:
         key = request.headers.get(HEADER)
         if key is None or not route.is_idempotent:
             answer = route.run(call)
-            state.gone = answer.gone if isinstance(answer, Answer) else None
+            asked.gone = answer.gone if isinstance(answer, Answer) else None
             return self._rendered(route, answer)
-        asked = request_hash(request.method, request.path, request.query_string, body)
+        hashed = request_hash(request.method, request.path, request.query_string, body)
         named = self._serving.key_of(call.identity, key, credential=credential.key)
-        return once(self._serving, named, asked, lambda: self._whole(route, call))
+        return once(self._serving, named, hashed, lambda: self._whole(route, call))
 
     def _is_welcome(self, request: Request, credential: Credential) -> bool:
         """Whether the key that was shown is still valid; what shows none cannot be revoked."""
@@ -220,54 +238,39 @@ class App:
 
     # -- the end -----------------------------------------------------------------------------------------
 
-    def _failed(self, error: BaseException, state: _State) -> Response:
+    def _failed(self, error: BaseException, asked: Asked) -> Response:
         if not isinstance(error, ClewError):
-            return unexpected(error, state.name)
+            return unexpected(error, asked.name)
         if isinstance(error, Denied) or (isinstance(error, Refusal) and error.status in (401, 403)):
             self.tally.refused(error.code)
-        if not (state.credential and state.credential.is_local):
+        if not (asked.credential and asked.credential.is_local):
             error = without_paths(error, self._folders)
-        envelope = state.route.envelope if state.route else state.envelope
+        envelope = asked.route.envelope if asked.route else asked.envelope
         if envelope is None:
-            return problem_of(error, expects_version=state.if_match is not None)
+            return problem_of(error, expects_version=asked.if_match is not None)
         status = status_of(error)
         document = envelope.error(error, status, at=self._clew.now())
         return Response(status, msgspec.json.encode(document), JSON, problem_of(error).headers)
 
-    async def _send(self, response: Sent, receive: AsgiReceive, send: AsgiSend, state: _State) -> int:
-        if isinstance(response, Response):
-            if state.gone is not None and state.when_gone is not None:
-                state.when_gone(state.gone)
-            await response.send(send)
-            return response.status
-        begin, rest = response
+    async def send(self, asked: Asked, sent: Sent, receive: AsgiReceive, send: AsgiSend) -> None:
+        self.is_answered(asked, await self._send(asked, sent, receive, send))
+
+    async def _send(self, asked: Asked, sent: Sent, receive: AsgiReceive, send: AsgiSend) -> int:
+        if isinstance(sent, Response):
+            asked.note_leaving()
+            await sent.send(send)
+            return sent.status
+        begin, rest = sent
         if isinstance(rest, Stream):
             return await sending.send_stream(begin, rest, receive, send)
-        take = partial(self.exports.take, state.credential.key if state.credential else "")
-        return await sending.send_written(begin, rest, send, failed=partial(self._failed, state=state), take=take)
+        take = partial(self.exports.take, asked.credential.key if asked.credential else "")
+        return await sending.send_written(begin, rest, send, failed=partial(self._failed, asked=asked), take=take)
 
-
-class _State:
-    """What is known so far, for whoever has to say what went wrong."""
-
-    __slots__ = ("credential", "envelope", "gone", "if_match", "route", "when_gone")
-
-    def __init__(self) -> None:
-        self.route: Route | None = None
-        self.credential: Credential | None = None
-        self.envelope: Envelope | None = None  # of the path, whatever is wrong with the request
-        self.if_match: int | None = None
-        self.gone: Callable[[], object] | None = None
-        self.when_gone: Callable[[Callable[[], object]], None] | None = None  # the connection's own
-
-    @property
-    def name(self) -> str:
-        return self.route.name if self.route else UNKNOWN
-
-    @property
-    def the_route(self) -> Route:
-        assert self.route is not None
-        return self.route
+    def is_answered(self, asked: Asked, status: int) -> None:
+        took_s = perf_counter() - asked.began
+        self.tally.request(asked.name, status, took_s)
+        if access.isEnabledFor(logging.INFO):
+            access.info("%s %d %.1f ms", asked.name, status, 1e3 * took_s)
 
 
 def _check_rights(route: Route, credential: Credential) -> None:

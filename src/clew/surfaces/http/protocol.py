@@ -3,6 +3,9 @@
 What cannot be read as HTTP, or has too long a head, is answered with a problem document and ends the connection. So
 does a head that does not come, and a client that does not take its answer. At any time one of these is waited for:
 the rest of a head, the application (which waits for bodies), or the next request.
+
+Most requests are small and have a whole answer. Those need no task of the event loop: the head is looked at as it
+arrives, a worker gets the body as soon as it is there, and what it answers is written in one piece.
 """
 
 from __future__ import annotations
@@ -12,18 +15,24 @@ import socket
 import struct
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from clew.surfaces.http.app import App, Sent
+from clew.surfaces.http.asked import Asked
 from clew.surfaces.http.problems import Refusal, problem_of
 from clew.surfaces.http.request import LOOPBACK, NETWORK, SOCKET
+from clew.surfaces.http.response import Response
 
 MAX_HEAD = 32 << 10  # bytes of the address and all headers
 MAX_CONNECTIONS = 256  # of one listener at once: with three of them, below what a process may open on most systems
 MAX_HEADERS = 100
 HEAD_S = 20.0  # how long a head may take to arrive
 TAKE_S = 60.0  # how long a client may leave an answer lying
+SMALL = 32 << 10  # bytes of a body that is collected here; the application waits for larger ones,
+SOON_S = 0.05  # and for those that take longer
 _LOCAL_PEERCRED = 1  # macOS, at the level of the socket's own protocol
 
 
@@ -35,6 +44,9 @@ class Protocol(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
     _is_gone = False
+    _is_head_due = False
+    _awaited: tuple[RequestResponseCycle, Asked] | None = None  # a request of which only the body is missing
+    _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -50,6 +62,7 @@ class Protocol(HttpToolsProtocol):
         self._head_is_here()
         self._is_taken()
         super().connection_lost(exc)
+        self._wait_in_the_application()
         self._is_gone = True
         for call in getattr(self, "_at_the_end", ()):
             call()
@@ -62,8 +75,10 @@ class Protocol(HttpToolsProtocol):
         if self._unread > MAX_HEAD:
             self._head_bytes = self._unread
             self.send_400_response("")
-        elif self._timer is None and (self.cycle is None or self.cycle.response_complete):
-            self._wait_for_head()  # empty lines, or what is left of a body that nobody wants
+        elif self._awaited and self._late is None:
+            self._late = self.loop.call_later(SOON_S, self._wait_in_the_application)
+        elif self._timer is None and (self._is_head_due or self.cycle is None or self.cycle.response_complete):
+            self._wait_for_head()  # the rest of it; or empty lines, or what is left of a body that nobody wants
 
     def _when_gone(self, call: Callable[[], object]) -> None:
         """Once the other end has left, or at once if it has. On the event loop: it must be quick."""
@@ -74,7 +89,8 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._head_bytes = self._unread = 0
-        self._wait_for_head()
+        self._head_is_here()
+        self._is_head_due = True  # most heads are here at once: no need for a timer
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -91,15 +107,100 @@ class Protocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._unread = 0
         super().on_body(body)
+        if self._awaited and len(self._awaited[0].body) > SMALL:
+            self._wait_in_the_application()
 
     def on_message_complete(self) -> None:
         self._unread = 0
         super().on_message_complete()
+        if awaited := self._no_longer_awaited():
+            self._hand_over(*awaited)
 
     def on_headers_complete(self) -> None:
         self._unread = 0
         self._head_is_here()
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Called with each request when those before it on this connection are answered."""
+        if not isinstance(app, App) or cycle.waiting_for_100_continue:
+            super()._start_asgi_task(cycle, app)
+            return
+        asked = app.begin(cycle.scope)
+        if not asked.needs_only_its_body:
+            self._go_on(cycle, asked)
+        elif cycle.more_body and asked.the_route.has_body:
+            self._awaited = cycle, asked
+        else:
+            self._hand_over(cycle, asked)
+
+    def _go_on(self, cycle: RequestResponseCycle, asked: Asked) -> None:
+        async def rest(_scope: Any, receive: Any, send: Any) -> None:
+            await self._app.go_on(asked, receive, send)
+
+        super()._start_asgi_task(cycle, rest)
+
+    def _wait_in_the_application(self) -> None:
+        if awaited := self._no_longer_awaited():
+            self._go_on(*awaited)
+
+    def _no_longer_awaited(self) -> tuple[RequestResponseCycle, Asked] | None:
+        awaited, self._awaited = self._awaited, None
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+        return awaited
+
+    def _hand_over(self, cycle: RequestResponseCycle, asked: Asked) -> None:
+        def answered(sent: Sent) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self.loop.call_soon_threadsafe(self._answered, cycle, asked, sent)
+
+        body = bytes(cycle.body) if asked.the_route.has_body else b""
+        try:
+            self._app.hand_over(asked, body, answered)
+        except RuntimeError:  # the server stops: the application says so
+            self._go_on(cycle, asked)
+
+    def _answered(self, cycle: RequestResponseCycle, asked: Asked, sent: Sent) -> None:
+        if not isinstance(sent, Response) or (self.flow.write_paused and not cycle.disconnected):
+            self._send_rest(cycle, asked, sent)
+            return
+        asked.note_leaving()
+        if not cycle.disconnected:
+            self._write(cycle, sent)
+        self._app.is_answered(asked, sent.status)
+
+    def _send_rest(self, cycle: RequestResponseCycle, asked: Asked, sent: Sent) -> None:
+        """What is sent in pieces, or waits for a client to take what came before."""
+
+        async def rest(_scope: Any, receive: Any, send: Any) -> None:
+            await self._app.send(asked, sent, receive, send)
+
+        super()._start_asgi_task(cycle, rest)
+
+    def _write(self, cycle: RequestResponseCycle, response: Response) -> None:
+        """A whole answer at once, as the cycle would write it in two pieces."""
+        pieces = [STATUS_LINE[response.status]]
+        pieces += [b"%b: %b\r\n" % line for line in cycle.default_headers]
+        pieces.append(response.header_lines())
+        if response.headers.get("Connection") == "close":
+            cycle.keep_alive = False
+        elif not cycle.keep_alive:
+            pieces.append(b"connection: close\r\n")
+        pieces += (b"\r\n", response.body if cycle.scope["method"] != "HEAD" else b"")
+        self.transport.write(b"".join(pieces))
+        cycle.response_started = cycle.response_complete = True
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        cycle.on_response = _nothing  # it holds this connection, which holds the cycle
+
+    @property
+    def _app(self) -> App:
+        assert isinstance(self.app, App)
+        return self.app
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says it
         """Also for what a callback above refused: the parser passes on only that something did."""
@@ -154,9 +255,14 @@ class Protocol(HttpToolsProtocol):
         self._timer = self.loop.call_later(HEAD_S, self.transport.close)
 
     def _head_is_here(self) -> None:
+        self._is_head_due = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _nothing() -> None:
+    """Nobody waits for the end of this answer any more."""
 
 
 def _other_end(transport: asyncio.Transport, *, is_tls: bool) -> dict[str, Any]:

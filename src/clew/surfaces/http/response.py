@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
@@ -11,6 +12,8 @@ AsgiReceive = Callable[[], Awaitable[Message]]
 
 # Nothing here is a page: no browser may guess at types, and no cache may keep what somebody remembers.
 ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+_ALWAYS_LINES = b"".join(b"%b: %b\r\n" % line for line in ALWAYS)
+_BREAKS_OUT = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class Response:
@@ -25,6 +28,8 @@ class Response:
         self.body = body
         self.media_type = media_type
         self.headers: dict[str, str] = dict(headers or {})
+        if any(map(_BREAKS_OUT.search, self.headers.values())):
+            raise ValueError("a header has a value that ends its line")
 
     def start(self, *, length: int | None) -> Message:
         headers = list(ALWAYS)
@@ -40,3 +45,9 @@ class Response:
     async def send(self, send: AsgiSend) -> None:
         await send(self.start(length=len(self.body)))
         await send({"type": "http.response.body", "body": self.body})
+
+    def header_lines(self) -> bytes:
+        """All headers of a whole answer as they are written."""
+        named = {"content-type": self.media_type} if self.media_type else {}
+        lines = "".join([f"{name.lower()}: {value}\r\n" for name, value in (named | self.headers).items()])
+        return b"%bcontent-length: %d\r\n%b" % (_ALWAYS_LINES, len(self.body), lines.encode("latin-1"))

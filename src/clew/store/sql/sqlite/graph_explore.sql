@@ -51,8 +51,8 @@ CROSS JOIN graph_edges e ON e.row = found.row
 JOIN graph_nodes f ON f.row = e.from_row
 JOIN graph_nodes t ON t.row = e.to_row
 WHERE (:edge_type = '' OR e.edge_type = :edge_type)
-  AND (:only = '' OR (:only = 'facts' AND $is_fact)
-    OR (:only = 'things' AND $is_fact AND f.node_type <> 'memory') OR (:only = 'stated' AND ($is_users_edge OR $is_stated)))
+  AND (:only = '' OR (:only IN ('facts', 'things') AND $is_fact AND (:only = 'facts' OR f.node_type <> 'memory'))
+    OR (:only = 'stated' AND ($is_users_edge OR $is_stated)))
   AND $is_seen_edge
 ORDER BY CASE WHEN :newest THEN e.last_reinforced_at ELSE $is_stated END DESC,
   e.weight * $seen_confidence DESC, e.row DESC LIMIT :limit

@@ -1,0 +1,135 @@
+"""Requests that need no task of the event loop answer as all others do, however their bytes come."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from typing import Any
+
+import pytest
+import uvicorn
+from api_driver import TOKEN, Asked, until
+
+from clew.clew import Clew
+from clew.surfaces.http import protocol
+from clew.surfaces.http.asked import Asked as UnderWay
+from clew.surfaces.http.response import Response
+
+WAIT_S = 10.0
+TEXT = "the cache is invalidated by hand"
+
+
+class Served:
+    def __init__(self, memory: Clew) -> None:
+        self.asked = Asked(memory)
+        config = uvicorn.Config(
+            self.asked.app, port=0, http=protocol.Protocol, ws="none", lifespan="off", log_config=None,
+            proxy_headers=False,
+        )  # fmt: skip
+        self.server = uvicorn.Server(config)
+        self.by_task: list[UnderWay] = []  # requests that went on as a task
+        self._watch_tasks()
+
+    def _watch_tasks(self) -> None:
+        go_on = self.asked.app.go_on
+
+        async def noted(asked: UnderWay, receive: Any, send: Any) -> None:
+            self.by_task.append(asked)
+            await go_on(asked, receive, send)
+
+        self.asked.app.go_on = noted  # type: ignore[method-assign]
+
+    def told(self, *pieces: bytes, pause_s: float = 0.0) -> bytes:
+        """What it answers until it ends the connection."""
+        answer = b""
+        address = self.server.servers[0].sockets[0].getsockname()
+        with closing(socket.create_connection(address, timeout=WAIT_S)) as link:
+            for piece in pieces:
+                link.sendall(piece)
+                time.sleep(pause_s)
+            with suppress(ConnectionError):
+                while piece := link.recv(65_536):
+                    answer += piece
+        return answer
+
+
+@pytest.fixture
+def served(memory: Clew) -> Iterator[Served]:
+    memory.remember(TEXT)
+    served = Served(memory)
+    thread = threading.Thread(target=served.server.run, daemon=True)
+    thread.start()
+    assert until(lambda: served.server.started)
+    yield served
+    served.server.should_exit = True
+    thread.join(WAIT_S)
+    served.asked.close()
+
+
+def recall(body: bytes, *lines: str) -> tuple[bytes, bytes]:
+    told = [f"Authorization: Bearer {TOKEN}", "Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join(["POST /v1/recall HTTP/1.1", "Host: localhost", *told, *lines, "", ""]).encode(), body
+
+
+LAST = "Connection: close"
+ASKED = json.dumps({"query": "cache"}).encode()
+
+
+def test_a_body_that_comes_with_its_head_is_answered_without_a_task(served: Served) -> None:
+    head, body = recall(ASKED, LAST)
+    answer = served.told(head + body)
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n") and TEXT.encode() in answer and not served.by_task
+
+
+def test_so_is_one_that_comes_right_behind_it(served: Served) -> None:
+    assert TEXT.encode() in served.told(*recall(ASKED, LAST), pause_s=protocol.SOON_S / 10) and not served.by_task
+
+
+def test_a_body_that_takes_longer_is_waited_for(served: Served) -> None:
+    head, body = recall(ASKED, LAST)
+    answer = served.told(head + body[:4], body[4:], pause_s=5 * protocol.SOON_S)
+    assert TEXT.encode() in answer and len(served.by_task) == 1
+
+
+def test_a_large_body_is_waited_for_from_its_middle_on(served: Served) -> None:
+    head, body = recall(b" " * 2 * protocol.SMALL + ASKED, LAST)
+    answer = served.told(head + body)
+    assert answer.startswith(b"HTTP/1.1 200 ") and len(served.by_task) == 1
+
+
+def test_requests_sent_ahead_are_answered_in_their_order(served: Served) -> None:
+    whole = b"".join(recall(ASKED))
+    unknown = b"GET /v1/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = served.told(whole + unknown + whole + b"".join(recall(ASKED, LAST)))
+    assert [part[:3] for part in answer.split(b"HTTP/1.1 ")[1:]] == [b"200", b"404", b"200", b"200"]
+
+
+def test_a_body_of_the_wrong_form_is_a_problem_and_the_connection_goes_on(served: Served) -> None:
+    answer = served.told(b"".join(recall(b'{"query": 7}')) + b"".join(recall(ASKED, LAST)))
+    assert answer.startswith(b"HTTP/1.1 400 ") and b"application/problem+json" in answer and TEXT.encode() in answer
+
+
+def test_an_answer_has_the_headers_that_every_answer_has(served: Served) -> None:
+    head = served.told(b"".join(recall(ASKED, LAST))).partition(b"\r\n\r\n")[0].lower()
+    names = {line.partition(b":")[0] for line in head.split(b"\r\n")[1:]}
+    assert names == {
+        b"date", b"server", b"x-content-type-options", b"cache-control", b"content-length", b"content-type",
+        b"connection",
+    }  # fmt: skip
+
+
+def test_a_client_that_leaves_before_its_answer_is_counted_and_nothing_else(served: Served) -> None:
+    address = served.server.servers[0].sockets[0].getsockname()
+    with closing(socket.create_connection(address, timeout=WAIT_S)) as link:
+        link.sendall(recall(ASKED)[0])  # and no body
+    assert until(lambda: ("recall", "400") in served.asked.app.tally.requests)
+    assert TEXT.encode() in served.told(b"".join(recall(ASKED, LAST)))
+
+
+def test_no_header_can_end_its_line() -> None:
+    with pytest.raises(ValueError, match="ends its line"):
+        Response(200, headers={"Location": "/a\r\nSet-Cookie: b"})
