@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ from cli_driver import Cli
 
 import clew
 from clew.surfaces.cli.completion import paths
+from clew.surfaces.cli.parser import build_parser
 from clew.surfaces.cli.table import COMMANDS
 
 NAMES = [name for name, _command in paths()]
@@ -25,6 +28,55 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     done = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path = {sys.path!r}; {code}"],
                           capture_output=True, text=True)  # fmt: skip
     assert done.stderr.strip() == "[]"
+
+
+# What a recall does without: OpenSSL, what complains, what writes, what only a process that stays makes use of.
+UNASKED = ("hashlib", "logging", "string", "uuid", "random", "ssl", "asyncio", "concurrent.futures", "tomllib",
+           "clew.recall.arrays", "clew.remember.prepare", "clew.relate.relate", "clew.guard.pep", "clew.ports",
+           "clew.surfaces.cli.render", "numpy.random", "numpy.ma", "numpy.fft", "numpy.ctypeslib")  # fmt: skip
+
+
+def after_a_recall(cli: Cli, told: str, **environment: str) -> str:
+    """What a process tells at its end that was asked one question."""
+    cli("remember", "the gateway listens on port 8080", "--project", "p")
+    code = "import os, sys; from clew.surfaces.cli.main import main\n"
+    code += "assert main(['recall', 'gateway', '--project', 'p', '--json']) == 0\n"
+    code += f"print({told}, file=sys.stderr)"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert "8080" in done.stdout
+    return done.stderr.strip()
+
+
+def test_a_recall_imports_nothing_that_it_does_not_use(cli: Cli) -> None:
+    """What keeps a cold `clew recall` within 2.5 times `import numpy`, whatever the machine."""
+    assert after_a_recall(cli, f"[name for name in {UNASKED!r} if name in sys.modules]") == "[]"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tells its threads in /proc")
+def test_a_recall_starts_no_threads_for_linear_algebra(cli: Cli) -> None:
+    cli.patch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    assert after_a_recall(cli, "len(os.listdir('/proc/self/task'))") == "1"
+
+
+def test_whoever_said_how_many_threads_there_are_to_be_is_obeyed(cli: Cli) -> None:
+    assert after_a_recall(cli, "os.environ['OPENBLAS_NUM_THREADS']", OPENBLAS_NUM_THREADS="3") == "3"
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("recall bench --project list", "recall"),
+        ("--home recall list", "list"),
+        ("--json --home=recall list", "list"),
+        ("--home", None),
+        ("--json", None),
+    ],
+)
+def test_only_the_command_that_is_asked_for_gets_a_parser(words: str, command: str | None) -> None:
+    root = build_parser(words.split())
+    choices = next(action.choices for action in root._actions if isinstance(action, argparse._SubParsersAction))
+    assert [name for name, parser in choices.items() if parser is not root] == [command] * (command is not None)
 
 
 def test_bare_clew_and_help_list_every_command(cli: Cli) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal, TypeGuard
+
+from clew.records import record
 
 Refinement = Literal["compat", "personalised"]
 
 DEFAULT_FLOOR = 0.2
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Activation:
     """The defaults are Engram's, with the bounds that its documentation promises and its code leaves open."""
 

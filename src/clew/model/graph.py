@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import sha1
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from clew.records import record
 
 CLEW_NS = bytes.fromhex("6c4d5a1e7b0f5c3a9e210d8f4b7a3c55")  # the name space of our UUIDs
 # What the metadata of a memory gives, then the things that its text names.
@@ -64,7 +65,7 @@ class EdgeDraft(NamedTuple):
     sentence: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GraphDraft:
     """All that one memory gives to the graph by itself, without looking at other memories."""
 
@@ -144,8 +145,15 @@ def uuid_text(id: bytes) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+@cache
+def _sha1() -> Callable[..., Any]:
+    from hashlib import sha1  # brings OpenSSL along, which a recall in a fresh process does without
+
+    return sha1
+
+
 def _uuid5(name: str) -> bytes:
-    digest = bytearray(sha1(CLEW_NS + name.encode(), usedforsecurity=False).digest()[:16])
+    digest = bytearray(_sha1()(CLEW_NS + name.encode(), usedforsecurity=False).digest()[:16])
     digest[6] = digest[6] & 0x0F | 0x50
     digest[8] = digest[8] & 0x3F | 0x80
     return bytes(digest)

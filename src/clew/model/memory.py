@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import InvalidInput
 from clew.model.scope import Scope, is_encodable
 from clew.model.times import to_rfc3339
+from clew.records import record
 
 if TYPE_CHECKING:
     from clew.model.graph import GraphDraft
@@ -22,7 +23,7 @@ MAX_PATTERN_CHARS = 1_000
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Past:
     """What a memory that moves here from another store has behind it; a new one has none."""
 
@@ -32,7 +33,7 @@ class Past:
     superseded_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a caller hands over to be remembered. Only `content` is needed."""
 
@@ -63,7 +64,7 @@ class Draft:
     past: Past | None = None  # set by import: the trust given then already accounts for the parents
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Memory:
     id: str
     org: str
@@ -115,7 +116,7 @@ class Memory:
         return {name: _plain(value) for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Version:
     """One state a memory had. `change` says what ended in this state."""
 
@@ -133,7 +134,7 @@ class Version:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Indexed:
     """The analysed form of a memory's text: what the indices keep."""
 
@@ -143,7 +144,7 @@ class Indexed:
     space: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Prepared:
     """A memory ready to be saved, with its index entries and what the draft asked for."""
 
@@ -156,7 +157,7 @@ class Prepared:
     suspicions: tuple[str, ...] = ()  # why it looks like an attack on its readers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Filter:
     """Which memories to list or forget. Empty means no restriction."""
 
@@ -196,7 +197,7 @@ class Filter:
         return not any(restrictions) and self.before is None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Remembered:
     """The answer to a write. `deduplicated`: the same text was live already, and its id is returned.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from clew.model.memory import Memory
 from clew.model.times import to_rfc3339
+from clew.records import record
 
 RETRIEVALS = ("lexical", "semantic", "hybrid")
 MODES = ("all", "working", "long_term", "rules_only")
@@ -18,7 +19,7 @@ REPLACES = "One of these memories says that it replaces the other, or reads as i
 SUGGESTION = "Ask the user which one is current."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RecallOptions:
     limit: int = 10
     mode: str = "all"
@@ -39,7 +40,7 @@ class RecallOptions:
     counted: bool = True  # among the requests that the rollout of the graph is judged by
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GraphWay:
     """How the graph led to a memory: the nodes from the seed to it, and how sure each edge between them is."""
 
@@ -68,7 +69,7 @@ class GraphWay:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Why:
     """One reason a result is there."""
 
@@ -91,7 +92,7 @@ class Why:
         return answer
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Result:
     """`relevance` is absolute; `rank_score` orders this one list and means nothing outside it."""
 
@@ -134,7 +135,7 @@ def _by_graph(way: GraphWay) -> dict[str, Any]:
     return {"graph": way.as_json(), "graph_path": list(way.path), "graph_edge_confidences": confidences}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class InConflict:
     """Two answered memories that cannot both be current. The smaller id comes first."""
 
@@ -162,7 +163,7 @@ class InConflict:
         return answer | {"suggestion": self.suggestion} | noted
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Removed:
     reason: str
     count: int
@@ -172,7 +173,7 @@ class Removed:
         return {"reason": self.reason, "count": self.count} | ({"ids": list(self.ids)} if self.ids else {})
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Stage:
     name: str
     into: int
@@ -190,7 +191,7 @@ class Stage:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Trace:
     stages: tuple[Stage, ...] = ()
     notes: dict[str, Any] = field(default_factory=dict)
@@ -199,7 +200,7 @@ class Trace:
         return {"stages": [stage.as_json() for stage in self.stages]} | self.notes
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Recalled:
     results: Sequence[Result]
     trace: Trace

@@ -8,16 +8,19 @@ plain text here: a memory cannot smuggle a special token into a model.
 from __future__ import annotations
 
 import re
-import string
 import sys
 import unicodedata
 from array import array
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 VOCAB = Path(__file__).with_name("data") / "vocab.txt"  # BERT uncased, Apache-2.0; see the README beside it
 UNKNOWN, CLS, SEP = 100, 101, 102
 IDS, ID_BYTES = "q", 8  # the type of packed ids, in which numpy takes rows
+
+LONGEST = 18  # characters of a piece
+FEW_LOOKS = 32  # some 2 ms at most; a dictionary of all pieces takes 5
 
 MAX_WORD_CHARS = 100  # BERT's own limit; longer words are one unknown token
 # Some 10 MB at most. Code bases repeat their words, so a full cache simply starts anew.
@@ -30,8 +33,10 @@ _ASCII_WORDS = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _JOINING = re.compile(r"[\x0b\x0c\x1c-\x1f\x85]")
 # Lower-cases, turns white space into blanks and drops the other controls in one C pass.
 _ASCII_FOLD: dict[int, str | None] = dict.fromkeys((*range(32), 127))
-_ASCII_FOLD |= {ord(c): c.lower() for c in string.ascii_letters + string.digits + string.punctuation}
+_ASCII_FOLD |= {code: chr(code).lower() for code in range(33, 127)}
 _ASCII_FOLD |= {ord(c): " " for c in "\t\n\r "}
+
+_PUNCTUATION = frozenset(char for char in map(chr, range(33, 127)) if not char.isalnum())
 
 # The blocks BERT's published tokenizer sets apart; Hangul and the kana are words like any other.
 _CJK = (
@@ -64,15 +69,38 @@ def _fold(char: str) -> str:
 
 def _is_punctuation(char: str) -> bool:
     # ASCII signs such as $ and + are symbols to Unicode and punctuation to BERT.
-    return char in string.punctuation or unicodedata.category(char).startswith("P")
+    return char in _PUNCTUATION or unicodedata.category(char).startswith("P")
+
+
+class Pieces(Protocol):
+    """Word pieces to their ids."""
+
+    def get(self, piece: str, /) -> int | None: ...
+
+
+class _Lines:
+    """The vocabulary as it is written: on each line a piece, whose id is the number of the line. One question finds
+    its few pieces there; for whoever asks for more, a dictionary of all is made."""
+
+    def __init__(self, lines: bytes) -> None:
+        self._lines = b"\n" + lines
+        self._looks = 0
+
+    def get(self, piece: str, /) -> int | None:
+        self._looks += 1
+        if self._looks > FEW_LOOKS:
+            pieces = self._lines.decode()[1:].removesuffix("\n").split("\n")
+            self.get = dict(zip(pieces, range(len(pieces)), strict=True)).get  # type: ignore[method-assign]
+            return self.get(piece)
+        at = self._lines.find(b"\n%b\n" % piece.encode("utf-8", "surrogatepass"))
+        return None if at < 0 else self._lines.count(b"\n", 0, at)
 
 
 class _Words(dict[str, tuple[int, ...]]):
     """Word to piece ids, computed on first sight and kept within a bound."""
 
-    def __init__(self, vocab: dict[str, int]) -> None:
+    def __init__(self, vocab: Pieces) -> None:
         self._vocab = vocab
-        self._longest = max(map(len, vocab))
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         if len(self) >= _CACHED_WORDS:
@@ -95,7 +123,7 @@ class _Words(dict[str, tuple[int, ...]]):
 
     def _longest_from(self, word: str, start: int) -> tuple[int, int | None]:
         prefix = "##" if start else ""
-        for end in range(min(len(word), start + self._longest), start, -1):
+        for end in range(min(len(word), start + LONGEST), start, -1):
             found = self._vocab.get(prefix + word[start:end])
             if found is not None:
                 return end, found
@@ -106,7 +134,7 @@ class _Runs(dict[str, bytes]):
     """What stands between white space to the ids of its pieces. As bytes: joining them costs a third of what
     gathering numbers does."""
 
-    def __init__(self, vocab: dict[str, int]) -> None:
+    def __init__(self, vocab: Pieces) -> None:
         self._vocab, self._words = vocab, _Words(vocab)
         self._fold = _UnicodeFold()
 
@@ -134,15 +162,14 @@ class _Runs(dict[str, bytes]):
 class WordPiece:
     """Text to word-piece ids, without [CLS] and [SEP]."""
 
-    def __init__(self, vocab: dict[str, int]) -> None:
+    def __init__(self, vocab: Pieces) -> None:
         self._runs = _Runs(vocab)
 
     @staticmethod
     @cache
     def load() -> WordPiece:
         """The tokenizer over the packaged vocabulary, read once per process."""
-        pieces = VOCAB.read_bytes().decode().removesuffix("\n").split("\n")
-        return WordPiece(dict(zip(pieces, range(len(pieces)), strict=True)))
+        return WordPiece(_Lines(VOCAB.read_bytes()))
 
     def ids(self, text: str) -> list[int]:
         """The ids of the text's word pieces, in order; an empty list for a text without words."""

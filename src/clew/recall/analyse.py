@@ -24,16 +24,11 @@ _CACHE_SIZE = 200_000
 # Combining marks of Indic, Hebrew and Arabic scripts are not \w but belong to their words.
 _LETTER = r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff])"
 # Letters and digits, joined by what joins identifiers, paths, tickets and versions.
-_CHUNK = re.compile(rf"{_LETTER}+(?:[_\-./\\:#@'’]+{_LETTER}+)*")
 _ASCII_CHUNK = re.compile(r"[A-Za-z0-9]+(?:[_\-./\\:#@']+[A-Za-z0-9]+)*")
 _JOINT = re.compile(r"[_\-./\\:#@]+")
 _LINE_NUMBER = re.compile(r"(?<=\w):\d+(?::\d+)?$")
 _ASCII_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PART = re.compile(r"\d+|\D+")
-_UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
-    r"\U00020000-\U0003fa1f]+"
-)
 _POSSESSIVE = re.compile(r"['’]s?$|['’]")
 
 # Function words: they carry no topic and would dominate short texts.
@@ -43,6 +38,24 @@ STOP_WORDS = frozenset(
     "when where which who whom why will with would you your us am about also any some such just should her his "
     "him s t d ll re ve m don doesn didn isn wasn".split()
 )
+
+
+# These two take longer to compile than all others together; a process that meets plain text alone needs neither.
+@cache
+def _chunk() -> re.Pattern[str]:
+    return re.compile(rf"{_LETTER}+(?:[_\-./\\:#@'’]+{_LETTER}+)*")
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(
+        r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+        r"\uf900-\ufaff\U00020000-\U0003fa1f]+"
+    )
+
+
+def _is_unspaced(chunk: str) -> bool:
+    return not chunk.isascii() and _unspaced().fullmatch(chunk) is not None
 
 
 def terms(text: str) -> list[str]:
@@ -65,7 +78,7 @@ def query_terms(text: str) -> dict[int, str]:
     found = {}
     for chunk in _chunks(text):
         wanted = _split(chunk)
-        if _UNSPACED.fullmatch(chunk) and len(chunk) > 1:
+        if len(chunk) > 1 and _is_unspaced(chunk):
             wanted = tuple(term for term in wanted if len(term) == 2)
         found.update({hash_term(term): term for term in wanted})
     return found or {hash_term(term): term for term in _only_stop_words(text)}
@@ -79,10 +92,11 @@ def _chunks(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_CHUNK.findall(text)
     folded = unicodedata.normalize("NFKC", text)
-    if not _UNSPACED.search(folded):
-        return _CHUNK.findall(folded)
-    spaced = _UNSPACED.sub(lambda run: f" {run[0]} ", folded)
-    return [run for piece in spaced.split() for run in _UNSPACED.findall(piece) or _CHUNK.findall(piece)]
+    chunk, unspaced = _chunk(), _unspaced()
+    if not unspaced.search(folded):
+        return chunk.findall(folded)
+    spaced = unspaced.sub(lambda run: f" {run[0]} ", folded)
+    return [run for piece in spaced.split() for run in unspaced.findall(piece) or chunk.findall(piece)]
 
 
 def _split(chunk: str) -> tuple[str, ...]:
@@ -90,7 +104,7 @@ def _split(chunk: str) -> tuple[str, ...]:
     if chunk.isascii() and chunk.isalpha() and (chunk.islower() or chunk[1:].islower()):
         word = chunk.lower()
         return () if word in STOP_WORDS else (stem(word),)
-    if _UNSPACED.fullmatch(chunk):
+    if _is_unspaced(chunk):
         return tuple(chunk) + tuple(chunk[i : i + 2] for i in range(len(chunk) - 1))
     return tuple(filter(None, _split_identifier(_POSSESSIVE.sub("", chunk))))  # accents alone fold to nothing
 

@@ -49,14 +49,24 @@ def informativeness(term: int) -> float:
 @cache
 def common_terms() -> Mapping[int, tuple[float, float]]:
     """Term hash to its share of lines and a factor below 1; every other term counts fully."""
-    lines = Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").splitlines()
-    shares = ((word, float(share)) for word, share in (line.split() for line in lines))
-    return {hash_term(word): (share, min(1.0, -math.log(share) / FULL_WEIGHT)) for word, share in shares}
+    words, shares = _listed()
+    return dict(zip(map(hash_term, words), zip(shares, map(_factor, shares), strict=True), strict=True))
+
+
+def _listed() -> tuple[list[str], list[float]]:
+    """Words and their shares."""
+    told = Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").split()
+    return told[::2], list(map(float, told[1::2]))
+
+
+def _factor(share: float) -> float:
+    return min(1.0, -math.log(share) / FULL_WEIGHT)
 
 
 @cache
 def _common_arrays() -> tuple[NDArray[np.uint32], Floats, Floats]:
     """The same in the order of the hashes."""
-    rows = sorted((term, *numbers) for term, numbers in common_terms().items())
-    terms, shares, factors = zip(*rows, strict=True)
-    return np.array(terms, np.uint32), np.array(shares), np.array(factors)
+    words, shares = _listed()
+    terms = np.array(list(map(hash_term, words)), np.uint32)
+    order = terms.argsort()
+    return terms[order], np.array(shares)[order], np.array(list(map(_factor, shares)))[order]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ import numpy as np
 from clew.recall.lexical import K1, B, postings
 from clew.recall.question import name_terms
 from clew.recall.segment import MAX_DOCS, Segment, build_segment
+from clew.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +38,7 @@ MAX_CORPORA = 256  # however small: a scope that was asked about once should not
 LOOK_AGAIN_AFTER = 1_000  # changes before a scope that was too large is tried again
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Corpus:
     """Everything search may look at. Arrays are in one order: segment after segment."""
 
@@ -161,6 +162,11 @@ class Corpus:
             place -= len(segment)
         raise IndexError(place)
 
+    def sort_terms(self) -> None:
+        """For whoever asks it again."""
+        for segment in self.segments:
+            segment.sort_terms()
+
     def marked(self, mark: int) -> NDArray[np.bool_]:
         """Which memories carry a mark."""
         if mark not in self.marks:
@@ -206,9 +212,11 @@ class Corpora:
             corpus = self._kept.get(reach)
             if corpus is not None:
                 self._kept.move_to_end(reach)
-                if corpus.checked.get(connection) == version:
-                    return corpus
             turn = self._building.setdefault(reach, threading.Lock())
+        if corpus is not None:
+            corpus.sort_terms()
+            if corpus.checked.get(connection) == version:
+                return corpus
         with turn:
             corpus = self._refresh(reach)
         if corpus is not None:

@@ -296,15 +296,16 @@ def _shared(corpus: Corpus, seeds: Sequence[int], terms: NDArray[np.uint32], loo
     said = [corpus.terms_at(at) for at in seeds]
     seed = np.arange(len(seeds)).repeat([len(of) for of in said])
     found = np.concatenate([*said, np.empty(0, np.uint32)])
-    where = [segment.postings.where(found) for segment in corpus.segments]
+    postings = [segment.postings_of(found) for segment in corpus.segments]
+    where = [of.where(found) for of in postings]
     count = where[0][1] if len(where) == 1 else np.sum([often for _begin, often in where], axis=0)
     chosen = _rarest(corpus, found, seed, count, np.concatenate((terms, _MARKS)))
     seed, weights = seed[chosen], weights_of(found[chosen], corpus.count, count[chosen])
     width, start = len(looked.places) + 1, 0
     given = np.zeros(len(seeds) * width)
-    for segment, (begin, often) in zip(corpus.segments, where, strict=True):
-        owner, at = segment.postings.at(begin[chosen], often[chosen])
-        slots = looked.slots[segment.postings.docs[at] + start]
+    for segment, of, (begin, often) in zip(corpus.segments, postings, where, strict=True):
+        owner, at = of.at(begin[chosen], often[chosen])
+        slots = looked.slots[of.docs[at] + start]
         here = np.flatnonzero(slots >= 0)
         owner = owner[here]
         given += np.bincount(seed[owner] * width + slots[here], weights[owner], len(given))

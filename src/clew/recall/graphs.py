@@ -5,25 +5,30 @@ them current by the change log: which nodes a change touched is noted, and whoev
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clew.lazy import LazyModule
 from clew.model.times import to_micros
-from clew.recall.arrays import ArrayWalk
-from clew.recall.loading import load_base
 from clew.recall.walk import QueryWalk, Walk
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from clew.model.change import Change
     from clew.model.scope import Reach
     from clew.ports import Store, Tx
+    from clew.recall import arrays, loading
+    from clew.recall.arrays import ArrayWalk
+else:
+    logging = LazyModule("logging")
+    arrays = LazyModule("clew.recall.arrays")  # for a process that stays
+    loading = LazyModule("clew.recall.loading")
 
 MAX_CHANGES = 8_192  # entries of the change log that are followed at once
 MAX_CHANGED = 50_000  # nodes to be read again before the arrays are made anew
@@ -56,8 +61,8 @@ class Graphs:
     def load(self, reach: Reach, now: datetime) -> ArrayWalk:
         """Make the arrays now."""
         with self._store.read() as tx:
-            loaded = ArrayWalk(
-                load_base(tx, reach, now),
+            loaded = arrays.ArrayWalk(
+                loading.load_base(tx, reach, now),
                 self._store,
                 reach,
                 tx.changes.last(reach.org),

@@ -78,7 +78,7 @@ def postings(corpus: Corpus, terms: NDArray[np.uint32]) -> tuple[NDArray[np.intp
     counts: list[Floats] = [np.empty(0, np.float32)]
     start, numbers = 0, np.arange(len(terms))
     for segment in corpus.segments:
-        of = segment.postings
+        of = segment.postings_of(terms)
         begin, count = of.where(terms)
         owner.append(numbers.repeat(count))
         for first, last in zip(begin.tolist(), (begin + count).tolist(), strict=True):

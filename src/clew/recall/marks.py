@@ -7,6 +7,7 @@ there anyway, and nobody has to read a text again to know.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from clew.recall.analyse import hash_term, term_hashes
 
@@ -20,8 +21,12 @@ _TIMES = (
     "recently January February March April May June July August September October November December "
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday "
 )
-_YEARS = " ".join(str(year) for year in range(1900, 2101))
-TIMES = frozenset(term_hashes(_TIMES + _YEARS))
+_YEARS = range(1900, 2101)
+
+
+@cache  # not for those who only ask
+def _times() -> frozenset[int]:
+    return frozenset(term_hashes(_TIMES + " ".join(map(str, _YEARS))))
 
 
 def marks_of(content: str, terms: Iterable[int]) -> list[int]:
@@ -31,6 +36,6 @@ def marks_of(content: str, terms: Iterable[int]) -> list[int]:
         found.append(ASKS)
         if content.rstrip("\"')]} \n").endswith("?"):
             found.append(ENDS_ASKING)
-    if not TIMES.isdisjoint(terms):
+    if not _times().isdisjoint(terms):
         found.append(TELLS_TIME)
     return found

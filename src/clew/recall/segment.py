@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import accumulate, count
-from typing import TYPE_CHECKING
+from dataclasses import field
+from itertools import count
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 
 from clew.model.memory import LAYERS, TYPES
 from clew.recall.outline import FURTHER, LARGE, LEADING, Outline, outline_of
+from clew.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,11 +25,15 @@ if TYPE_CHECKING:
 
 NEVER = np.iinfo(np.int64).max
 MAX_DOCS = 1 << 24  # of one segment; more are searched on disk
+COLUMNS, ROWS_AT_ONCE = 16, 2_048
+SORTED_AT_ONCE = 1 << 16  # terms said: some 3 ms
+FEW_TERMS = 4
+BYTES_PER_POSTING = 12  # place, count, and its share of the terms
 _LAYER = {name: code for code, name in enumerate(LAYERS)}
 _TYPE = {name: code for code, name in enumerate(TYPES)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Postings:
     """Terms in order; the documents of term i lie between starts[i] and starts[i + 1]."""
 
@@ -35,12 +41,6 @@ class Postings:
     starts: NDArray[np.int64]
     docs: NDArray[np.int32]
     counts: NDArray[np.float32]
-
-    def of(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        at = int(np.searchsorted(self.terms, np.uint32(term)))  # a plain int would widen the whole array
-        if at == len(self.terms) or self.terms[at] != term:
-            return self.docs[:0], self.counts[:0]
-        return self.docs[self.starts[at] : self.starts[at + 1]], self.counts[self.starts[at] : self.starts[at + 1]]
 
     def where(self, terms: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the documents of each of these begin, and how many there are."""
@@ -58,7 +58,7 @@ class Postings:
         return owner, np.asarray(np.arange(len(owner)) + (begin - (ends - count))[owner], np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Segment:
     ids: tuple[str, ...]
     layer: NDArray[np.int8]
@@ -77,12 +77,14 @@ class Segment:
     after: NDArray[np.int32]
     authors: frozenset[str]
     length: NDArray[np.float32]
-    postings: Postings
     said: NDArray[np.uint32]  # the terms of one memory after the other, as they were indexed
+    often: NDArray[np.uint8]  # how often each of them is said there
     said_from: NDArray[np.int64]  # where those of each begin; one more for the end
     vectors: NDArray[np.float32]  # (n, dim)
     has_vector: NDArray[np.bool_]
     _index: dict[str, int] = field(default_factory=dict)
+    _postings: list[Postings] = field(default_factory=list)
+    _repeated: Iterator[int] = field(default_factory=count)
     _outline: list[Outline] = field(default_factory=list)
     _questions: Iterator[int] = field(default_factory=count)
 
@@ -91,6 +93,34 @@ class Segment:
         if not self._index:
             self._index.update({id: at for at, id in enumerate(self.ids)})
         return self._index
+
+    def postings_of(self, terms: NDArray[np.uint32]) -> Postings:
+        """Where these terms are, and perhaps others. Looked for in all that is said until it has been sorted: for
+        the few terms of one question that takes a thirtieth of the time."""
+        if self._postings:
+            return self._postings[0]
+        wanted = _distinct(terms)
+        at, owner = _among(self.said, wanted)
+        in_each = np.diff(at.searchsorted(self.said_from))
+        order = owner.argsort(kind="stable")  # numbers this small are sorted in one pass
+        return Postings(
+            terms=wanted,
+            starts=np.append(0, np.bincount(owner, minlength=len(wanted)).cumsum()),
+            docs=np.arange(len(self), dtype=np.int32).repeat(in_each)[order],
+            counts=self.often[at][order].astype(np.float32),
+        )
+
+    def sort_terms(self) -> None:
+        """For whoever asks again: a process that asks once has no use for it. Nobody waits for many."""
+        if self._postings or next(self._repeated) > 0:
+            return
+        if len(self.said) <= SORTED_AT_ONCE:
+            self._sort_terms()
+        else:
+            threading.Thread(target=self._sort_terms, name="clew-postings", daemon=True).start()
+
+    def _sort_terms(self) -> None:
+        self._postings.append(_sorted_by_term(self.said, self.often, np.diff(self.said_from)))
 
     @property
     def is_titled(self) -> bool:
@@ -102,7 +132,9 @@ class Segment:
         if self._outline:
             return self._outline[0]
         if len(self) >= LARGE and self.vectors.shape[1] >= 2 * LEADING and next(self._questions) == 1:
-            threading.Thread(target=self._make_outline, name="clew-outline", daemon=True).start()
+            # No daemon: one that Python ends in the middle of linear algebra leaves its library waiting for it, and
+            # the process with it, for good.
+            threading.Thread(target=self._make_outline, name="clew-outline").start()
         return None
 
     def _make_outline(self) -> None:
@@ -114,52 +146,70 @@ class Segment:
 
     @property
     def nbytes(self) -> int:
-        arrays = (
-            self.postings.terms,
-            self.postings.starts,
-            self.postings.docs,
-            self.postings.counts,
-            self.said,
-            self.vectors,
-        )
+        """With what there will be of it once it is asked again."""
+        arrays = (self.said, self.often, self.vectors)
         outline = 4 * (LEADING + FURTHER) if len(self) >= LARGE else 0
-        return sum(array.nbytes for array in arrays) + (150 + outline) * len(self.ids)
+        each = 150 + outline
+        return sum(array.nbytes for array in arrays) + BYTES_PER_POSTING * len(self.said) + each * len(self.ids)
 
 
 def build_segment(rows: Sequence[Row], dim: int) -> Segment:
     """From $segment_columns. A vector of another length than `dim` counts as missing."""
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 16
-    ids, layer, type_, valid, invalid, expires, superseded, updated, weight, *columns = columns
+    ids, layer, type_, valid, invalid, expires, superseded, updated, weight, *columns = _columns(rows)
     numbers, titles, authors, threads, length, terms, vectors = columns
     matrix, has_vector = _matrix(vectors, dim)
-    thread, row = hashed(threads), np.array(numbers, np.int64)
-    before, after = _neighbours(thread, np.array(valid, np.int64), row)
-    sizes = [len(blob) // 5 for blob in terms]  # see model.memory.Indexed
-    said = np.frombuffer(b"".join([blob[: 4 * size] for blob, size in zip(terms, sizes, strict=True)]), "<u4")
+    thread, row, valid_at = hashed(threads), np.array(numbers, np.int64), np.array(valid, np.int64)
+    before, after = _neighbours(thread, valid_at, row)
+    said, often, said_from = _said(terms)
     return Segment(
         ids=tuple(ids),
         layer=np.array([_LAYER[name] for name in layer], np.int8),
         type=np.array([_TYPE[name] for name in type_], np.int8),
-        valid_at=np.array(valid, np.int64),
+        valid_at=valid_at,
         invalid_at=_or_never(invalid),
         expires_at=_or_never(expires),
         superseded=np.array(superseded, np.bool_),
         updated_at=np.array(updated, np.int64),
         weight=np.array(weight, np.float64),
         row=row,
-        titles=titles,
+        titles=tuple(titles),
         author=hashed(authors),
         thread=thread,
         before=before,
         after=after,
         authors=frozenset(authors) - {""},
         length=np.array(length, np.float32),
-        postings=_postings(said, terms, sizes),
         said=said,
-        said_from=np.array([0, *accumulate(sizes)], np.int64),
+        often=often,
+        said_from=said_from,
         vectors=matrix,
         has_vector=has_vector,
     )
+
+
+def _columns(rows: Sequence[Row]) -> list[list[Any]]:
+    """Some rows at a time: each column of many would find them gone from the processor's cache. Not by `zip`, which
+    makes an object for each row: they set the garbage collector off."""
+    columns: list[list[Any]] = [[] for _ in range(COLUMNS)]
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[start : start + ROWS_AT_ONCE]
+        for place, column in enumerate(columns):
+            column += map(itemgetter(place), part)
+    return columns
+
+
+def _said(blobs: Sequence[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.int64]]:
+    """Of each memory its terms, then how often each is said: see model.memory.Indexed."""
+    sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) // 5
+    said_from = np.append(0, sizes.cumsum())
+    said, often = np.empty(said_from[-1], np.uint32), np.empty(said_from[-1], np.uint8)
+    for start in range(0, len(blobs), ROWS_AT_ONCE):
+        many = sizes[start : start + ROWS_AT_ONCE]
+        joined = np.frombuffer(b"".join(blobs[start : start + len(many)]), np.uint8)
+        is_term = np.tile((True, False), len(many)).repeat(np.column_stack((4 * many, many)).ravel())
+        here = slice(said_from[start], said_from[start + len(many)])
+        said[here], often[here] = joined[is_term].view("<u4"), joined[~is_term]
+    return said, often, said_from
 
 
 def hashed(names: Sequence[str]) -> NDArray[np.uint32]:
@@ -186,19 +236,49 @@ def _or_never(values: Sequence[int | None]) -> NDArray[np.int64]:
 
 
 def _matrix(blobs: Sequence[bytes | None], dim: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    has_vector = np.array([blob is not None and len(blob) == 2 * dim for blob in blobs], np.bool_)
-    empty = bytes(2 * dim)
-    joined = b"".join([blob if has else empty for blob, has in zip(blobs, has_vector, strict=True)])  # type: ignore[misc]
-    halves = np.frombuffer(joined, "<f2").reshape(len(blobs), dim)
-    return halves.astype(np.float32), has_vector
+    """Some rows at a time, so that no second copy of all of them is made."""
+    size, empty = 2 * dim, bytes(2 * dim)
+    found = [blob if blob is not None and len(blob) == size else empty for blob in blobs]
+    matrix = np.empty((len(found), dim), np.float32)
+    for start in range(0, len(found), ROWS_AT_ONCE):
+        part = matrix[start : start + ROWS_AT_ONCE]
+        part[:] = np.frombuffer(b"".join(found[start : start + len(part)]), "<f2").reshape(part.shape)
+    return matrix, np.array([blob is not empty for blob in found], np.bool_)
 
 
-def _postings(hashes: NDArray[np.uint32], blobs: Sequence[bytes], sizes: Sequence[int]) -> Postings:
+def _distinct(terms: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Rising. Not by `np.unique`: it imports masked arrays, which takes longer than all of this."""
+    rising = np.sort(terms)
+    is_first = np.ones(len(rising), np.bool_)
+    is_first[1:] = rising[1:] != rising[:-1]
+    return rising[is_first]
+
+
+def _among(
+    said: NDArray[np.uint32], wanted: NDArray[np.uint32]
+) -> tuple[NDArray[np.intp], NDArray[np.unsignedinteger[Any]]]:
+    """Where one of some terms is said, and which; they rise. Half of their bits tell many terms from nearly all
+    others, in one pass for all; a few are found faster one by one."""
+    if len(wanted) <= FEW_TERMS:
+        hits = np.zeros(len(said), np.bool_)
+        for term in wanted:
+            hits |= said == term
+    else:
+        looks_alike = np.zeros(1 << 16, np.bool_)
+        looks_alike[wanted.astype(np.uint16)] = True
+        hits = looks_alike.take(said.astype(np.uint16))
+    at = np.flatnonzero(hits)
+    found = said[at]
+    owner = wanted.searchsorted(found).astype(np.min_scalar_type(len(wanted)))
+    is_same = wanted.take(owner, mode="clip") == found if len(wanted) else hits[:0]
+    return at[is_same], owner[is_same]
+
+
+def _sorted_by_term(said: NDArray[np.uint32], often: NDArray[np.uint8], sizes: NDArray[np.int64]) -> Postings:
     """Sorted by term, then document. All three numbers travel in one integer: numpy sorts integers in a
     fraction of the time it takes to sort places."""
-    counts = np.frombuffer(b"".join([blob[4 * size :] for blob, size in zip(blobs, sizes, strict=True)]), "u1")
-    docs = np.repeat(np.arange(len(blobs), dtype=np.uint64), sizes)
-    packed = np.sort(hashes.astype(np.uint64) << np.uint64(32) | docs << np.uint64(8) | counts)
+    docs = np.repeat(np.arange(len(sizes), dtype=np.uint64), sizes)
+    packed = np.sort(said.astype(np.uint64) << np.uint64(32) | docs << np.uint64(8) | often)
     terms = (packed >> np.uint64(32)).astype(np.uint32)
     starts = np.flatnonzero(np.append(True, terms[1:] != terms[:-1])) if len(terms) else np.empty(0, np.int64)
     return Postings(

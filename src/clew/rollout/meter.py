@@ -7,7 +7,6 @@ time; what finds no room, or fails otherwise, is dropped and counted. A process 
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,18 +15,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clew.errors import ClewError
+from clew.lazy import LazyModule
 
 if TYPE_CHECKING:
+    import logging
+
     from clew.model.rollout import Metric
     from clew.ports import Store, Tx
+else:
+    logging = LazyModule("logging")  # a process that asks once has nothing to complain of
 
 BATCH = 128  # each one that is written makes every reader look for changes
 ROOM = 1_024
 WAIT_MS = 100  # for the lock
 PAUSE_S = 5.0  # after the store was busy
 AGE = timedelta(seconds=30)  # of the oldest that waits, when the next one comes
-
-_log = logging.getLogger(__name__)
 
 
 class Meter:
@@ -110,7 +112,7 @@ class Meter:
 
     def _lose(self, rows: int, error: BaseException) -> None:
         self.dropped += rows
-        _log.info("%d requests were not counted: %s", rows, getattr(error, "code", type(error).__name__))
+        _log().info("%d requests were not counted: %s", rows, getattr(error, "code", type(error).__name__))
 
 
 def _write(tx: Tx, *, rows: Sequence[Metric], look_after: Callable[[Tx, str, datetime], None]) -> None:
@@ -120,4 +122,8 @@ def _write(tx: Tx, *, rows: Sequence[Metric], look_after: Callable[[Tx, str, dat
         with tx.savepoint():
             look_after(tx, rows[-1].org, rows[-1].created_at)
     except Exception as error:  # what was counted is kept whatever follows from it
-        _log.warning("the rollout could not be judged: %s", getattr(error, "code", type(error).__name__))
+        _log().warning("the rollout could not be judged: %s", getattr(error, "code", type(error).__name__))
+
+
+def _log() -> logging.Logger:
+    return logging.getLogger(__name__)

@@ -8,7 +8,6 @@ gate does not block.
 
 from __future__ import annotations
 
-import logging
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -17,16 +16,17 @@ from clew.model.rollout import DEFAULT_MODE, FEW, HYBRID_GRAPH
 from clew.rollout.standing import CANARY, GateSeen, Standing
 
 if TYPE_CHECKING:
+    import logging
+
     from clew.ports import Store, Tx
     from clew.rollout import gate as gates
 else:
+    logging = LazyModule("logging")
     gates = LazyModule("clew.rollout.gate")  # a process that asks one question seldom has enough to judge
 
 KEPT_FOR = timedelta(minutes=1)
 MAX_KEPT = 512
 NOT_JUDGED = GateSeen("insufficient_data")
-
-_log = logging.getLogger(__name__)
 
 
 class RolloutState:
@@ -46,7 +46,8 @@ class RolloutState:
                 return known[2]
             looked_at, standing = self._read(org, project, now)
         except Exception as error:  # the rollout is an extra to every read
-            _log.warning("the rollout of an org cannot be read: %s", getattr(error, "code", type(error).__name__))
+            code = getattr(error, "code", type(error).__name__)
+            logging.getLogger(__name__).warning("the rollout of an org cannot be read: %s", code)
             return CANARY
         if len(self._kept) >= MAX_KEPT:
             self._kept.clear()

@@ -32,7 +32,7 @@ def load(engine: str) -> dict[str, str]:
 
 def _filled(text: str, queries: Mapping[str, str]) -> str:
     """With fragments in place of their names; a fragment may hold others."""
-    while _FRAGMENT.search(text):
+    while "$" in text and _FRAGMENT.search(text):
         text = _FRAGMENT.sub(lambda found: queries[found[1]], text)
     return text
 

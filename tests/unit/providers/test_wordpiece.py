@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.providers.wordpiece import MAX_WORD_CHARS, UNKNOWN, WordPiece
+from clew.providers import wordpiece
+from clew.providers.wordpiece import LONGEST, MAX_WORD_CHARS, UNKNOWN, VOCAB, WordPiece
 
 VOCABULARY = 30_522
 ANY_TEXT = st.text(st.characters(), max_size=200)  # lone surrogates too: they reach us from broken files
@@ -56,6 +57,24 @@ RECORDED = [
     ("bad\ufffdchar private\ue000use", "2919 7507 2099 2797 8557"),
     ("ﬁne ½ x² №5 Å", "1984 2638 1092 1060 10701 1578 2629 1037"),
 ]
+
+
+@pytest.mark.parametrize(("text", "ids"), RECORDED)
+@pytest.mark.parametrize("looks", [0, 3, 10_000])
+def test_a_piece_has_the_same_id_where_it_is_listed_and_in_the_dictionary_of_all(
+    monkeypatch: pytest.MonkeyPatch, text: str, ids: str, looks: int
+) -> None:
+    monkeypatch.setattr(wordpiece, "FEW_LOOKS", looks)
+    assert WordPiece(wordpiece._Lines(VOCAB.read_bytes())).ids(text) == [int(number) for number in ids.split()]
+
+
+def test_no_piece_is_listed_twice_and_none_is_longer_than_is_looked_for() -> None:
+    pieces = VOCAB.read_text(encoding="utf-8").split("\n")[:VOCABULARY]
+    assert len(set(pieces)) == VOCABULARY and max(map(len, pieces)) == LONGEST
+    looked_up = wordpiece._Lines(VOCAB.read_bytes())
+    ends = (*range(5), *range(VOCABULARY - 5, VOCABULARY))
+    assert [looked_up.get(pieces[at]) for at in ends] == [*ends]
+    assert looked_up.get("\ud800") is None
 
 
 @pytest.mark.parametrize(("text", "ids"), RECORDED)

@@ -21,7 +21,7 @@ from clew.model.memory import Draft
 from clew.model.space import VectorSpace
 from clew.providers.static import StaticEmbedder
 from clew.recall.fuse import Evidence, rank_scores, relevance, scales_of, semantic_relevance
-from clew.recall.outline import FURTHER, LEADING, outline_of
+from clew.recall.outline import FURTHER, LEADING, Outline, outline_of
 from clew.recall.run import Run
 from clew.recall.segment import build_segment
 from clew.recall.settle import FEW, estimated, make_exact, settle, spread_of
@@ -266,6 +266,23 @@ def outlined(memory: Clew) -> Clew:
         if thread.name == "clew-outline":
             thread.join()
     return memory
+
+
+def test_python_does_not_end_in_the_middle_of_linear_algebra(memory: Clew, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends daemons wherever they are, and OpenBLAS then waits for good for a thread that is gone."""
+    ready, seen = threading.Event(), []
+
+    def waiting(vectors: Floats) -> Outline:
+        seen.append(threading.current_thread())
+        ready.wait(30)
+        return outline_of(vectors)
+
+    monkeypatch.setattr("clew.recall.segment.outline_of", waiting)
+    for _question in range(2):
+        memory.recall("gateway")
+    ready.set()
+    outlined(memory)
+    assert [thread.daemon for thread in seen] == [False]
 
 
 def assert_as_if_all_were_compared(memory: Clew, path: Path, **options: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -31,8 +32,16 @@ def opened(settings: Settings, *, directly: bool = False, stays: bool = False) -
     """A Clew elsewhere where the settings name one; the daemon of this home if one answers; else the store itself.
     `directly`: for what needs the store's own file. `stays`: by a process that lives on, and does what writes leave
     behind."""
+    if not (directly or stays):
+        _stay_on_one_core()
     with (None if directly else _elsewhere(settings)) or _composed(settings, in_background=stays) as memory:
         yield memory
+
+
+def _stay_on_one_core() -> None:
+    """numpy's linear algebra starts a thread for every core as soon as it is imported: some 30 ms of processors,
+    and one question has no use for them. Whoever said how many there are to be is obeyed."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _elsewhere(settings: Settings) -> Clew | None:

@@ -15,6 +15,7 @@ from clew.surfaces.cli.command import Command
 from clew.surfaces.cli.table import COMMANDS, GROUPS
 
 DESCRIPTION = "Clew: memory for coding agents."
+_BEFORE_VALUES = frozenset(flag for entry in COMMON if entry.takes_value for flag in entry.flags)
 FIRST_STEPS = "first steps: clew init; clew remember TEXT; clew recall QUERY. More: clew COMMAND --help"
 
 
@@ -68,17 +69,29 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def build_parser(words: Sequence[str]) -> RootParser:
-    """Commands that are not among the words need only their name: making a parser of each takes longer than all the
+    """Commands that are not asked for need only their name: making a parser of each takes longer than all the
     rest of a command that only looks something up."""
     root = RootParser(prog="clew", parents=[_shared()])
     root.add_argument("--version", action="version", version=f"clew {__version__}")
     commands = root.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    asked = _command_of(words)
     for command in COMMANDS:
-        if command.name in words:
+        if command.name == asked:
             _add(commands, command)
         else:
-            commands.choices[command.name] = root  # never asked: it is not among the words
+            commands.choices[command.name] = root  # never asked: another is
     return root
+
+
+def _command_of(words: Sequence[str]) -> str | None:
+    """The first word that is no option, nor the value of one that may stand before the command."""
+    remaining = iter(words)
+    for word in remaining:
+        if word in _BEFORE_VALUES:
+            next(remaining, None)
+        elif not word.startswith("-"):
+            return word
+    return None
 
 
 def _add(parsers: Any, command: Command) -> None:
