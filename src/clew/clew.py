@@ -216,13 +216,14 @@ class Clew(Topics):
         self._courtesy.asked()
         scope = self._scope(scope, identity)
         door = cache(lambda: self._doors.door(identity, scope))  # not looked at when nothing is recalled
-        recalled, run = recalling.recall_and_run(
-            query,
-            lambda: door().narrowed(Reach.of(scope)),
-            self._options(options, changes),
-            reader=self._reader,
-            now=self.clock.now(),
-        )
+        with self.store.at_one_moment():
+            recalled, run = recalling.recall_and_run(
+                query,
+                lambda: door().narrowed(Reach.of(scope)),
+                self._options(options, changes),
+                reader=self._reader,
+                now=self.clock.now(),
+            )
         if "vectors" in recalled.trace.notes and self._in_background and self.background:
             self.background.start()
         if run is not None and self.settings.graph.snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,11 +15,11 @@ from memories import NOW, a_memory, texts
 from sessions import a_session, claimed, put, started
 
 from clew.errors import Conflict
-from clew.model.config import AgentRights
+from clew.model.config import AgentRights, ProjectConfig
 from clew.model.scope import Reach
-from clew.model.session import Lock
+from clew.model.session import AgentSession, Delivery, Lock
 from clew.model.times import to_micros
-from clew.ports import Store
+from clew.ports import Store, Tx
 
 
 def head_text(store: Store, lock: Lock) -> str | None:
@@ -108,6 +109,130 @@ def test_handing_out_counts_and_keeps_the_first_time(store: Store) -> None:
         [row] = tx.injects.of_session("local", lock.session)
     assert (row.attempts, row.fencing_token, row.receipt) == (2, 2, "printed")
     assert (row.first_delivered_at, row.last_delivered_at) == (NOW, later)
+
+
+def taken(store: Store, lock: Lock) -> tuple[Delivery | None, list[tuple[str, int]]]:
+    """What is handed out at one look, and what the rows are then."""
+    delivery = store.write(lambda tx: tx.injects.take(lock, most=2, now=NOW), durable=False)
+    with store.read() as tx:
+        return delivery, [(row.state, row.attempts) for row in tx.injects.of_session("local", lock.session)]
+
+
+def test_what_nothing_speaks_against_is_handed_out_at_one_look(store: Store) -> None:
+    memory = a_memory("source")
+    store.write(lambda tx: tx.memories.insert([memory]))
+    lock = started(store)
+    first = put(store, lock, "one", source_ids=(memory.id, "another-stores-id"))
+    put(store, lock, "two")
+    assert first is not None
+    for attempts in (1, 2):
+        assert taken(store, lock) == (
+            Delivery(first.delivery_id, "one", "memory", attempts), [("delivered", attempts), ("pending", 0)],
+        )  # fmt: skip
+    with store.read() as tx:
+        row = tx.injects.of_session("local", lock.session)[0]
+    assert (row.fencing_token, row.receipt, row.first_delivered_at) == (lock.token, "printed", NOW)
+    assert taken(store, lock)[0] is None  # handed out as often as it may be
+
+
+def test_there_is_nothing_to_take_in_an_empty_queue(store: Store) -> None:
+    assert taken(store, started(store)) == (None, [])
+
+
+@pytest.mark.parametrize(
+    "asker",
+    [
+        {"worker": "x"},
+        {"token": 99},
+        {"session": "ses_unknown"},
+        {"reach": Reach.everything("other")},
+        {"reach": Reach("local", ("q",), None)},
+        {"reach": Reach("local", None, ("bob",))},
+    ],
+)
+def test_nobody_takes_or_acknowledges_what_is_not_theirs(store: Store, asker: dict[str, Any]) -> None:
+    lock = started(store)
+    inject = put(store, lock, "one")
+    assert inject and taken(store, replace(lock, **asker))[0] is None
+    assert taken(store, lock) == (Delivery(inject.delivery_id, "one", "memory", 1), [("delivered", 1)])
+    assert not confirmed(store, replace(lock, **asker), inject.delivery_id)
+    assert taken(store, lock)[1] == [("delivered", 2)]
+
+
+def test_a_lock_that_has_run_out_takes_nothing(store: Store) -> None:
+    lock = started(store, ttl_s=0)
+    put(store, lock, "one")
+    assert taken(store, lock) == (None, [("pending", 0)])
+
+
+def revoke_source(tx: Tx, session: AgentSession) -> None:
+    tx.memories.insert([a_memory("gone", id="mem_gone", deleted_at=NOW)])
+
+
+REVOKED: dict[str, Callable[[Tx, AgentSession], object]] = {
+    "the session is to stop": lambda tx, session: tx.sessions.ask_stop(session),
+    "the session is finalizing": lambda tx, session: tx.sessions.move(
+        session, "finalizing", outcome=None, ended_at=None
+    ),
+    "memory is off": lambda tx, session: tx.config.put_project(
+        "local", session.project, ProjectConfig(memory_enabled=False), by="o", at=NOW
+    ),
+    "injection is off": lambda tx, session: tx.config.put_project(
+        "local", session.project, ProjectConfig(runtime_inject_enabled=False), by="o", at=NOW
+    ),
+    "the agent is suspended": lambda tx, _session: tx.guarding.put_rights(
+        "local", "a", AgentRights(suspended=True), by="o", at=NOW
+    ),
+    "its source is gone": revoke_source,
+}
+
+
+@pytest.mark.parametrize("why", REVOKED)
+def test_what_something_speaks_against_is_left_for_a_closer_look(store: Store, why: str) -> None:
+    lock = started(store)
+    put(store, lock, "one", source_ids=("mem_gone",) if "source" in why else ())
+    with store.read() as tx:
+        session = tx.sessions.get(lock.reach, lock.session)
+    assert session is not None
+    store.write(lambda tx: REVOKED[why](tx, session))
+    assert taken(store, lock) == (None, [("pending", 0)])
+
+
+def test_what_a_user_says_is_taken_whatever_memory_may(store: Store) -> None:
+    lock = started(store)
+    off = ProjectConfig(memory_enabled=False)
+    store.write(lambda tx: tx.config.put_project("local", "p", off, by="o", at=NOW))
+    put(store, lock, "one", kind="user")
+    assert taken(store, lock)[1] == [("delivered", 1)]
+
+
+def confirmed(store: Store, lock: Lock, delivery: str, *, receipt: str = "consumed") -> bool:
+    return store.write(lambda tx: tx.injects.confirm(lock, delivery, receipt=receipt, now=NOW))
+
+
+def test_what_is_in_flight_is_acknowledged_at_one_look_and_nothing_else_is(store: Store) -> None:
+    lock, other = started(store), started(store)
+    first, second = put(store, lock, "one"), put(store, lock, "two")
+    assert first and second
+    taken(store, lock)
+    assert [confirmed(store, lock, id) for id in (second.delivery_id, "inj_none")] == [False, False]
+    assert not confirmed(store, other, first.delivery_id)
+    assert confirmed(store, lock, first.delivery_id, receipt="recorded")
+    with store.read() as tx:
+        row = tx.injects.of_session("local", lock.session)[0]
+    assert (row.state, row.receipt, row.ended_at, row.fencing_token) == ("acked", "recorded", NOW, lock.token)
+    assert not confirmed(store, lock, first.delivery_id)  # a better receipt takes a closer look
+
+
+def test_an_acknowledgement_after_the_end_takes_a_closer_look(store: Store) -> None:
+    lock = started(store)
+    inject = put(store, lock, "one")
+    assert inject and taken(store, lock)[0]
+    with store.read() as tx:
+        session = tx.sessions.get(lock.reach, lock.session)
+    assert session is not None
+    store.write(lambda tx: tx.sessions.move(session, "failed", outcome=None, ended_at=NOW))
+    assert not confirmed(store, lock, inject.delivery_id)
 
 
 def test_an_acknowledgement_bears_the_token_of_whoever_acknowledged(store: Store) -> None:

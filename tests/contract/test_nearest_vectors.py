@@ -16,7 +16,7 @@ from clew.model.memory import Indexed
 from clew.model.scope import Reach
 from clew.ports import Store, Tx
 from clew.store import postgres_nearest
-from clew.store.postgres_session import compiled
+from clew.store.postgres_queries import compiled
 from clew.store.session import HalfVector
 
 EVERYTHING = Reach.everything("local")

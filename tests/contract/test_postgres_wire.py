@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -13,11 +15,14 @@ from memories import NOW
 from sessions import put, started
 
 from clew.bench.postgres_server import why_not
-from clew.deliver.queue import acknowledge, claim_next
+from clew.deliver.queue import acknowledge, claim, claim_next, confirm
+from clew.deliver.sessions import refresh
 from clew.deliver.states import DeliverPolicy
 from clew.errors import Conflict, StoreRefused
+from clew.model.session import Beat
 from clew.store.postgres import PostgresEngine
 from clew.store.postgres_insert import MOST
+from clew.store.postgres_queries import compiled
 from clew.store.postgres_session import MANY, PostgresSession
 from clew.store.postgres_wire import PREPARED_FROM, Statement, Wire, statement
 
@@ -84,6 +89,76 @@ def test_a_claim_and_its_acknowledgement_wait_for_the_server_four_times(
     assert len(waits) == 4
 
 
+def test_what_nothing_speaks_against_is_claimed_and_acknowledged_with_two_waits(
+    postgres_url: str, waits: list[int]
+) -> None:
+    with closing(opened(postgres_url)) as store:
+        lock = started(store)
+        for number in range(3):
+            put(store, lock, f"text {number}")
+        for _ in range(3):
+            waits.clear()
+            found = store.write(lambda tx: claim(tx, lock, policy=POLICY, now=NOW), durable=False, lock="session")
+            assert found is not None
+            told = partial(confirm, lock=lock, receipt="consumed", policy=POLICY, now=NOW)
+            assert store.write(partial(told, delivery_id=found.delivery_id), lock="session")
+        assert len(waits) == 2
+        waits.clear()
+        assert store.write(lambda tx: claim(tx, lock, policy=POLICY, now=NOW), durable=False) is None
+
+
+def test_a_beat_waits_twice_whatever_it_brings_and_takes(postgres_url: str, waits: list[int]) -> None:
+    with closing(opened(postgres_url)) as store:
+        lock = started(store)
+        beat = partial(refresh, lock=lock, policy=POLICY, now=NOW)
+        for number in range(3):
+            put(store, lock, f"text {number}")
+        acked: list[str] = []
+        for _ in range(3):
+            waits.clear()
+            inject = store.write(partial(beat, acked=acked), lock="session").inject
+            assert inject is not None and len(waits) == 2
+            acked = [inject.delivery_id]
+        assert store.write(partial(beat, acked=acked), lock="session") == Beat(refreshed=True)
+        waits.clear()
+        assert store.write(beat, durable=False, lock="session") == Beat(refreshed=True)
+        assert len(waits) == 2
+
+
+def test_what_is_asked_after_the_end_is_a_transaction_of_its_own(engine: PostgresEngine) -> None:
+    def action(session: PostgresSession) -> None:
+        step(session, "before")
+        assert session.finish("counter_next", org_id=ORG, name="end", step=1) == [(1,)]
+        step(session, "after")
+        raise Conflict("my own", code="MINE")
+
+    with pytest.raises(Conflict, match="my own"):
+        engine.write(action)
+    assert [count(engine, name) for name in ("before", "end", "after")] == [1, 1, 0]
+
+
+def test_a_part_is_not_ended_with_what_would_end_the_transaction(engine: PostgresEngine) -> None:
+    def action(session: PostgresSession) -> None:
+        with suppress(Conflict), session.savepoint():
+            session.finish("counter_next", org_id=ORG, name="inside", step=1)
+            raise Conflict("my own", code="MINE")
+        session.finish("counter_next", org_id=ORG, name="end", step=1)
+
+    engine.write(action)
+    assert [count(engine, name) for name in ("inside", "end")] == [0, 1]
+
+
+def test_what_was_refused_before_the_end_undoes_everything(engine: PostgresEngine) -> None:
+    def action(session: PostgresSession) -> None:
+        step(session, "before")
+        refused(session)
+        session.finish("counter_next", org_id=ORG, name="end", step=1)
+
+    with pytest.raises(Conflict):
+        engine.write(action)
+    assert [count(engine, name) for name in ("before", "end")] == [0, 0]
+
+
 def test_what_is_refused_later_is_not_acknowledged(engine: PostgresEngine) -> None:
     def action(session: PostgresSession) -> None:
         step(session, "n")
@@ -141,6 +216,96 @@ def test_questions_asked_together_are_answered_in_their_order(engine: PostgresEn
         return session.together(asked)
 
     assert engine.write(action) == [[(1,)], [(2,)], [(3,)], [(5,)]]
+
+
+def test_what_is_expected_is_asked_along_and_not_once_more(engine: PostgresEngine, waits: list[int]) -> None:
+    def action(session: PostgresSession) -> list[Any]:
+        for name in "ab":
+            session.expect("counter_next", org_id=ORG, name=name, step=1)
+        waits.clear()
+        found = [session.value("counter_next", org_id=ORG, name=name, step=1) for name in "cab"]
+        assert len(waits) == 1
+        return [*found, session.value("counter_next", org_id=ORG, name="a", step=1)]
+
+    assert engine.write(action) == [1, 1, 1, 2]
+
+
+def test_what_was_expected_with_other_values_is_asked_for_itself(engine: PostgresEngine) -> None:
+    def action(session: PostgresSession) -> Any:
+        session.expect("counter_next", org_id=ORG, name="n", step=1)
+        return session.value("counter_next", org_id=ORG, name="n", step=2)
+
+    assert engine.write(action) == 3
+
+
+def test_what_was_expected_in_a_part_goes_with_it(engine: PostgresEngine) -> None:
+    def action(session: PostgresSession) -> Any:
+        session.bind(ORG)
+        with suppress(Conflict), session.savepoint():
+            session.expect("counter_next", org_id=ORG, name="n", step=1)
+            raise Conflict("my own", code="MINE")
+        return session.value("counter_next", org_id=ORG, name="n", step=1)
+
+    assert engine.write(action) == 1
+
+
+def test_a_read_whose_connection_is_gone_asks_anew_what_it_expected(
+    engine: PostgresEngine, postgres_url: str
+) -> None:
+    engine.write(lambda session: step(session, "n"))
+    with engine.read() as session:
+        end(postgres_url, session)
+        session.expect("counter_get", org_id=ORG, name="n")
+        assert session.value("counter_get", org_id=ORG, name="none") is None
+        assert session.value("counter_get", org_id=ORG, name="n") == 1
+
+
+def test_rows_that_are_expected_come_first_and_none_is_given_twice(
+    engine: PostgresEngine, waits: list[int]
+) -> None:
+    def action(session: PostgresSession) -> list[int]:
+        session.expect_rows(ORG, "memories", 3)
+        session.value("counter_get", org_id=ORG, name="n")
+        waits.clear()
+        found = session.next_rows("memories", 1)
+        assert not waits
+        return found + session.next_rows("memories", 4) + session.next_rows("memories", 1)
+
+    first = engine.write(lambda session: session.next_rows("memories", 1))[0]
+    assert engine.write(action) == list(range(first + 1, first + 7))
+
+
+def test_what_is_planned_once_is_so_for_itself_alone(engine: PostgresEngine) -> None:
+    def mode(session: PostgresSession) -> Any:
+        session._send(statement("SELECT current_setting('plan_cache_mode')"))
+        return session._wire.rows(session._answer())[0][0]
+
+    once = next(name for name, query in compiled().items() if query.is_planned_once)
+    with engine.read() as session:
+        session._send_query(compiled()[once], dict.fromkeys(compiled()[once].names) | {"org_id": ORG})
+        during = mode(session)
+        session.value("counter_get", org_id=ORG, name="n")
+        assert (during, mode(session)) == ("force_generic_plan", "auto")
+
+
+def test_at_one_moment_a_thread_looks_once_whether_anything_has_changed(
+    engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    begun = engine._pool.begun
+    monkeypatch.setattr(
+        engine._pool,
+        "begun",
+        lambda statement, *, deadline: (looks.append(1), begun(statement, deadline=deadline))[1],
+    )
+    with engine.at_one_moment(), engine.at_one_moment():
+        before = engine.data_version()
+        engine.write(lambda session: step(session, "n"))
+        assert (engine.data_version(), len(looks)) == (before, 1)
+    assert engine.data_version() != before
+    with ThreadPoolExecutor(1) as another, engine.at_one_moment():
+        engine.data_version()
+        assert another.submit(engine.data_version).result() != before
 
 
 def test_large_questions_and_large_answers_pass_each_other(engine: PostgresEngine) -> None:

@@ -137,6 +137,15 @@ def test_a_commit_whose_answer_was_lost_is_known_to_be_there(
     assert (add.runs, value(engine)) == (1, 1)
 
 
+@pytest.mark.parametrize(("fault", "times"), [("unsent", 1), ("unanswered", 2), ("hidden", 1)])
+def test_what_is_sent_with_its_commit_is_run_again_when_its_answer_is_lost(
+    engine: PostgresEngine, proxy: Proxy, fault: Fault, times: int
+) -> None:
+    """Its number is not known by then: nobody can be asked, and nobody need be. It may be done twice."""
+    proxy.once(fault)
+    assert engine.write(lambda session: session.finish("counter_next", org_id=ORG, name="c", step=1)) == [(times,)]
+
+
 def test_a_commit_that_is_still_on_its_way_is_waited_for(engine: PostgresEngine, proxy: Proxy) -> None:
     add = Adding()
     proxy.once("delayed")

@@ -73,6 +73,7 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     What memory would say is left unsaid when there is no room for it, with a reason; what a user says is refused.
     """
     content_hash = sha256(draft.text.encode()).hexdigest()
+    tx.injects.expect_same(reach.org, draft.session, content_hash)
     room = tx.injects.room(reach.org, draft.session)
     if room is None or not reach.sees(room[1], room[2]):
         raise session_not_found(draft.session)
@@ -93,6 +94,11 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     return Enqueued(inject, known=None if inject else tx.injects.same(reach.org, draft.session, content_hash))
 
 
+def claim(tx: Tx, lock: Lock, *, policy: DeliverPolicy, now: datetime) -> Delivery | None:
+    """As `claim_next`, at the end of a transaction: what nothing speaks against is handed out at one look."""
+    return tx.injects.take(lock, most=policy.max_attempts, now=now) or claim_next(tx, lock, policy=policy, now=now)
+
+
 def claim_next(
     tx: Tx, lock: Lock, *, policy: DeliverPolicy, now: datetime, held: str | None = None
 ) -> Delivery | None:
@@ -109,6 +115,13 @@ def claim_next(
         if not is_held:  # writers of a running session come one after another: nobody takes it off meanwhile
             tx.injects.hand_out(lock.reach.org, head.seq, token=lock.token, now=now, is_sure=True)
         return Delivery(head.delivery_id, head.text, head.kind, head.attempts + (not is_held))
+
+
+def confirm(tx: Tx, lock: Lock, delivery_id: str, *, receipt: str, policy: DeliverPolicy, now: datetime) -> bool:
+    """As `acknowledge`, at the end of a transaction: what is in flight is acknowledged at one look."""
+    return tx.injects.confirm(lock, delivery_id, receipt=receipt, now=now) or acknowledge(
+        tx, lock, delivery_id, receipt=receipt, policy=policy, now=now
+    )
 
 
 def acknowledge(

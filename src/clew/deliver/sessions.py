@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from clew.deliver import queue
 from clew.deliver.states import DeliverPolicy, check_move, is_new_epoch
@@ -112,6 +113,10 @@ def refresh(
 ) -> Beat:
     """One beat: keep the lock, take in what became of deliveries, hand out at most one inject. Whether the worker
     holds the lock is decided once: a beat that refreshed has taken in everything it was told."""
+    dead = dead or {}
+    tx.leases.expect(lock.reach.org, lock_key(lock.session))
+    for delivery_id in {*acked, *dead}:
+        tx.injects.expect_receipt(lock, delivery_id)
     head = queue.head_of(tx, lock)
     if not head.is_holder:
         return Beat(refreshed=False)
@@ -121,12 +126,14 @@ def refresh(
         return Beat(refreshed=False)
     for delivery_id in acked:
         queue.acknowledge(tx, lock, delivery_id, is_renewed=True, policy=policy, now=now)
-    for delivery_id, reason in (dead or {}).items():
+    for delivery_id, reason in dead.items():
         queue.dead_letter(tx, lock, delivery_id, reason=reason, is_renewed=True, now=now)
     if head.stop_requested:
         return Beat(refreshed=True, stop=True)
-    inject = queue.claim_next(tx, lock, held=held, policy=policy, now=now) if take else None
-    return Beat(refreshed=True, inject=inject)
+    if not take or (head.seq is None and not acked and not dead):
+        return Beat(refreshed=True)
+    claim = queue.claim if held is None else partial(queue.claim_next, held=held)
+    return Beat(refreshed=True, inject=claim(tx, lock, policy=policy, now=now))
 
 
 def finalize(tx: Tx, lock: Lock) -> AgentSession:

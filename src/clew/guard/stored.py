@@ -71,7 +71,7 @@ class StoredRights:
 
 
 def _ever_added(org: str) -> Callable[[Tx], bool]:
-    return lambda tx: any(tx.meta.counter(place, "policies") for place in ("", org))
+    return lambda tx: any(tx.meta.counters(("", org), "policies"))
 
 
 def _elsewhere(store: Store, read: Callable[[Tx], T]) -> T:

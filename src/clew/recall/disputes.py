@@ -45,6 +45,7 @@ def touching(tx: Tx, reach: Reach, ids: Sequence[str], now: datetime) -> list[In
 
 
 def _found(tx: Tx, reach: Reach, ids: Sequence[str], now: datetime) -> list[InConflict]:
+    tx.graph.expect_contradictions(reach, ids, now)
     noted = tx.conflicts.touching(reach.org, ids, now=now)
     settled = {one.pair for one in noted if one.is_compatible or one.is_outdated}
     pairs: dict[tuple[str, str], InConflict] = {}

@@ -104,6 +104,7 @@ def recall_and_run(
             ways = _ways(tx, run)
         except Exception as error:  # the graph is an extra: what it led to cannot be told, so it is left out
             run, ways = _without_graph(run, error, reader, started), {}
+        tx.graph.expect_dispute(reach.org)
         memories = tx.memories.get_many(reach, [run.corpus.ids[at] for at in run.chosen])
         conflicts = disputes.among(tx, reach, list(memories), now) if in_dispute(tx, reach) else ()
     results = _results(run, memories, ways)
@@ -146,6 +147,7 @@ def find(
     if not wanted:
         return [], background
     with reader.store.read() as tx:
+        tx.graph.expect_dispute(reach.org)
         memories = tx.memories.get_many(reach, [id for id, _at, _score in wanted])
         others = disputes.others_of(tx, reach, list(memories), now) if in_dispute(tx, reach) else {}
     found = [

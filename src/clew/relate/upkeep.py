@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clew.lazy import LazyModule
-from clew.model.facts import RETENTION_AT
+from clew.model.facts import EDGE_DECAY_AT, RETENTION_AT
 from clew.ports import Store, Tx
 from clew.relate.decay import DecayPolicy, decay_some, due
 from clew.remember.graph import MAX_ATTEMPTS, PATIENCE, GraphPolicy, left_behind, repair
@@ -36,6 +36,7 @@ LOOK_EVERY = timedelta(seconds=1)
 def upkeep(store: Store, policy: GraphPolicy, decay: DecayPolicy, now: datetime) -> bool:
     """One portion; whether there is more to do right away."""
     with store.read() as tx:
+        tx.meta.expect(EDGE_DECAY_AT, RETENTION_AT)
         pending = _pending(tx, now) if policy.write else []
         is_due = decay.edge_decay and due(tx, now, decay.cadence)
         is_over = tx.meta.get(RETENTION_AT) is not None and retention.due(tx, now)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -363,6 +363,11 @@ class _Fresh:
                 if role == "mention" and node >= new_from:
                     self._naming.setdefault(node, []).append(row)
 
+    def expect(self, tx: Tx, entry: Entry, node: int, limit: int) -> None:
+        """`siblings` will be asked the same."""
+        if node < self._new_from:
+            tx.graph.expect_siblings(entry.memory, entry.row, node, limit)
+
     def siblings(self, tx: Tx, entry: Entry, node: int, limit: int) -> list[int]:
         """The newest earlier memories that name the thing with this node."""
         if node < self._new_from:
@@ -389,18 +394,19 @@ def _statements(
 def _all_statements(
     tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], policy: GraphPolicy, fresh: _Fresh
 ) -> Iterable[Statement]:
-    with_entities = policy.entity_edges and policy.max_entity_edges
+    related = _siblings(tx, entries, rows, policy.max_entity_edges, fresh) if policy.entity_edges else {}
+    named = {sibling for labels in related.values() for sibling in labels}
+    nodes = tx.graph.self_nodes(entries[0].memory.org, named) if named else {}
     for entry in entries:
         yield from _stated(entry, rows)
-        memory, draft = entry.memory, entry.draft
-        mentions = with_entities and draft is not None and draft.links[-1][1] == "mention"  # these come last
-        if not (mentions or memory.thread or memory.session or memory.parents):
+        memory, siblings = entry.memory, related.get(entry.row)
+        if not (siblings or memory.thread or memory.session or memory.parents):
             continue
         own = rows[_place(memory, _self_ref(memory))]
         if memory.thread or memory.session:
             yield from _in_time(tx, entry, own, policy)
-        if mentions:
-            yield from _entities(tx, entry, own, rows, policy.max_entity_edges, fresh)
+        if siblings:
+            yield from _entities(entry, own, siblings, nodes)
         if memory.parents:
             yield from _derived(tx, entry, own)
     yield from _replacements(tx, entries, rows)
@@ -438,19 +444,40 @@ def _in_time(tx: Tx, entry: Entry, own: int, policy: GraphPolicy) -> Iterable[St
         yield _statement(entry, source, own, "causal", "causal", label=cue)
 
 
-def _entities(
-    tx: Tx, entry: Entry, own: int, rows: dict[tuple[str, NodeRef], int], limit: int, fresh: _Fresh
-) -> Iterable[Statement]:
-    """To the newest memories that name the same thing; what few name comes first."""
-    memory, project = entry.memory, entry.memory.project or ""
-    things = [ref for ref, role in entry.draft.links if role == "mention"] if entry.draft else []
-    found = [(ref, fresh.siblings(tx, entry, rows[project, ref], limit)) for ref in things]
+def _siblings(
+    tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], limit: int, fresh: _Fresh
+) -> dict[int, dict[int, str]]:
+    """By memory: the newest memories that name the same thing, and what that is; what few name comes first."""
+    asked = [
+        (entry, ref, rows[entry.memory.project or "", ref])
+        for entry in entries
+        for ref in (_named(entry) if limit else ())
+    ]
+    for entry, _ref, node in asked:
+        fresh.expect(tx, entry, node, limit)
+    found: dict[int, list[tuple[NodeRef, Sequence[int]]]] = {}
+    for entry, ref, node in asked:
+        found.setdefault(entry.row, []).append((ref, fresh.siblings(tx, entry, node, limit)))
+    return {row: _labels(siblings, limit) for row, siblings in found.items()}
+
+
+def _named(entry: Entry) -> list[NodeRef]:
+    draft = entry.draft
+    if draft is None or draft.links[-1][1] != "mention":  # these come last
+        return []
+    return [ref for ref, role in draft.links if role == "mention"]
+
+
+def _labels(found: Sequence[tuple[NodeRef, Sequence[int]]], limit: int) -> dict[int, str]:
     labels: dict[int, str] = {}
     for ref, siblings in sorted(found, key=lambda pair: len(pair[1])):
         for sibling in siblings:
             if len(labels) < limit:
                 labels.setdefault(sibling, f"{ref.type}:{ref.key}")
-    nodes = tx.graph.self_nodes(memory.org, labels) if labels else {}
+    return labels
+
+
+def _entities(entry: Entry, own: int, labels: Mapping[int, str], nodes: Mapping[int, int]) -> Iterable[Statement]:
     for sibling, label in labels.items():
         if sibling in nodes:
             yield _statement(entry, own, nodes[sibling], "entity", "entity", label=label)

@@ -193,6 +193,8 @@ def _save(
     may: May | None,
 ) -> list[Remembered]:
     """Most of an import is plainly new and goes in together; the rest is looked at one by one."""
+    tx.memories.expect(prepared[0].memory.org, len(prepared))
+    tx.jobs.expect()
     new = _plainly_new(tx, prepared)
     given = any(item.has_given_id for item in prepared)
     _insert(tx, [item for item in prepared if item.memory.id in new], graph, now, may_replace=given)
@@ -205,8 +207,11 @@ def _save(
         for item in prepared
     ]
     changed = [one for one in saved if one.id and (not one.deduplicated or one.memory.updated_at == now)]
+    has_working = any(item.memory.layer == "working" for item in prepared)
+    if not has_working:  # otherwise more may change
+        tx.changes.expect(prepared[0].memory.org)
     _note(tx, changed, now, actor)
-    if any(item.memory.layer == "working" for item in prepared):
+    if has_working:
         _compact_working(tx, {(item.memory.org, item.memory.user) for item in prepared}, now, policy)
     return saved
 

@@ -44,6 +44,7 @@ class GraphTable(GraphReads):
         these are new, and nobody needs to look for their nodes."""
         ids = {place: node_id(org, *place) for place in wanted}
         asked = [id for (_, ref), id in ids.items() if not (fresh and ref.type == "memory")]
+        self._session.expect_rows(org, "graph_nodes", len(wanted) - len(asked))
         found = self._nodes_known(org, asked)
         rows = {id: row for id, (row, _plain) in found.items()}
         self._spell(org, {ids[place]: draft for place, draft in wanted.items()}, found)
@@ -146,12 +147,13 @@ class GraphTable(GraphReads):
         )
         return {name: [int(row) for row in str(held).split(",")] for name, held in rows if held is not None}
 
+    def expect_siblings(self, memory: Memory, memory_row: int, node_row: int, limit: int) -> None:
+        """They will be asked for, before anything else is written."""
+        self._session.expect("siblings", **_beside(memory, memory_row, node_row, limit))
+
     def siblings(self, memory: Memory, memory_row: int, node_row: int, limit: int) -> list[int]:
-        rows = self._session.all(
-            "siblings", org_id=memory.org, node_row=node_row, memory_row=memory_row, user_id=memory.user or "",
-            limit=limit,
-        )  # fmt: skip
-        return [row for (row,) in rows]
+        """The newest memories at a node beside this one."""
+        return [row for (row,) in self._session.all("siblings", **_beside(memory, memory_row, node_row, limit))]
 
     def predecessor(self, memory: Memory, memory_row: int, *, by: str) -> int | None:
         """The memory that came last before this one in its thread, or in its session."""
@@ -322,6 +324,13 @@ class GraphTable(GraphReads):
     def memory_at(self, org: str, memory_row: int) -> Memory | None:
         row = self._session.one("memory_at_row", org_id=org, row=memory_row)
         return from_row(row) if row else None
+
+
+def _beside(memory: Memory, memory_row: int, node_row: int, limit: int) -> dict[str, object]:
+    return {
+        "org_id": memory.org, "node_row": node_row, "memory_row": memory_row, "user_id": memory.user or "",
+        "limit": limit,
+    }  # fmt: skip
 
 
 def _ends(key: EdgeKey) -> dict[str, object]:

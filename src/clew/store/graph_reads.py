@@ -84,9 +84,16 @@ class GraphReads:
 
     def contradictions(self, reach: Reach, ids: Sequence[str], now: datetime) -> list[tuple[str, str, float]]:
         """(one of these memories, another one, how sure), as far as may be seen; a pair may come twice."""
-        asked = _seen_by(reach, now, now) | {"ids": listed(ids), "structural": False}
-        found: list[tuple[str, str, float]] = self._session.all("contradictions", **asked)
+        found: list[tuple[str, str, float]] = self._session.all("contradictions", **_among(reach, ids, now))
         return found
+
+    def expect_contradictions(self, reach: Reach, ids: Sequence[str], now: datetime) -> None:
+        """They will be asked for."""
+        self._session.expect("contradictions", **_among(reach, ids, now))
+
+    def expect_dispute(self, org: str) -> None:
+        """It will be asked for."""
+        self._session.expect("in_dispute", org_id=org)
 
     def in_dispute(self, org: str) -> bool:
         """Whether anything contradicts anything. Asked in every recall; mostly nothing does."""
@@ -138,3 +145,7 @@ class GraphReads:
 
 def _seen_by(reach: Reach, now: datetime, moment: datetime) -> dict[str, Any]:
     return reach_values(reach) | {"now": to_micros(now), "moment": to_micros(moment)}
+
+
+def _among(reach: Reach, ids: Sequence[str], now: datetime) -> dict[str, Any]:
+    return _seen_by(reach, now, now) | {"ids": listed(ids), "structural": False}

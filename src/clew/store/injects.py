@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from clew.model.session import Head, Inject, InjectDraft, Lock, ReceiptTarget
+from clew.model.session import Delivery, Head, Inject, InjectDraft, Lock, ReceiptTarget
 from clew.model.times import Micros, from_micros, to_micros
 from clew.store.session import Row, Session, listed
 
@@ -47,6 +47,10 @@ class InjectTable:
         )
         return _from_row(row) if row else None
 
+    def expect_same(self, org: str, session: str, content_hash: str) -> None:
+        """It will be asked for."""
+        self._session.expect("inject_by_hash", org_id=org, session_id=session, content_hash=content_hash)
+
     def same(self, org: str, session: str, content_hash: str) -> Inject | None:
         """The inject that keeps this text from being put in again."""
         key = {"org_id": org, "session_id": session}
@@ -61,6 +65,12 @@ class InjectTable:
             "inject_head", org_id=lock.reach.org, session_id=lock.session, worker=lock.worker, token=lock.token
         )
         return Head(*row) if row else None
+
+    def take(self, lock: Lock, *, most: int, now: datetime) -> Delivery | None:
+        """Hand out what is next where nothing speaks against it; the transaction ends with it. None: there is
+        nothing, or it takes a closer look."""
+        rows = self._session.finish("inject_take", **_shown(lock), most=most, now=to_micros(now))
+        return Delivery(*rows[0]) if rows else None
 
     def hand_out(self, org: str, seq: int, *, token: int, now: datetime, is_sure: bool = False) -> bool:
         """False when it was taken off the queue meanwhile. `is_sure`: nobody can have done so."""
@@ -79,17 +89,20 @@ class InjectTable:
 
     # -- acknowledging -----------------------------------------------------------------------------
 
+    def expect_receipt(self, lock: Lock, delivery_id: str) -> None:
+        """It will be asked for, before this delivery changes."""
+        self._session.expect("inject_receipt_target", **_of_delivery(lock, delivery_id))
+
     def receipt_target(self, lock: Lock, delivery_id: str) -> ReceiptTarget | None:
         """None: no such session."""
-        row = self._session.one(
-            "inject_receipt_target",
-            org_id=lock.reach.org,
-            session_id=lock.session,
-            worker=lock.worker,
-            token=lock.token,
-            delivery_id=delivery_id,
-        )
+        row = self._session.one("inject_receipt_target", **_of_delivery(lock, delivery_id))
         return ReceiptTarget(*row) if row else None
+
+    def confirm(self, lock: Lock, delivery_id: str, *, receipt: str, now: datetime) -> bool:
+        """Acknowledge what is in flight, for the worker that holds its session; the transaction ends with it.
+        False: it takes a closer look."""
+        told = {"delivery_id": delivery_id, "receipt": receipt, "now": to_micros(now)}
+        return bool(self._session.finish("inject_confirm", **_shown(lock), **told))
 
     def ack(self, org: str, seq: int, *, token: int, receipt: str, now: datetime, is_sure: bool = False) -> bool:
         """False when it was given up meanwhile. `is_sure`: nobody can have done so."""
@@ -128,6 +141,24 @@ class InjectTable:
     def erase_memories(self, org: str, ids: Sequence[str], *, now: datetime) -> int:
         """No text that rests on one of these memories stays; what was not acknowledged yet is cancelled."""
         return self._session.run("injects_forget", org_id=org, ids=listed(ids), now=to_micros(now))
+
+
+def _of_delivery(lock: Lock, delivery_id: str) -> dict[str, Any]:
+    shown = {"session_id": lock.session, "worker": lock.worker, "token": lock.token}
+    return {"org_id": lock.reach.org, "delivery_id": delivery_id} | shown
+
+
+def _shown(lock: Lock) -> dict[str, Any]:
+    """What a worker shows, as queries name it."""
+    reach = lock.reach
+    return {
+        "org_id": reach.org,
+        "session_id": lock.session,
+        "worker": lock.worker,
+        "token": lock.token,
+        "projects": None if reach.projects is None else listed(reach.projects),
+        "users": None if reach.users is None else listed(reach.users),
+    }
 
 
 def _sources(draft: InjectDraft) -> list[str]:

@@ -31,6 +31,10 @@ class JobTable:
     def _now(self) -> Micros:
         return Micros(self._session.value("clock"))
 
+    def expect(self) -> None:
+        """Jobs will be asked for: the clock is asked along with what comes before."""
+        self._session.expect("clock")
+
     def now(self) -> datetime:
         """The database's, by which everything here is told."""
         return from_micros(self._now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import Conflict
@@ -36,6 +37,11 @@ class ChangeLog:
 
     def note(self, org: str, project: str | None, kind: str, id: str, op: str) -> None:
         self._noted.setdefault(org, []).append((project or "", kind, id, op))
+
+    def expect(self, org: str) -> None:
+        """What was noted so far is all there is, as far as one can tell. If not, some numbers are left out."""
+        if noted := self._noted.get(org):
+            self._session.expect("counter_next", org_id=org, name="change", step=len(noted))
 
     def flush(self) -> None:
         """Write what was noted; one counter step per org keeps bulk imports cheap."""
@@ -156,22 +162,38 @@ class Meta:
         keys = {"analyser": ANALYSER, "purge_pending": PURGE_PENDING, "copy_state": COPY_STATE}
         return dict(self._session.all("meta_at_opening", **keys))
 
+    def expect(self, *keys: str) -> None:
+        """These will be asked for."""
+        for key in keys:
+            self._session.expect("meta_get", key=key)
+
     def put(self, key: str, value: str) -> None:
         self._session.run("meta_put", key=key, value=value)
 
     def counter(self, org: str, name: str) -> int:
         return int(self._session.value("counter_get", org_id=org, name=name) or 0)
 
+    def counters(self, orgs: Sequence[str], name: str) -> list[int]:
+        found = self._session.together([("counter_get", {"org_id": org, "name": name}) for org in orgs])
+        return [int(rows[0][0] or 0) if rows else 0 for rows in found]
+
 
 class Leases:
     """One holder at a time. Tokens of an org strictly increase, so whoever comes later can be told apart,
     and a stale token is refused inside the transaction that would have used it."""
 
-    __slots__ = ("_now", "_session")
-
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._now = Micros(session.value("clock"))  # the database's clock, shared by every process
+
+    @cached_property
+    def _now(self) -> Micros:
+        """The database's clock, shared by every process."""
+        return Micros(self._session.value("clock"))
+
+    def expect(self, org: str, key: str) -> None:
+        """It will be renewed."""
+        self._session.expect("clock")
+        self._session.expect("lease_get", org_id=org, key=key)
 
     def claim(self, org: str, key: str, *, holder: str, ttl_s: float) -> int | None:
         """A fresh token, or None while another holder's lease runs."""
@@ -192,7 +214,7 @@ class Leases:
 
     def renew(self, org: str, key: str, token: int, *, ttl_s: float) -> None:
         self._check(org, key, token)
-        self._session.run("lease_extend", org_id=org, key=key, token=token, expires_at=self._now.after(ttl_s))
+        self._session.put("lease_extend", org_id=org, key=key, token=token, expires_at=self._now.after(ttl_s))
 
     def finish(self, org: str, key: str, token: int) -> None:
         self._check(org, key, token)

@@ -39,6 +39,10 @@ class MemoryTable:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    def expect(self, org: str, count: int) -> None:
+        """So many will be inserted, or fewer."""
+        self._session.expect_rows(org, "memories", count)
+
     def insert(self, memories: Sequence[Memory]) -> list[int]:
         """Returns the dense rows, which the indices use."""
         rows = list(self._session.next_rows("memories", len(memories)))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import psycopg
 from psycopg import errors as pg
@@ -31,7 +31,8 @@ from clew.store.postgres_errors import (
     unreachable,
 )
 from clew.store.postgres_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link, Pool
-from clew.store.postgres_session import Behind, PostgresSession, compiled
+from clew.store.postgres_queries import compiled
+from clew.store.postgres_session import Behind, PostgresSession
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -78,6 +79,7 @@ class PostgresEngine:
         self._handed_over: HandedOver | None = None
         self._listeners: list[Listener] = []
         self._seen: tuple[str, int] = ("", 0)
+        self._moment = threading.local()  # of a thread: whether one lasts, and what the version is in it
         self._closed = False
         self._pool = Pool(url, size=connections, configure=_configure, location=self.location)
 
@@ -104,9 +106,27 @@ class PostgresEngine:
         """A look of its own would cost as much here as `data_version`."""
         return None
 
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        if getattr(self._moment, "lasts", False):
+            yield
+            return
+        self._moment.lasts, self._moment.version = True, None
+        try:
+            yield
+        finally:
+            self._moment.lasts = False
+
     def data_version(self) -> tuple[int, int]:
         """Changes whenever anything was committed: a cheap first look before the change log. A server that crashed
         may say of other data what it said before; but then connections were lost."""
+        if not getattr(self._moment, "lasts", False):
+            return self._version()
+        if self._moment.version is None:
+            self._moment.version = self._version()
+        return cast("tuple[int, int]", self._moment.version)
+
+    def _version(self) -> tuple[int, int]:
         losses = self._pool.losses
         if self._closed:
             raise store_closed()

@@ -30,7 +30,8 @@ from clew.store.copy_sides import (
     not_empty,
 )
 from clew.store.index import shortened
-from clew.store.postgres_session import PLATFORM, PostgresSession, compiled
+from clew.store.postgres_queries import compiled
+from clew.store.postgres_session import PLATFORM, PostgresSession
 from clew.store.session import HalfVector, Row
 
 _TIME, _VECTOR = "timestamp with time zone", "halfvec"

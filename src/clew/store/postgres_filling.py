@@ -14,7 +14,7 @@ from psycopg import sql
 
 from clew.errors import Conflict
 from clew.store import postgres, postgres_schema
-from clew.store.postgres_session import compiled
+from clew.store.postgres_queries import compiled
 
 
 class BulkLoad:

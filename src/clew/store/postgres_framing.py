@@ -17,16 +17,20 @@ NUMBERED = """WITH numbered AS (
 SELECT pg_current_xact_id()::text"""
 UNNUMBERED = "SELECT pg_current_xact_id()::text, set_config('synchronous_commit', 'off', true)"
 # What a write asks is found by its key, whatever the values: planning it anew would take longer than doing it.
-_BOUND = (
-    "set_config('clew.org', %(org)s, true), set_config('idle_in_transaction_session_timeout', '30s', true),"
-    " set_config('plan_cache_mode', 'force_generic_plan', true)"
-)
+_BOUND = "set_config('clew.org', %(org)s, true), set_config('plan_cache_mode', 'force_generic_plan', true)"
+_LIMITED = "set_config('idle_in_transaction_session_timeout', '30s', true)"
 _ORG_LOCK = f"pg_advisory_xact_lock(%(whole)s), {_BOUND}"
 _PART_LOCK = f"pg_advisory_xact_lock_shared(%(whole)s), pg_advisory_xact_lock(%(part)s), {_BOUND}"
 # By whether it is durable, and whether it names a part.
 LOCKS = {
-    (is_durable, is_part): f"{number}, {_PART_LOCK if is_part else _ORG_LOCK}"
+    (is_durable, is_part): f"{number}, {_PART_LOCK if is_part else _ORG_LOCK}, {_LIMITED}"
     for is_durable, number in ((True, NUMBERED), (False, UNNUMBERED))
+    for is_part in (True, False)
+}
+# The same for one that is sent whole, with its COMMIT: nobody asks what became of it, nor does it stop half-way.
+LOCKS_OF_WHOLE = {
+    (is_durable, is_part): f"SELECT {_PART_LOCK if is_part else _ORG_LOCK}{durably}"
+    for is_durable, durably in ((True, ""), (False, ", set_config('synchronous_commit', 'off', true)"))
     for is_part in (True, False)
 }
 READ = statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "begin_read")
@@ -36,6 +40,8 @@ COMMIT = statement("COMMIT", "commit")
 NOT_DURABLE = statement("SET LOCAL synchronous_commit = off")
 LOCK_TIMEOUT = statement("SELECT set_config('lock_timeout', %(wait_ms)s, true)")
 BIND = statement("SELECT set_config('clew.org', %(org)s, true)")
+PLAN_ONCE = statement("SELECT set_config('plan_cache_mode', 'force_generic_plan', true)", "plan_once")
+PLAN_EACH = statement("SELECT set_config('plan_cache_mode', 'auto', true)", "plan_each")
 SAVEPOINT, RELEASE = statement("SAVEPOINT part"), statement("RELEASE part")
 UNDO = statement("ROLLBACK TO part")
 # Nothing to do where the owner's functions are from before that one.

@@ -14,7 +14,8 @@ from clew.store.session import HalfVector, Row, Session
 
 SPARE = 20  # more than are wanted, besides a fifth: the server's order is nearly ours
 WIDEST = 1_000  # pgvector's bound for how many it keeps in view
-NARROWEST = 200
+NARROWEST, IN_VIEW = 200, 2.0  # how many it keeps in view: at least, and for each that is wanted
+WIDER = {256: 2.5}  # times as many, where the index has fewer neighbours of each: see setup/indices.sql
 MOST = 200_000  # vectors looked at before the index is given up for the exact way
 _INDEXED = {256: "nearest_static", 384: "nearest_minilm", 768: "nearest_base", 1536: "nearest_large"}
 
@@ -43,7 +44,7 @@ def _by_index(
 ) -> Mapping[int, float]:
     """Fewer than asked for when the index was given up."""
     wanted = _with_spare(limit)
-    breadth = max(NARROWEST, min(WIDEST, 2 * wanted))
+    breadth = min(WIDEST, round(max(NARROWEST, IN_VIEW * wanted) * WIDER.get(len(vector), 1.0)))
     session.all("nearest_by_index", breadth=str(breadth), most=str(MOST))
     return _compared(session.all(query, **asked, vector=_halved(vector), limit=wanted), vector, limit)
 

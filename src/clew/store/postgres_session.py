@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
 
 from clew.store import postgres_framing as framing
-from clew.store import queries
-from clew.store.postgres_insert import MOST, BulkInsert
+from clew.store.postgres_insert import MOST
 from clew.store.postgres_pool import Link
+from clew.store.postgres_queries import Query
 from clew.store.postgres_wire import Statement, statement
-from clew.store.queries import PARAMETER
 from clew.store.session import Row
 
 if TYPE_CHECKING:
@@ -32,31 +29,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PLATFORM = "\x1f"  # what binds a transaction to rows of no org; an empty setting is that of one that is not bound
+FEW_ROWS = 64  # rows that may be asked for ahead: of more, too many would be given out for nothing
 MANY = 100  # rows put into a table that was empty before, for which the server should know better
+_Asked = tuple[str, tuple[tuple[str, Any], ...]]  # a query and its values
 _OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    sql: str
-    names: tuple[str, ...]  # in the order in which the text names them first
-    is_scoped: bool
-    bulk: BulkInsert | None = None
-
-    @property
-    def statement(self) -> Statement:
-        return statement(self.sql)
-
-
-@cache
-def compiled() -> Mapping[str, Query]:
-    return {name: _compile(text) for name, text in queries.load("postgres").items()}
-
-
-def _compile(text: str) -> Query:
-    names = tuple(dict.fromkeys(PARAMETER.findall(text)))
-    sql = PARAMETER.sub(r"%(\1)s", text.replace("%", "%%"))
-    return Query(sql, names, "org_id" in names, BulkInsert.of(text))
 
 
 class Behind(BaseException):
@@ -75,11 +51,15 @@ class PostgresSession:
     __slots__ = (
         "_before",
         "_begin",
+        "_expected",
         "_lock",
         "_number",
         "_org",
+        "_parts",
+        "_plans_once",
         "_queries",
         "_renewed",
+        "_reserved",
         "_wire",
         "failure",
         "is_durable",
@@ -117,6 +97,10 @@ class PostgresSession:
         self._begin = begin
         self._renewed = renewed
         self._org: str | None = None
+        self._parts = 0  # that have begun and not ended
+        self._plans_once = is_writing  # as the lock of a write says
+        self._expected: dict[_Asked, list[Row] | None] = {}  # None: on its way
+        self._reserved: dict[str, list[int] | None] = {}  # rows by table that were asked for ahead; the same
         self._queries = queries
         self._wire = link.wire
 
@@ -133,6 +117,11 @@ class PostgresSession:
         return self.link
 
     def all(self, query: str, /, **values: Any) -> list[Row]:
+        if self._expected and (key := _asked(query, values)) in self._expected:
+            if self._expected[key] is None:
+                self._settle()
+            if (found := self._expected.pop(key, None)) is not None:
+                return found
         return self._wire.rows(self._asked(self._queries[query], values))
 
     def one(self, query: str, /, **values: Any) -> Row | None:
@@ -148,28 +137,46 @@ class PostgresSession:
         return (result.command_tuples or 0) if result.ntuples == 0 else result.ntuples
 
     def put(self, query: str, /, **values: Any) -> None:
-        asked = self._queries[query]
-        if asked.is_scoped:
-            self._bind(values["org_id"])
-        self._send(asked.statement, values)
+        self._send_query(self._queries[query], values)
 
     def together(self, asked: Sequence[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
-        return self._served(lambda: self._asked_together(asked))
+        return self._served(lambda: self._asked_together(asked)) if asked else []
 
     def _asked_together(self, asked: Sequence[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
         found: list[list[Row]] = []
         for name, values in asked:
-            query = self._queries[name]
-            if query.is_scoped:
-                self._bind(values["org_id"])
-            self._send(query.statement, values, lambda result: found.append(self._wire.rows(result)))
+            self._send_query(self._queries[name], values, lambda result: found.append(self._wire.rows(result)))
         self._settle()
+        return found
+
+    def expect(self, query: str, /, **values: Any) -> None:
+        self._served(lambda: self._ask_ahead(query, values))
+
+    def _ask_ahead(self, query: str, values: dict[str, Any]) -> None:
+        key = _asked(query, values)
+        self._expected[key] = None
+        self._send_query(self._queries[query], values, lambda result: self._take_expected(key, result))
+
+    def _take_expected(self, key: _Asked, result: PGresult) -> None:
+        self._expected[key] = self._wire.rows(result)
+
+    def finish(self, query: str, /, **values: Any) -> list[Row]:
+        """Not in a part, whose end others decide. COMMIT goes out before the transaction's number is known."""
+        if not self.is_writing or self._parts:
+            return self.all(query, **values)
+        asked, found = self._queries[query], list[Row]()
+        if asked.is_scoped:
+            self._bind(values["org_id"], is_whole=self._begin is not None)
+        self._send(asked.statement, values, lambda result: found.extend(self._wire.rows(result)))
+        self._send(framing.COMMIT)
+        self._answer()
+        self._begin, self._org, self.xid, self._number = framing.WRITE, None, None, 0
         return found
 
     def many(self, query: str, /, rows: Iterable[Row]) -> None:
         values = list(rows)
         asked = self._queries[query]
-        for org, of_org in _by_org(asked, values):
+        for org, of_org in asked.by_org(values):
             if org is not None:
                 self._bind(org)
             self._insert(asked, of_org)
@@ -211,8 +218,29 @@ class PostgresSession:
         )
         return dict(self._wire.rows(found))
 
+    def expect_rows(self, org: str, table: str, count: int) -> None:
+        """After the lock: all rows that the org has so far are smaller then."""
+        if 0 < count <= FEW_ROWS:
+            self._bind(org)
+            self._reserved[table] = None
+            asked = {"table": table, "count": count}
+            self._send(self._queries["rows_next"].statement, asked, lambda result: self._reserve(table, result))
+
+    def _reserve(self, table: str, result: PGresult) -> None:
+        self._reserved[table] = [row for (row,) in self._wire.rows(result)]
+
     def next_rows(self, table: str, count: int) -> list[int]:
-        return [row for (row,) in self.all("rows_next", table=table, count=count)] if count else []
+        """Each larger than those before: what was reserved goes first."""
+        if not count:
+            return []
+        if table in self._reserved and self._reserved[table] is None:
+            self._settle()
+        reserved = self._reserved.pop(table, None) or []
+        if len(reserved) > count:
+            self._reserved[table] = reserved[count:]
+        rest = count - len(reserved)
+        further = self.all("rows_next", table=table, count=rest) if rest > 0 else []
+        return reserved[:count] + [row for (row,) in further]
 
     def schema(self) -> int:
         return int(self.value("schema_number") or 0)
@@ -233,16 +261,26 @@ class PostgresSession:
         return self._served(lambda: self._ask(asked, values))
 
     def _ask(self, asked: Query, values: dict[str, Any]) -> PGresult:
+        self._send_query(asked, values)
+        return self._answer()
+
+    def _send_query(
+        self, asked: Query, values: dict[str, Any], told: Callable[[PGresult], object] | None = None
+    ) -> None:
         if asked.is_scoped:
             self._bind(values["org_id"])
-        self._send(asked.statement, values)
-        return self._answer()
+        if not self.is_writing and asked.is_planned_once != self._plans_once:
+            self._plans_once = asked.is_planned_once
+            self._send(framing.PLAN_ONCE if self._plans_once else framing.PLAN_EACH)
+        self._send(asked.statement, values, told)
 
     def _begin_anew(self) -> None:
         """The server ended the connection while nobody used it: nothing was asked yet."""
         assert self._renewed is not None
         self.link, self._renewed = self._renewed(self.link), None
         self._wire, self._begin, self._org, self.failure = self.link.wire, framing.READ, None, None
+        self._expected.clear()
+        self._plans_once = False
 
     def _execute(self, sql: str, values: dict[str, Any]) -> PGresult:
         self._send(statement(sql), values)
@@ -302,7 +340,7 @@ class PostgresSession:
     def savepoint(self) -> Iterator[None]:
         is_set: list[PGresult] = []  # not where something that was sent before it failed: then nothing is left
         self._send(framing.SAVEPOINT, told=is_set.append)
-        org = self._org
+        org, self._parts = self._org, self._parts + 1
         try:
             yield
             self._settle()  # what fails here undoes this part alone
@@ -311,6 +349,7 @@ class PostgresSession:
         except BaseException:
             with suppress(Exception):  # of a part that is undone anyway
                 self._settle()
+            self._expected.clear()
             self._org = org  # a binding goes with the savepoint that it was made in, and so does the number
             self.xid = self.xid if org is not None else None
             if is_set and self.link.info.transaction_status in _OPEN:
@@ -319,6 +358,8 @@ class PostgresSession:
                 self._answer()
                 self.failure = None  # undone; what the action makes of it is the action's own decision
             raise
+        finally:
+            self._parts -= 1
         self._send(framing.RELEASE)
 
     def bind(self, org: str) -> None:
@@ -326,7 +367,8 @@ class PostgresSession:
         self._bind(org)
         self._settle()
 
-    def _bind(self, org: str) -> None:
+    def _bind(self, org: str, *, is_whole: bool = False) -> None:
+        """`is_whole`: the transaction is sent with its COMMIT."""
         if org == self._org:
             return
         if self.is_writing and (earlier := self._before(org)):
@@ -336,9 +378,11 @@ class PostgresSession:
             self._send(framing.BIND, [org or PLATFORM])
             return
         whole, part = framing.lock_number(org, ""), framing.lock_number(org, self._lock)
-        self._number_by(
-            framing.LOCKS[self.is_durable, bool(self._lock)], whole=whole, part=part, org=org or PLATFORM
-        )
+        locked = {"whole": whole, "part": part, "org": org or PLATFORM}
+        if is_whole:
+            self._send(statement(framing.LOCKS_OF_WHOLE[self.is_durable, bool(self._lock)]), locked)
+        else:
+            self._number_by(framing.LOCKS[self.is_durable, bool(self._lock)], **locked)
 
     def _number_by(self, asked: str, **values: Any) -> None:
         if self._number == 0:
@@ -400,11 +444,5 @@ class PostgresSession:
         return last == (self._number,)
 
 
-def _by_org(asked: Query, rows: Sequence[Row]) -> list[tuple[str | None, list[Row]]]:
-    if not asked.is_scoped:
-        return [(None, list(rows))] if rows else []
-    at = asked.names.index("org_id")
-    found: dict[str | None, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row[at], []).append(row)
-    return list(found.items())
+def _asked(query: str, values: dict[str, Any]) -> _Asked:
+    return query, tuple(sorted(values.items()))

@@ -52,6 +52,21 @@ class Session(Protocol):
         """The rows of several queries with their values, none of which needs to know those of another."""
         ...
 
+    def finish(self, query: str, /, **values: Any) -> list[Row]:
+        """The rows of a query with which the transaction ends, where the engine can send both at once; what is
+        asked after it is then a transaction of its own. Only for what may be done twice: when the answer is lost,
+        the whole action is run again."""
+        ...
+
+    def expect(self, query: str, /, **values: Any) -> None:
+        """What will be asked, with these very values: an engine may ask it along with what is asked before. Nothing
+        that is written in between may change the answer."""
+        ...
+
+    def expect_rows(self, org: str, table: str, count: int) -> None:
+        """So many rows of a table will be asked for, or fewer; those that are not are never given out."""
+        ...
+
     def many(self, query: str, /, rows: Iterable[Row]) -> None:
         """One execution per row of values, in the order in which the query names them."""
         ...
@@ -98,6 +113,10 @@ class Engine(Protocol):
     def data_version(self) -> tuple[int, int]: ...
     def has_counted(self, org: str, name: str) -> bool | None:
         """Whether a counter of an org or of the store ever moved; None where a transaction tells as cheaply."""
+        ...
+
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        """For this thread `data_version` stays what it is when first asked: one look for several questions."""
         ...
 
     def listen(self, channel: str, told: Callable[[], object]) -> bool:

@@ -237,6 +237,10 @@ class Store:
     def data_version(self) -> tuple[int, int]:
         return self.engine.data_version()
 
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        """Within it this thread looks once whether anything has changed."""
+        return self.engine.at_one_moment()
+
     def listen(self, channel: str, told: Callable[[], object]) -> bool:
         return self.engine.listen(channel, told)
 

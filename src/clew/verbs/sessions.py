@@ -205,7 +205,7 @@ class Queue(_Verbs):
         """What is next for the agent: the same until it is acknowledged. None for whoever lost the session."""
         may = self.rights(identity)
         lock = values.Lock(may.reach, session, worker, token)
-        claim = partial(queueing.claim_next, lock=lock, policy=self.policy, now=self._clew.now())
+        claim = partial(queueing.claim, lock=lock, policy=self.policy, now=self._clew.now())
         step = may.guarded(claim, session)
         return self._clew.store.write(step, durable=False, savepoint=False, lock=steps.lock_key(session))
 
@@ -223,7 +223,7 @@ class Queue(_Verbs):
         queueing.check_receipt(receipt)
         may = self.rights(identity)
         lock = values.Lock(may.reach, session, worker, token)
-        ack = partial(queueing.acknowledge, delivery_id=delivery, receipt=receipt, policy=self.policy)
+        ack = partial(queueing.confirm, delivery_id=delivery, receipt=receipt, policy=self.policy)
         ack = partial(ack, lock=lock, now=self._clew.now())
         return self._clew.store.write(may.guarded(ack, session), savepoint=False, lock=steps.lock_key(session))
 

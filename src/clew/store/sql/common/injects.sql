@@ -35,7 +35,14 @@ WHERE org_id = :org_id AND session_id = :session_id AND (CAST(:state AS text) IS
 SELECT $inject_columns FROM session_memory_injects WHERE org_id = :org_id AND state = 'dead'
 ORDER BY seq DESC LIMIT :limit
 
--- inject_head: who asks, and what is next for the session: the one in flight, else the oldest that waits
+-- next_inject: the one in flight, else the oldest that waits (a fragment, used as $next_inject)
+coalesce(
+    (SELECT d.seq FROM session_memory_injects d
+     WHERE d.org_id = :org_id AND d.session_id = :session_id AND d.state = 'delivered'),
+    (SELECT w.seq FROM session_memory_injects w
+     WHERE w.org_id = :org_id AND w.session_id = :session_id AND w.state = 'pending' ORDER BY w.seq LIMIT 1))
+
+-- inject_head: who asks, and what is next for the session
 SELECT s.project_id, s.user_id, s.state, s.stop_requested,
   CASE WHEN l.holder = :worker AND l.token = :token AND l.expires_at > ($clock) THEN 1 ELSE 0 END,
   CASE WHEN c.memory_enabled = 0 OR c.runtime_inject_enabled = 0 THEN 0 ELSE 1 END,
@@ -44,17 +51,30 @@ FROM sessions s
 LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || :session_id
 LEFT JOIN project_memory_config c ON c.org_id = s.org_id AND c.project_id = s.project_id
 LEFT JOIN agents a ON a.org_id = s.org_id AND a.agent = s.agent
-LEFT JOIN session_memory_injects i ON i.org_id = s.org_id AND i.seq = coalesce(
-  (SELECT d.seq FROM session_memory_injects d
-   WHERE d.org_id = :org_id AND d.session_id = :session_id AND d.state = 'delivered'),
-  (SELECT w.seq FROM session_memory_injects w
-   WHERE w.org_id = :org_id AND w.session_id = :session_id AND w.state = 'pending' ORDER BY w.seq LIMIT 1))
+LEFT JOIN session_memory_injects i ON i.org_id = s.org_id AND i.seq = $next_inject
 WHERE s.org_id = :org_id AND s.id = :session_id
 
--- inject_hand_out: in flight, once more
-UPDATE session_memory_injects SET state = 'delivered', attempts = attempts + 1, fencing_token = :token,
+-- handed_out: what an inject becomes (a fragment, used as $handed_out)
+state = 'delivered', attempts = attempts + 1, fencing_token = :token,
   receipt = CASE receipt WHEN '' THEN 'printed' ELSE receipt END,
   first_delivered_at = coalesce(first_delivered_at, :now), last_delivered_at = :now
+
+-- inject_take: hand out what is next where nothing speaks against it, in one look. No row: there is nothing, or it takes
+-- a closer one (inject_head)
+UPDATE session_memory_injects AS i SET $handed_out
+WHERE i.org_id = :org_id AND i.seq = (SELECT $next_inject) AND i.state IN ('pending', 'delivered') AND i.attempts < :most
+  AND EXISTS (
+    SELECT 1 FROM sessions s JOIN leases l ON l.org_id = :org_id AND l.key = 'session:' || :session_id
+    LEFT JOIN project_memory_config c ON c.org_id = :org_id AND c.project_id = s.project_id
+    LEFT JOIN agents a ON a.org_id = :org_id AND a.agent = s.agent
+    WHERE s.org_id = :org_id AND s.id = :session_id AND s.state = 'running' AND s.stop_requested = 0 AND $session_held
+      AND (i.kind <> 'memory' OR (coalesce(c.memory_enabled, 1) <> 0 AND coalesce(c.runtime_inject_enabled, 1) <> 0
+        AND coalesce(a.suspended, 0) = 0)))
+  AND (i.source_ids = '[]' OR NOT EXISTS ($source_changed))
+RETURNING id, text, kind, attempts
+
+-- inject_hand_out: in flight, once more
+UPDATE session_memory_injects SET $handed_out
 WHERE org_id = :org_id AND seq = :seq AND state IN ('pending', 'delivered')
 
 -- inject_close: an inject that will not be delivered any more, and why
@@ -70,9 +90,22 @@ LEFT JOIN leases l ON l.org_id = s.org_id AND l.key = 'session:' || :session_id
 LEFT JOIN session_memory_injects i ON i.org_id = s.org_id AND i.id = :delivery_id AND i.session_id = s.id
 WHERE s.org_id = :org_id AND s.id = :session_id
 
--- inject_ack: the agent has it. Handing out need not last: after a crash the row may bear the token of the worker before
-UPDATE session_memory_injects SET state = 'acked', receipt = :receipt, ended_at = coalesce(ended_at, :now),
+-- acknowledged: what an inject becomes (a fragment, used as $acknowledged)
+state = 'acked', receipt = :receipt, ended_at = coalesce(ended_at, :now),
   fencing_token = CASE state WHEN 'delivered' THEN :token ELSE fencing_token END
+
+-- inject_confirm: the agent has what is in flight, and its worker holds the session, in one look. No row: it takes a
+-- closer one (inject_receipt_target). Handing out need not last: after a crash the row may bear the token of the worker before
+UPDATE session_memory_injects AS i SET $acknowledged
+WHERE i.org_id = :org_id AND i.id = :delivery_id AND i.session_id = :session_id AND i.state = 'delivered'
+  AND i.receipt IN ('', 'printed')
+  AND EXISTS (
+    SELECT 1 FROM sessions s JOIN leases l ON l.org_id = :org_id AND l.key = 'session:' || :session_id
+    WHERE s.org_id = :org_id AND s.id = :session_id AND s.ended_at IS NULL AND $session_held)
+RETURNING id
+
+-- inject_ack: the agent has it
+UPDATE session_memory_injects SET $acknowledged
 WHERE org_id = :org_id AND seq = :seq AND state IN ('delivered', 'acked')
 
 -- injects_cancel_waiting: a session that ended gets nothing more

@@ -173,6 +173,7 @@ CASE WHEN (e.is_users = 1 AND $is_placed_edge) OR (e.is_users = 0 AND e.witnesse
 
 -- walk_edges: the strongest edges of each of these nodes, a list of rows: node, whether it is where they end, other
 -- node, type, weight, confidence, row, strength. What replaces another does not lead to it, only the other way round
+-- planned once
 SELECT j.value, 0, w.* FROM unnest(:rows::bigint[]) AS j(value) CROSS JOIN LATERAL (
   SELECT e.to_row, e.edge_type, e.weight, $seen_confidence, e.row, e.weight * e.confidence AS strength
   FROM graph_edges e JOIN graph_nodes n ON n.org_id = e.org_id AND n.row = e.to_row
@@ -189,6 +190,7 @@ WHERE NOT $is_hidden
 ORDER BY 1, 2, 8 DESC, 7 DESC
 
 -- walk_memories: own nodes of the newest memories that hang on each of these nodes, a list of rows
+-- planned once
 SELECT j.value, w.node_row FROM unnest(:rows::bigint[]) AS j(value) CROSS JOIN LATERAL (
   SELECT own.node_row, l.memory_row FROM memory_node_links l
   JOIN memories m ON m.org_id = l.org_id AND m.row = l.memory_row
@@ -314,6 +316,7 @@ SELECT j.value, w.id FROM unnest(:rows::bigint[]) AS j(value) CROSS JOIN LATERAL
 ORDER BY j.value, w.memory_row DESC
 
 -- contradictions: what contradicts these memories; a list of ids
+-- planned once
 SELECT a.id, n.node_key, $seen_confidence FROM unnest(:ids::text[]) AS j(value)
 JOIN memories a ON a.org_id = :org_id AND a.id = j.value
 JOIN memory_node_links own ON own.org_id = a.org_id AND own.memory_row = a.row AND own.role = 'self'

@@ -1,13 +1,24 @@
+-- session_held: whether this worker holds the session, and whoever asks may see it (a fragment, used as $session_held)
+l.holder = :worker AND l.token = :token AND l.expires_at > ($clock)
+  AND (:projects::text[] IS NULL OR s.project_id = ANY(:projects::text[]))
+  AND (:users::text[] IS NULL OR s.user_id = ANY(:users::text[]))
+
+-- source_gone: whether memory j behind an inject may no longer be told (a fragment, used as $source_gone)
+m.deleted_at IS NOT NULL OR (m.id IS NULL AND starts_with(j.value, 'mem_'))
+    OR m.classification = 'restricted' OR m.superseded_by <> '' OR m.invalid_at <= :now OR m.expires_at <= :now
+    OR EXISTS (SELECT 1 FROM quarantine q WHERE q.org_id = :org_id AND q.id = j.value)
+
+-- source_changed: memories behind inject i that may no longer be told as they were (a fragment, used as $source_changed)
+SELECT 1 FROM jsonb_array_elements_text(clew_json(i.source_ids)) AS j (value)
+    LEFT JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+    WHERE m.updated_at > i.enqueued_at OR $source_gone
+
 -- inject_sources_gone: whether a memory behind an inject may no longer be told as it was then: forgotten, in
 -- quarantine, replaced, over, restricted or changed since. What outcomes make of its weight is no change of it. An id
 -- that is not of our making belongs to someone else's store of memories: of that we know nothing
 SELECT EXISTS (
-  SELECT 1 FROM unnest(:ids::text[]) AS j (value)
-  LEFT JOIN memories m ON m.org_id = :org_id AND m.id = j.value
-  WHERE m.deleted_at IS NOT NULL OR (m.id IS NULL AND starts_with(j.value, 'mem_'))
-    OR m.updated_at > :since OR m.classification = 'restricted' OR m.superseded_by <> ''
-    OR m.invalid_at <= :now OR m.expires_at <= :now
-    OR EXISTS (SELECT 1 FROM quarantine q WHERE q.org_id = :org_id AND q.id = j.value)
+  SELECT 1 FROM unnest(:ids::text[]) AS j (value) LEFT JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+  WHERE m.updated_at > :since OR $source_gone
 )
 
 -- injects_forget: no text that rests on one of a list of memories stays, nor is it delivered
@@ -21,14 +32,9 @@ WHERE org_id = :org_id AND source_ids <> '[]' AND EXISTS (
   WHERE o.value = ANY(:ids::text[])
 )
 
--- inject_head: who asks, and what is next for the session: the one in flight, else the oldest that waits. Found first:
--- with row-level security no index is used for a comparison with anything computed from other columns
-WITH first AS MATERIALIZED (
-  SELECT coalesce(
-    (SELECT d.seq FROM session_memory_injects d
-     WHERE d.org_id = :org_id AND d.session_id = :session_id AND d.state = 'delivered'),
-    (SELECT w.seq FROM session_memory_injects w
-     WHERE w.org_id = :org_id AND w.session_id = :session_id AND w.state = 'pending' ORDER BY w.seq LIMIT 1)) AS seq)
+-- inject_head: who asks, and what is next for the session. Found first: with row-level security no index is used for a
+-- comparison with anything computed from other columns
+WITH first AS MATERIALIZED (SELECT $next_inject AS seq)
 SELECT s.project_id, s.user_id, s.state, s.stop_requested,
   CASE WHEN l.holder = :worker AND l.token = :token AND l.expires_at > ($clock) THEN 1 ELSE 0 END,
   CASE WHEN c.memory_enabled = 0 OR c.runtime_inject_enabled = 0 THEN 0 ELSE 1 END,

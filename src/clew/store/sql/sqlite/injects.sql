@@ -1,13 +1,23 @@
+-- session_held: whether this worker holds the session, and whoever asks may see it (a fragment, used as $session_held)
+l.holder = :worker AND l.token = :token AND l.expires_at > ($clock)
+  AND (:projects IS NULL OR s.project_id IN (SELECT value FROM json_each(:projects)))
+  AND (:users IS NULL OR s.user_id IN (SELECT value FROM json_each(:users)))
+
+-- source_gone: whether memory j behind an inject may no longer be told (a fragment, used as $source_gone)
+m.deleted_at IS NOT NULL OR (m.id IS NULL AND j.value GLOB 'mem_*')
+    OR m.classification = 'restricted' OR m.superseded_by <> '' OR m.invalid_at <= :now OR m.expires_at <= :now
+    OR EXISTS (SELECT 1 FROM quarantine q WHERE q.org_id = :org_id AND q.id = j.value)
+
+-- source_changed: memories behind inject i that may no longer be told as they were (a fragment, used as $source_changed)
+SELECT 1 FROM json_each(i.source_ids) j LEFT JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+    WHERE m.updated_at > i.enqueued_at OR $source_gone
+
 -- inject_sources_gone: whether a memory behind an inject may no longer be told as it was then: forgotten, in
 -- quarantine, replaced, over, restricted or changed since. What outcomes make of its weight is no change of it. An id
 -- that is not of our making belongs to someone else's store of memories: of that we know nothing
 SELECT EXISTS (
-  SELECT 1 FROM json_each(:ids) j
-  LEFT JOIN memories m ON m.org_id = :org_id AND m.id = j.value
-  WHERE m.deleted_at IS NOT NULL OR (m.id IS NULL AND j.value GLOB 'mem_*')
-    OR m.updated_at > :since OR m.classification = 'restricted' OR m.superseded_by <> ''
-    OR m.invalid_at <= :now OR m.expires_at <= :now
-    OR EXISTS (SELECT 1 FROM quarantine q WHERE q.org_id = :org_id AND q.id = j.value)
+  SELECT 1 FROM json_each(:ids) j LEFT JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+  WHERE m.updated_at > :since OR $source_gone
 )
 
 -- injects_forget: no text that rests on one of a JSON list of memories stays, nor is it delivered
