@@ -9,18 +9,17 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "clew"
 STEPS = {"graph", "remember", "relate", "recall", "inject", "deliver", "learn", "guard", "rollout", "hosts"}
-INNER = {"errors", "lazy", "model", "ports", "records"}
+INNER = {"errors", "lazy", "model", "ports"}
 # What each part may import besides itself. `clew` stands for the package's public names.
 ALLOWED = {
     "errors": set(),
-    "model": {"errors", "records"},
+    "model": {"errors"},
     "lazy": set(),
-    "records": set(),
     "ports": {"errors", "model"},
     "presets": {"errors"},
-    "settings": {"errors", "presets", "records"},
+    "settings": {"errors", "presets"},
     **dict.fromkeys(STEPS, INNER | STEPS),
-    "graph": {"errors", "model", "records"},
+    "graph": {"errors", "model"},
     "store": INNER,
     "providers": INNER,
     "clew": INNER | STEPS | {"settings", "verbs"},

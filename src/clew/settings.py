@@ -11,7 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,6 @@ from typing import Any
 
 from clew.errors import Misconfigured
 from clew.presets import DOCUMENTED, PRESET_KEY, VARIABLES, in_our_unit, preset_named
-from clew.records import record
 
 PROJECT_FILE = ".clew.toml"
 USER_FILE = "config.toml"
@@ -33,7 +32,7 @@ def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -
 
 
 # Each section has a docstring: without one, dataclass derives it from the signature, which every start pays for.
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StoreSettings:
     """Where memories live."""
 
@@ -45,7 +44,7 @@ class StoreSettings:
     connections: int = _setting(8, "most connections to a PostgreSQL database, per process", least=2)
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RememberSettings:
     """What may be written, and how long it stays."""
 
@@ -55,7 +54,7 @@ class RememberSettings:
     strict_token_rule: bool = _setting(True, "the bare word 'token' makes a memory confidential")
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecallSettings:
     """How much is found, and by what evidence."""
 
@@ -73,7 +72,7 @@ class RecallSettings:
     read_model_mb: int = _setting(512, "memory for search indices; larger scopes are searched on disk", least=0)
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RankSettings:
     """What the last look at the best candidates takes into account. Each can be switched off by itself."""
 
@@ -86,7 +85,7 @@ class RankSettings:
     hops: bool = _setting(True, "follow rare words from the best candidates to what else is asked", project=True)
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EmbedSettings:
     """What makes vectors, and how its cosines are read."""
 
@@ -104,7 +103,7 @@ class EmbedSettings:
     threads: int = _setting(2, "threads of the MiniLM model", least=1)
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GraphSettings:
     """Defaults follow engram.md 9, except that the graph and its decay are on. A project may switch the graph
     and bound its walks; how scores come about, what is kept and what is measured is the user's."""
@@ -154,7 +153,7 @@ class GraphSettings:
     expand_limit: int = _setting(8, "memories appended at most", project=True, least=1, most=50)
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class InjectSettings:
     """Defaults are Rensei's (rensei.md R-090). What the org and the project allow is stored: `clew project`."""
 
@@ -174,7 +173,7 @@ class InjectSettings:
     summaries: bool = _setting(False, "tell of related past sessions at the start")
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DeliverSettings:
     """Defaults follow rensei.md 2.9 and 2.10."""
 
@@ -189,7 +188,7 @@ class DeliverSettings:
     redeliver_on_new_epoch: bool = _setting(False, "a new agent process gets the start block again")
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnSettings:
     """Defaults follow rensei.md 2.3, 2.4 and its contradictions C-10, C-17, C-18."""
 
@@ -214,7 +213,7 @@ class LearnSettings:
     transfer_ignore_versions: bool = _setting(False, "compare technology without versions")
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RelateSettings:
     """What happens after a write. Defaults follow memories_sh.md 4, 5.3 and 13."""
 
@@ -235,7 +234,7 @@ class RelateSettings:
     backfill_pause_ms: int = _setting(25, "pause between two such batches", least=0, most=60_000)
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LlmSettings:
     """Relations found by a language model; off until configured. Defaults follow memories_sh.md 5 and 13."""
 
@@ -260,7 +259,7 @@ class LlmSettings:
     output_price: float = _setting(0.0, "price of a million tokens received, for the readout", least=0)
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RolloutSettings:
     """Defaults follow memories_sh.md 7. The mode itself is stored per org: `clew rollout set`."""
 
@@ -272,7 +271,7 @@ class RolloutSettings:
     keep_days: float = _setting(7.0, "how long counted requests are kept", least=2, most=365)
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ServeSettings:
     """The server. Where it listens is said when it is started, not here."""
 
@@ -286,7 +285,7 @@ class ServeSettings:
     hosts: tuple[str, ...] = _setting((), "names under which clients reach this server on the network")
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HookSettings:
     """What the hooks of agents are answered, and what is kept of what they tell."""
 
@@ -295,7 +294,7 @@ class HookSettings:
     answer_ms: int = _setting(600, "how long a hook waits for its block at most", least=1, most=30_000)
 
 
-@record(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Settings:
     """Every section, and where each value came from that is not a default."""
 

@@ -6,12 +6,11 @@ direction, so that a walk costs a few array operations per hop, however many edg
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from clew.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ FIXED_REVERSE = {"causal": 0.0, "entity": 1.0, "time": 1.0}
 SYMMETRIC = 1.0  # any other type of which the caller says nothing
 
 
-@record(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Adjacency:
     """The outgoing entries of the nodes asked for: those of node i lie at starts[i]:starts[i + 1]."""
 
@@ -68,7 +67,7 @@ class Edges(NamedTuple):
     kind: Kinds
 
 
-@record(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Csr:
     """All entries of a graph over the nodes 0..n-1, those of a node side by side in the order of the edges."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
 from clew.graph.settings import clamp_unit
-from clew.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -61,7 +61,7 @@ def merge(baseline: Iterable[Scored], graph: Iterable[Scored]) -> list[Scored]:
     return list(merged.values())
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ShadowComparison:
     """What the graph would have changed. Both lists are already cut to what would be shown."""
 

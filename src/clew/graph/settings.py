@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Literal, TypeGuard
-
-from clew.records import record
 
 Refinement = Literal["compat", "personalised"]
 
 DEFAULT_FLOOR = 0.2
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Activation:
     """The defaults are Engram's, with the bounds that its documentation promises and its code leaves open."""
 

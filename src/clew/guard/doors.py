@@ -7,7 +7,7 @@ ones the owner's door stands open and Cedar is not even loaded. Everybody else i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from clew.errors import ClewError, Denied
@@ -15,7 +15,6 @@ from clew.lazy import LazyModule
 from clew.model.memory import CLASSIFICATIONS, Draft, Memory, Prepared
 from clew.model.recalled import Recalled, Trace, Why
 from clew.model.scope import Identity, Reach, Scope
-from clew.records import record
 
 if TYPE_CHECKING:
     from clew.guard import entities
@@ -38,7 +37,7 @@ PAGE = 200
 MAX_HIDDEN = 5_000  # rows named to a query
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Door:
     """What one identity may do in one scope. Without a Pep it stands open."""
 

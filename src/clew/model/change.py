@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clew.records import record
+from dataclasses import dataclass
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Change:
     seq: int
     project: str

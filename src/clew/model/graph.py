@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
-
-from clew.records import record
 
 CLEW_NS = bytes.fromhex("6c4d5a1e7b0f5c3a9e210d8f4b7a3c55")  # the name space of our UUIDs
 # What the metadata of a memory gives, then the things that its text names.
@@ -65,7 +64,7 @@ class EdgeDraft(NamedTuple):
     sentence: str = ""
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class GraphDraft:
     """All that one memory gives to the graph by itself, without looking at other memories."""
 

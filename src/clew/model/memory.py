@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import InvalidInput
 from clew.model.scope import Scope, is_encodable
 from clew.model.times import to_rfc3339
-from clew.records import record
 
 if TYPE_CHECKING:
     from clew.model.graph import GraphDraft
@@ -23,7 +22,7 @@ MAX_PATTERN_CHARS = 1_000
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
     """What a memory that moves here from another store has behind it; a new one has none."""
 
@@ -33,7 +32,7 @@ class Past:
     superseded_by: str | None = None
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a caller hands over to be remembered. Only `content` is needed."""
 
@@ -64,7 +63,7 @@ class Draft:
     past: Past | None = None  # set by import: the trust given then already accounts for the parents
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Memory:
     id: str
     org: str
@@ -116,7 +115,7 @@ class Memory:
         return {name: _plain(value) for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Version:
     """One state a memory had. `change` says what ended in this state."""
 
@@ -134,7 +133,7 @@ class Version:
         }
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Indexed:
     """The analysed form of a memory's text: what the indices keep."""
 
@@ -144,7 +143,7 @@ class Indexed:
     space: str = ""
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """A memory ready to be saved, with its index entries and what the draft asked for."""
 
@@ -157,7 +156,7 @@ class Prepared:
     suspicions: tuple[str, ...] = ()  # why it looks like an attack on its readers
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """Which memories to list or forget. Empty means no restriction."""
 
@@ -197,7 +196,7 @@ class Filter:
         return not any(restrictions) and self.before is None
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """The answer to a write. `deduplicated`: the same text was live already, and its id is returned.
 

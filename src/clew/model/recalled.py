@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from clew.model.memory import Memory
 from clew.model.times import to_rfc3339
-from clew.records import record
 
 RETRIEVALS = ("lexical", "semantic", "hybrid")
 MODES = ("all", "working", "long_term", "rules_only")
@@ -19,7 +18,7 @@ REPLACES = "One of these memories says that it replaces the other, or reads as i
 SUGGESTION = "Ask the user which one is current."
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecallOptions:
     limit: int = 10
     mode: str = "all"
@@ -40,7 +39,7 @@ class RecallOptions:
     counted: bool = True  # among the requests that the rollout of the graph is judged by
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class GraphWay:
     """How the graph led to a memory: the nodes from the seed to it, and how sure each edge between them is."""
 
@@ -69,7 +68,7 @@ class GraphWay:
         }
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Why:
     """One reason a result is there."""
 
@@ -92,7 +91,7 @@ class Why:
         return answer
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Result:
     """`relevance` is absolute; `rank_score` orders this one list and means nothing outside it."""
 
@@ -135,7 +134,7 @@ def _by_graph(way: GraphWay) -> dict[str, Any]:
     return {"graph": way.as_json(), "graph_path": list(way.path), "graph_edge_confidences": confidences}
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class InConflict:
     """Two answered memories that cannot both be current. The smaller id comes first."""
 
@@ -163,7 +162,7 @@ class InConflict:
         return answer | {"suggestion": self.suggestion} | noted
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Removed:
     reason: str
     count: int
@@ -173,7 +172,7 @@ class Removed:
         return {"reason": self.reason, "count": self.count} | ({"ids": list(self.ids)} if self.ids else {})
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Stage:
     name: str
     into: int
@@ -191,7 +190,7 @@ class Stage:
         }
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Trace:
     stages: tuple[Stage, ...] = ()
     notes: dict[str, Any] = field(default_factory=dict)
@@ -200,7 +199,7 @@ class Trace:
         return {"stages": [stage.as_json() for stage in self.stages]} | self.notes
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Recalled:
     results: Sequence[Result]
     trace: Trace

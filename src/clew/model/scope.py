@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from clew.errors import Denied, InvalidInput, NotFound
-from clew.records import record
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 
@@ -14,7 +14,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LIMITS = {"org": 120, "project": 240, "user": 120, "agent": 120, "session": 120, "namespace": 120}
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Org is the security boundary. Project and user narrow: a memory without one is seen by all
     who share the rest. Agent, session and namespace are provenance and restrict only when asked."""
@@ -31,7 +31,7 @@ class Scope:
             _check_name(name, getattr(self, name), limit)
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Comes from the credential, never from arguments. The local default owns the org `local`."""
 
@@ -79,7 +79,7 @@ class Identity:
             )
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Reach:
     """Which rows of an org a query may see: every store call takes one. None means any.
 

@@ -10,7 +10,6 @@ import numpy as np
 from clew.graph.adjacency import Adjacency
 from clew.model.times import to_micros
 from clew.recall.walk import NEVER, Entry, Nodes, Walk, adjacency, entries_of
-from clew.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 BYTES_PER_ENTRY = 40
 
 
-@record(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Base:
     """All entries of a reach as arrays, those of a node side by side."""
 

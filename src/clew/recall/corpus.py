@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -20,7 +20,6 @@ import numpy as np
 from clew.recall.lexical import K1, B, postings
 from clew.recall.question import name_terms
 from clew.recall.segment import MAX_DOCS, Segment, build_segment
-from clew.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +37,7 @@ MAX_CORPORA = 256  # however small: a scope that was asked about once should not
 LOOK_AGAIN_AFTER = 1_000  # changes before a scope that was too large is tried again
 
 
-@record(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Corpus:
     """Everything search may look at. Arrays are in one order: segment after segment."""
 

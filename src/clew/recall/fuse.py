@@ -8,13 +8,12 @@ of the two follows from what they found. A constant weight on min-max scores let
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from clew.records import record
 
 if TYPE_CHECKING:
     from clew.model.space import VectorSpace
@@ -29,7 +28,7 @@ COVERAGE_SAME = 0.9
 NOISE = 1e-5
 
 
-@record(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """What was found, per memory of the corpus. A missing kind of evidence is all zero."""
 

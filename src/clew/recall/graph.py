@@ -9,7 +9,7 @@ finds is used: off, it is not walked; in the shadow, or while the gate blocks, i
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -20,7 +20,6 @@ from clew.graph.activation import Activated, Activation, Spread, spread_from
 from clew.graph.blend import Scored, blend, compare_shadow
 from clew.model.recalled import Removed, Stage
 from clew.recall.run import RULE, Run
-from clew.records import record
 from clew.rollout.decide import Decision, Request, decide
 from clew.rollout.standing import Standing
 
@@ -43,7 +42,7 @@ MODE_OFF = "the rollout mode of this org is off"
 MEMORY_OFF = "memory is off for this project"
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class GraphOptions:
     """What the settings say about recalling through the graph; every bound of Engram's, and ours."""
 

@@ -8,11 +8,10 @@ estimate are scored again with the whole vectors (settle.py).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from clew.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +22,7 @@ LEADING = FURTHER = 64  # components; tools/first_look.py prints what more and f
 AT_ONCE = 8_192
 
 
-@record(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Outline:
     """The leading components of the vectors of one segment."""
 

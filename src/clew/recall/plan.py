@@ -7,11 +7,11 @@ language is recalled fully, unless it is empty. The rules are those of engram.md
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
 from clew.errors import InvalidInput
-from clew.records import record
 
 Mode = Literal["no_recall", "minimal", "full", "graph_mode"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -43,7 +43,7 @@ _MEMORY_CUE = (
 _COMMAND = r"(?:check|reload|restart|run|verify|show|status|sync|update|open|close|set|enable|disable|fix|patch)\b"
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     """`reason` says why the effective mode is not the planned one. `limit` is what the effective mode allows."""
 
@@ -175,7 +175,7 @@ _ENTITY_TYPES = {
 _TASK_INITIATION = r"\b(?:ship|deploy|open\s+(?:an?\s+|the\s+)?pr|run\s+(?:the\s+)?tests|let['’]?s|need\s+to)\b"
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Intent:
     """`task_initiation`: the query sets out to do something rather than to know it."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,6 @@ from numpy.typing import NDArray
 from clew.recall.features import features
 from clew.recall.settle import make_exact, top
 from clew.recall.trees import Trees
-from clew.records import record
 
 if TYPE_CHECKING:
     from clew.recall.question import Asked
@@ -35,7 +35,7 @@ BESIDE = 0.1  # of what the words of a question can give: said around a memory, 
 _APART = 1e-3
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class RankOptions:
     """Which refinements are on: what the settings say."""
 
@@ -62,7 +62,7 @@ REFINEMENTS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Ranked:
     """The candidates as places, and their features by name."""
 
@@ -70,7 +70,7 @@ class Ranked:
     features: Mapping[str, NDArray[np.float32]]
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Model:
     """What ranker.json holds: a weight per feature, in the order of `names`, and trees over the same features."""
 

@@ -7,7 +7,7 @@ ones, and a trace of what was left out where. Nothing is written, so running it 
 from __future__ import annotations
 
 import time
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,7 +39,6 @@ from clew.recall.question import Asked, read_question
 from clew.recall.ranker import LEAST, RankOptions, is_refined, refine
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
 from clew.recall.settle import Rough, estimated, lowest_of_best, make_exact, settle, show_exactly, spread_of
-from clew.records import record
 from clew.rollout.standing import CANARY, Standing
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ ENOUGH = 24  # candidates with a word or some likeness: much is known of what is
 NOWHERE = np.empty(0, np.intp)
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Reader:
     """What recall reads from. Built once. `standing` says how far the graph is rolled out for a reach, `count`
     takes what the rollout is judged by."""

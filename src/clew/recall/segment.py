@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ import numpy as np
 
 from clew.model.memory import LAYERS, TYPES
 from clew.recall.outline import FURTHER, LARGE, LEADING, Outline, outline_of
-from clew.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +32,7 @@ _LAYER = {name: code for code, name in enumerate(LAYERS)}
 _TYPE = {name: code for code, name in enumerate(TYPES)}
 
 
-@record(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Postings:
     """Terms in order; the documents of term i lie between starts[i] and starts[i + 1]."""
 
@@ -58,7 +57,7 @@ class Postings:
         return owner, np.asarray(np.arange(len(owner)) + (begin - (ends - count))[owner], np.int64)
 
 
-@record(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Segment:
     ids: tuple[str, ...]
     layer: NDArray[np.int8]

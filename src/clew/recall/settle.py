@@ -8,12 +8,12 @@ lies further down keeps its estimate. How many that takes is measured by tools/f
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clew.recall.fuse import Evidence, rank_scores, relevance, semantic_relevance
-from clew.records import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ STRIDE = 32  # every so many scores tell where about the best begin
 LOWEST = 11  # of those
 
 
-@record(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rough:
     """Cosines of which most are estimates, and what is needed to make them exact."""
 

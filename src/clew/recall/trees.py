@@ -9,17 +9,16 @@ beside the weights and are made by the same command (`clew bench learn`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.records import record
-
 Floats = NDArray[np.float64]
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Tree:
     """Questions, first to last, and what each combination of answers gives: a yes to the first question is worth 1
     in the place of a combination, to the second 2, to the third 4."""
@@ -29,7 +28,7 @@ class Tree:
     gives: tuple[float, ...]
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Trees:
     """Any number of trees of one depth, laid out so that they are asked together."""
 
