@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 TREES = 60
-DEPTH = 3
+DEPTH = 4
 RATE = 0.3  # of what a tree would change by itself
 PENALTY = 0.01  # on the square of what a tree gives, as in fitting.py: groups count 1 together
 BINS = 32

@@ -2,7 +2,8 @@
 that recall takes (recall/ranker.py), and small trees for what a weighted sum of them cannot say.
 
 The features are those of recall itself, taken where it takes them. Each file counts alike, so that one with many
-questions does not decide for the others. Told is how weights do on questions they were not learnt from: those of
+questions does not decide for the others. Given several embedders, every question is asked with each of them, and
+one set of weights is learnt for all. Told is how weights do on questions they were not learnt from: those of
 other conversations where a file has many, other questions where it has one.
 """
 
@@ -12,7 +13,8 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,7 @@ class Learnt:
 class Question:
     """A question with its candidates. `units` are those of each candidate."""
 
+    label: str  # under which its figures are told: the file and, where there are several, the embedder
     fold: int
     category: str
     example: Example
@@ -67,8 +70,8 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
     out, files = Path(args.out), [Path(name) for name in args.files]
     if not out.absolute().parent.is_dir():
         raise InvalidInput(f"there is no directory for {out}", code="BENCH_NO_DIRECTORY", next="make it first")
-    asking = Asking(embedder=args.embedder, limit_questions=args.limit_questions)
-    names, questions = collect(files, asking, progress)
+    askings = [Asking(embedder=name, limit_questions=args.limit_questions) for name in args.embedder or (None,)]
+    names, questions = collect(files, askings, progress)
     left_out = set(args.leave_out or ())
     known = [question for question in questions if question.category not in left_out]
     if not any(question.example.answers.any() for question in known):
@@ -79,7 +82,7 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
         )
     learnt = _learnt(known)
     report: dict[str, Any] = {
-        "questions": dict(Counter(question.example.group for question in questions)),
+        "questions": dict(Counter(question.label for question in questions)),
         "weights": dict(zip(names, learnt.weights.tolist(), strict=True)),
         "trees": tell(learnt.trees, names),
         "held_out": _held_out(questions, left_out),
@@ -97,19 +100,21 @@ def _as_text(report: dict[str, Any]) -> str:
 
 
 def collect(
-    files: Sequence[Path], asking: Asking, progress: Progress = no_progress
+    files: Sequence[Path], askings: Sequence[Asking], progress: Progress = no_progress
 ) -> tuple[list[str], list[Question]]:
-    """The names of the features, and every question that has candidates."""
-    total = sum(len(asking.of(corpus)) for file in files for corpus in read_corpora(file))
+    """The names of the features, and every question that has candidates, as often as there are ways to ask."""
+    total = sum(len(asking.of(corpus)) for asking in askings for file in files for corpus in read_corpora(file))
     names: list[str] = []
     questions: list[Question] = []
     progress(0, total)
-    for file in files:
+    for asking, file in product(askings, files):
+        label = file.name if len(askings) == 1 else f"{file.name}, {asking.embedder}"
         corpora = list(read_corpora(file))
         for number, corpus in enumerate(corpora):
             for at, (found, question) in enumerate(_asked(file.name, corpus, asking)):
                 names = found
-                questions.append(_folded(question, number if len(corpora) >= FOLDS else at))
+                fold = (number if len(corpora) >= FOLDS else at) % FOLDS
+                questions.append(replace(question, label=label, fold=fold))
                 progress(len(questions), total)
     if not questions:
         raise InvalidInput(
@@ -118,10 +123,6 @@ def collect(
             next="give files with questions, gold and at least some dozen units per corpus",
         )
     return names, questions
-
-
-def _folded(question: Question, number: int) -> Question:
-    return Question(number % FOLDS, question.category, question.example, question.units, question.gold)
 
 
 def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[list[str], Question]]:
@@ -140,7 +141,7 @@ def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[
             gold = {str(unit) for unit in question["gold"]}
             answers = np.array([not gold.isdisjoint(those) for those in of])
             example = Example(file, np.column_stack(list(looked.features.values())), answers)
-            yield list(looked.features), Question(0, question["category"], example, of, sorted(gold))
+            yield list(looked.features), Question(file, 0, question["category"], example, of, sorted(gold))
 
 
 def _learnt(questions: Sequence[Question]) -> Learnt:
@@ -158,7 +159,7 @@ def _held_out(questions: Sequence[Question], left_out: set[str]) -> dict[str, An
         if asked and any(question.example.answers.any() for question in known):
             learnt = _learnt(known)
             for question in asked:
-                scores.setdefault(question.example.group, []).append(question.score(learnt))
+                scores.setdefault(question.label, []).append(question.score(learnt))
     return {file: summarise(of) for file, of in scores.items()}
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.recall.analyse import query_terms
+from clew.recall.clauses import by_clause, parts_of
 from clew.recall.common import weights_of
 from clew.recall.lexical import K1, Matches
 from clew.recall.marks import ASKS, ENDS_ASKING, MARKS, TELLS_TIME
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
 
+TYPICAL = 64  # candidates that say what is typical
 HOPS_FROM = 5  # candidates whose other words lead on
 RARE_TERMS = 16  # of each of them
 RARE = 0.02  # share of the scope, at most, that has a rare term; or so many memories
@@ -99,11 +101,14 @@ def features(
     by_words = _padded(run.scales[0].of(run.evidence.lexical[looked.places]))
     by_meaning = _padded(run.scales[1].of(run.evidence.cosine[looked.places]))
     found = _own(run, candidates, total, by_words[looked.own], by_meaning[looked.own])
+    found |= by_clause(parts_of(asked.text, matches.terms), given[:, looked.own])
+    found["typical"] = _typical(corpus, candidates)
     found |= _around(corpus, looked, given, by_words, by_meaning)
     found["window"] /= total * np.float32(K1 + 1)
     base = found["words"] + found["meaning"]
     found |= _thread(corpus, candidates, base)
     found |= _said_by(corpus, asked, candidates, found)
+    found |= _explains(corpus, asked, candidates, found)
     found |= _time(corpus, asked, candidates)
     found |= _title(corpus, candidates, run.query)
     hops = _hops(corpus, looked, given > 0, matches, base, candidates[:hops_from].tolist())
@@ -165,6 +170,14 @@ def _own(run: Run, candidates: Places, total: np.float32, words: Floats, meaning
     }
 
 
+def _typical(corpus: Corpus, candidates: Places) -> Floats:
+    """How near a candidate is to the best ones together: what is like everything answers nothing in particular.
+    To so many of them as there always are: who asks for more results has the same order."""
+    vectors = corpus.vectors_at(candidates)
+    first = vectors[:TYPICAL]
+    return np.asarray(np.vecdot(vectors, first.sum(axis=0) / np.float32(max(1, len(first)))), np.float32)
+
+
 def _around(
     corpus: Corpus, looked: Looked, given: Floats, by_words: Floats, by_meaning: Floats
 ) -> dict[str, Floats]:
@@ -219,6 +232,15 @@ def _said_by(corpus: Corpus, asked: Asked, candidates: Places, found: dict[str, 
         "assistant_meaning": assistant * found["meaning"],
         "assistant_replies": assistant * before,
         "assistant_asked": assistant * np.float32(asked.of_agent),
+    }
+
+
+def _explains(corpus: Corpus, asked: Asked, candidates: Places, found: dict[str, Floats]) -> dict[str, Floats]:
+    """Who asks how or why looks for what explains: a reply, and what it replies to counts."""
+    wanted = np.float32(asked.of_manner) * (corpus.thread[candidates] != 0)
+    return {
+        "manner_assistant": wanted * found["assistant"],
+        "manner_before": wanted * found["meaning_before"],
     }
 
 

@@ -24,6 +24,12 @@ _AGENT = re.compile(
     r"|propose|explain)|\byour (?:advice|suggestion|recommendation|answer|response|explanation)",
     re.IGNORECASE,
 )
+_MANNER = re.compile(
+    r"\bhow (?:did|do|does|have|has|had|will|am|was|were|can|could|should|would|to)\b|\bwhy\b"
+    r"|\bwhat (?:approach|steps?|strateg|advice|method|way|process|reason|explanation|tips|technique|suggestion"
+    r"|recommendation)",
+    re.IGNORECASE,
+)
 ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))  # as chats call them
 ROLES = ASSISTANTS | {"user", "human", "system", "tool"}
 _MONTHS = "january february march april may june july august september october november december".split()
@@ -50,14 +56,21 @@ class Asked(NamedTuple):
     authors: frozenset[int]  # those it names, by hash
     about_time: bool  # it asks when, or how long
     of_agent: bool  # it asks what the agent said
+    of_manner: bool  # it asks how or why, or what the agent said: for what explains rather than for a fact
     dates: tuple[Date, ...]
 
 
 def read_question(text: str, named: Mapping[int, Collection[int]]) -> Asked:
     """`named`: authors by the terms that name them."""
     bare, authors = _without_names(text, named)
+    of_agent = bool(_AGENT.search(text))
     return Asked(
-        bare, authors, bool(_WHEN.search(text)), bool(_AGENT.search(text)), tuple(dict.fromkeys(_dates(text)))
+        bare,
+        authors,
+        bool(_WHEN.search(text)),
+        of_agent,
+        of_agent or bool(_MANNER.search(text)),
+        tuple(dict.fromkeys(_dates(text))),
     )
 
 

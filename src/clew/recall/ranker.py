@@ -51,10 +51,10 @@ class RankOptions:
 # What each refinement looks at; every other feature is of the memory itself.
 REFINEMENTS: Mapping[str, tuple[str, ...]] = {
     "neighbours": ("window", "words_before", "words_after", "meaning_before", "meaning_after", "asks",
-                   "ends_asking", "answers", "answers_words", "answers_meaning"),
+                   "ends_asking", "answers", "answers_words", "answers_meaning", "manner_before"),
     "threads": ("thread_best", "thread_mass"),
     "authors": ("author", "other_author", "assistant", "assistant_words", "assistant_meaning", "assistant_replies",
-                "assistant_asked"),
+                "assistant_asked", "manner_assistant"),
     "times": ("tells_time", "month", "day"),
     "titles": ("title", "title_whole"),
     "hops": tuple(f"{name}{kind}" for kind in ("", "_in_thread")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from clew.bench import learn
 from clew.bench.fitting import PENALTY, Example, _loss, fit
 from clew.bench.learn import FOLDS, measure
+from clew.bench.recall import Asking
 from clew.errors import InvalidInput
 from clew.recall.ranker import LEAST, Ranked, look_at
 from clew.surfaces.cli.main import main
@@ -188,6 +191,24 @@ def test_what_was_held_out_is_told_by_file_and_category(file: Path, capsys: pyte
     rows = {" ".join(line.split()[:-5]): line.split()[-5:] for line in lines[head + 1 :]}
     assert {"things.jsonl (6)", "even", "odd"} <= rows.keys()
     assert all(0 <= float(cell) <= 1 for row in rows.values() for cell in row)
+
+
+def test_one_set_of_weights_is_learnt_from_the_candidates_of_several_embedders(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+
+    def asking(name: str, corpus: dict[str, Any], how: Asking) -> Any:
+        asked.append(how.embedder)
+        return found(name, corpus, replace(how, embedder="static"))
+
+    found = learn._asked
+    monkeypatch.setattr(learn, "_asked", asking)
+    words = ["bench", "learn", str(file), "--out", str(file.with_name("both.json")), "--embedder", "static,other"]
+    report = measure(parse(words))
+    assert asked == ["static", "other"]
+    labels = ["things.jsonl, static", "things.jsonl, other"]
+    assert report["questions"] == dict.fromkeys(labels, 6) and list(report["held_out"]) == labels
 
 
 def test_every_question_is_held_out_once(file: Path) -> None:

@@ -115,6 +115,24 @@ def test_a_memory_that_says_everything_that_is_asked_covers_it() -> None:
     assert (both["words_relative"], both["meaning_relative"]) == (1, 1) and none["words"] == 0
 
 
+def test_the_best_for_one_part_of_a_question_is_as_good_as_the_best_for_another() -> None:
+    found = table("gateway port, bicycle colour", turns("gateway port", "bicycle", "gateway", "lunch"), filling())
+    both, other, half, none = (found.of(id) for id in "0123")
+    assert both["clause_best"] == other["clause_best"] == 1 and none["clause_best"] == 0
+    assert 0 < half["clause_best"] < 1 and half["clauses"] == pytest.approx(half["clause_best"] ** 2)
+
+
+def test_what_is_like_all_candidates_is_typical_in_whichever_segment_it_lies() -> None:
+    rows = turns("tea cup", "tea pot", "tea leaf", "anchor")
+    together, apart = table("tea", rows, filling()), table("tea", rows[:2], [*rows[2:], *filling()])
+    vectors = np.array([TOY.embed([text])[0] for text in ("tea cup", "tea pot", "tea leaf", "anchor")])
+    others = TOY.embed([f"{word} by itself" for word in FILLING])
+    expected = vectors @ np.concatenate((vectors, others)).mean(axis=0)
+    for found in (together, apart):
+        assert [found.of(id)["typical"] for id in "0123"] == pytest.approx(expected.tolist(), abs=1e-3)
+    assert together.of("0")["typical"] > together.of("3")["typical"]
+
+
 # -- neighbours ----------------------------------------------------------------------------------------
 
 TALK = ("where is the bicycle ?", "behind mill", "thank them", "goodbye then", "farewell")
@@ -241,6 +259,20 @@ def test_what_an_assistant_said_is_known_and_asked_for() -> None:
     assert tells["assistant_replies"] == pytest.approx(asks["words"] + asks["meaning"])
     assert not table("what tea is fine", rows, filling()).values["assistant_asked"].any()
     assert not found.values["author"].any() and not found.values["other_author"].any()
+
+
+def test_who_asks_how_or_why_is_answered_by_replies() -> None:
+    rows = [
+        Turn("how do I make tea?", "asks", thread="a", author="user"),
+        Turn("green tea", "tells", thread="a", author="assistant", row=1),
+        Turn("black tea", "alone", author="assistant", row=2),
+    ]
+    found = table("how do I make tea", rows, filling())
+    tells, asks, alone = (found.of(id) for id in ("tells", "asks", "alone"))
+    assert (tells["manner_assistant"], asks["manner_assistant"], alone["manner_assistant"]) == (1, 0, 0)
+    assert tells["manner_before"] == asks["meaning"] > 0 and asks["manner_before"] == 0
+    fact = table("how many kinds of tea", rows, filling())
+    assert not fact.values["manner_assistant"].any() and not fact.values["manner_before"].any()
 
 
 @pytest.mark.parametrize("author", ["Assistant", "AI"])

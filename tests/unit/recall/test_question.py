@@ -77,7 +77,7 @@ def test_a_name_that_nobody_has_stays(text: str) -> None:
 
 
 def test_where_nobody_has_a_name_nothing_is_taken_out() -> None:
-    assert asked("what tea does Ann like") == Asked("what tea does Ann like", frozenset(), False, False, ())
+    assert asked("what tea does Ann like") == Asked("what tea does Ann like", frozenset(), False, False, False, ())
 
 
 @pytest.mark.parametrize("text", ["Ann", "Ann?", "who is Ann Lee", "Ann's and Ann"])
@@ -125,7 +125,7 @@ def test_no_text_and_no_name_makes_it_fail(text: str, authors: list[str]) -> Non
 )
 def test_hostile_text_says_nothing(text: str) -> None:
     found = asked(text, "Ann")
-    assert found == Asked(text, frozenset(), False, False, ())
+    assert found == Asked(text, frozenset(), False, False, False, ())
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_what_only_looks_like_a_month_is_no_date(text: str) -> None:
 @pytest.mark.parametrize("text", ["APRİL 5", "aprıl 5", "Auguſt 5"])
 def test_letters_that_only_resemble_those_of_a_month_make_none(text: str) -> None:
     """Regular expressions that ignore case take ı, İ and ſ for i and s."""
-    assert read_question(text, {}) == Asked(text, frozenset(), False, False, ())
+    assert read_question(text, {}) == Asked(text, frozenset(), False, False, False, ())
 
 
 @pytest.mark.parametrize("text", ["May I deploy on Fridays", "Well. May I deploy?", "March on"])
@@ -274,6 +274,26 @@ def test_it_asks_what_the_agent_said(text: str) -> None:
 )
 def test_it_does_not_ask_what_the_agent_said(text: str) -> None:
     assert not asked(text).of_agent
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How did I fix the gateway",
+        "why is it slow",
+        "what steps are left",
+        "What strategies were there",
+        "how to deploy",
+        "what did you say",
+    ],
+)
+def test_it_asks_for_what_explains(text: str) -> None:
+    assert asked(text).of_manner
+
+
+@pytest.mark.parametrize("text", ["how many ports", "how long", "what is the port", "when did it start", "show to"])
+def test_it_asks_for_a_fact(text: str) -> None:
+    assert not asked(text).of_manner
 
 
 @pytest.mark.parametrize(
