@@ -76,8 +76,9 @@ def repeat(clew: Clew, sessions: list[str], rng: random.Random, texts: int, time
         list(pool.map(put, everything))
 
 
-def work(clew: Clew, sessions: list[str], rng: random.Random, name: str) -> None:
-    """Take a session that is free, get some of it done, go on to another. For ever."""
+def work(clew: Clew, sessions: list[str], rng: random.Random, name: str, *, lingers: bool = False) -> None:
+    """Take a session that is free, get some of it done, go on to another. For ever. Whoever lingers thinks a moment
+    about each delivery, and can be stopped there."""
     while True:
         session = rng.choice(sessions)
         try:
@@ -87,6 +88,8 @@ def work(clew: Clew, sessions: list[str], rng: random.Random, name: str) -> None
             continue
         for step in cycles(clew, session, name, token, beats=rng.random() < 0.5):
             say(*step)
+            if lingers and step[0] == "got":
+                time.sleep(0.01)
             if rng.random() < 0.1:
                 break
         time.sleep(0.002)
@@ -120,8 +123,8 @@ def main(role: str, place: str, seed: str, *rest: str) -> None:
             produce(clew, sessions, rng, f"p{seed}")
         case "repeat":
             repeat(clew, sessions, rng, int(rest[0]), int(rest[1]))
-        case "work":
-            work(clew, sessions, rng, f"w{seed}")
+        case "work" | "linger":
+            work(clew, sessions, rng, f"w{seed}", lingers=role == "linger")
     say("done")
 
 

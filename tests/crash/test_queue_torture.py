@@ -122,7 +122,7 @@ def survive_pauses(folder: Path, *, pauses: int, seed: int) -> None:
     with a_store(path, 3) as (clew, leases):
         sessions = [session.id for session in clew.sessions.list()]
         texts = iter(range(1_000_000))
-        holder = Actor("work", path, seed)
+        holder = Actor("linger", path, seed)
         for done in range(10 * pauses):
             if done >= pauses and any(kind == "late" for kind, *_ in holder.promises):
                 break
