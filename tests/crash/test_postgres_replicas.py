@@ -223,7 +223,7 @@ def test_a_holder_that_was_paused_beyond_its_lease_acknowledges_nothing(postgres
         [session] = [session.id for session in clew.sessions.list()]
         for number in range(40):
             clew.queue.enqueue(session, f"text {number}")
-        holder = Actor("linger", postgres_url, 1)
+        holder = Actor("work", postgres_url, 1)
         holder.read_until_got()
         holder.pause()
         kill_backends(postgres_url)  # what it may have had in hand
