@@ -9,7 +9,7 @@ from time import monotonic, sleep
 
 QUIET_S = 0.02  # after a question: an agent that asks often asks again within this time
 PATIENCE = 8.0  # times as long as it worked: beside questions without end, work gets a ninth of the time
-MOST_S = 0.1  # a batch of jobs waits twice for each: it must not look stuck
+MOST_S = 1.0
 
 
 class Courtesy:
@@ -17,7 +17,7 @@ class Courtesy:
 
     def __init__(self) -> None:
         self._asked_at = -QUIET_S
-        self._went_on_at = monotonic()  # of whoever works: there is one worker
+        self.went_on_at = monotonic()  # whoever works: there is one worker
 
     def asked(self) -> None:
         """Somebody asks something now."""
@@ -26,8 +26,8 @@ class Courtesy:
     def stand_back(self) -> None:
         """Between two pieces of work: wait until nobody has asked anything for a moment."""
         now = monotonic()
-        until = now + min(MOST_S, PATIENCE * (now - self._went_on_at))
+        until = now + min(MOST_S, PATIENCE * (now - self.went_on_at))
         while (rest := min(until, self._asked_at + QUIET_S) - now) > 0:
             sleep(rest)
             now = monotonic()
-        self._went_on_at = now
+        self.went_on_at = now

@@ -65,7 +65,7 @@ class JobRunner:
         self._holder = holder or new_id("worker")
         self._batch = batch
         self._jitter = jitter
-        self._courtesy = courtesy or Courtesy()
+        self.courtesy = courtesy or Courtesy()
         self._held: dict[tuple[str, str], Job] = {}  # by kind and subject: a batch is of one org
         self._turns: dict[str, int] = {}  # of orgs: the batch in which each last had something done
         self.stopping = threading.Event()
@@ -148,7 +148,7 @@ class JobRunner:
             ms = 1e3 * self._seconds_since(began) / len(jobs)
             total = Ran()
             for job, answer in zip(jobs, answers, strict=True):
-                self._courtesy.stand_back()
+                self.courtesy.stand_back()
                 total += self._settle(job, answer, ms)
                 self._held.pop((job.kind, job.subject), None)
             return total
@@ -249,8 +249,15 @@ class BackgroundJobs(Background):
         self._runner: JobRunner | None = None
         self._wake = threading.Event()
         self._was_nudged = False
-        self.beat_at = 0.0  # when it last was between two batches; 0 before it began
+        self._beat_at = 0.0
         self.worked_at = 0.0  # when it last came to the end of a batch that had jobs in it, or began
+
+    @property
+    def beat_at(self) -> float:
+        """When it last was between two batches, or stood back for somebody; 0 before it began."""
+        if not self._beat_at or self._runner is None:
+            return self._beat_at
+        return max(self._beat_at, self._runner.courtesy.went_on_at)
 
     def nudge(self) -> None:
         """There may be something to do."""
@@ -270,11 +277,11 @@ class BackgroundJobs(Background):
                 self._runner.give_back()
 
     def _work(self) -> None:
-        self.beat_at = self.worked_at = monotonic()
+        self._beat_at = self.worked_at = monotonic()
         self._runner = runner = self._make_runner()
         runner.when_asked(self._wake.set)
         while not self._stopping.is_set():
-            self.beat_at = monotonic()
+            self._beat_at = monotonic()
             self._wake.clear()
             self._was_nudged = False
             try:
@@ -302,7 +309,7 @@ class BackgroundJobs(Background):
     def _rest(self, event: threading.Event, seconds: float) -> None:
         until = monotonic() + seconds
         while (left_s := until - monotonic()) > 0 and not event.wait(min(left_s, BEAT_S)):
-            self.beat_at = monotonic()
+            self._beat_at = monotonic()
 
 
 def _within(least: float, wanted: float, most: float) -> float:

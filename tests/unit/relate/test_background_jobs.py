@@ -226,3 +226,12 @@ def test_recalls_and_writes_go_on_beside_the_worker(tmp_path: Path) -> None:
         memory.jobs.run()
         assert memory.jobs.health().last_day["success"] == 30
         assert states(memory) == []
+
+
+def test_whoever_stands_back_shows_that_it_is_alive(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "c.db") as memory:
+        background = memory.background_jobs
+        assert background.beat_at == 0
+        background._runner, background._beat_at = memory.jobs.runner(), 1.0
+        memory._courtesy.stand_back()
+        assert background.beat_at == memory._courtesy.went_on_at > 1.0
