@@ -38,6 +38,6 @@ def parts_of(text: str, terms: NDArray[np.uint32]) -> Floats:
 def by_clause(parts: Floats, given: Floats) -> dict[str, Floats]:
     """Per candidate, how near it comes to the best one for a part of the question: for the part where it comes
     nearest, and for all of them together. `given`: (terms, candidates), what each term gives to each."""
-    share = parts @ given
+    share = np.einsum("pt,tc->pc", parts, given)  # not `@`: BLAS now and then warns of numbers that are not there
     share /= np.maximum(share.max(axis=1, initial=0, keepdims=True), np.float32(1e-6))
     return {"clause_best": share.max(axis=0), "clauses": np.square(share).sum(axis=0)}
