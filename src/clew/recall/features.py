@@ -307,9 +307,8 @@ def _hops(
     shared = np.minimum(_shared(corpus, seeds, matches.terms, looked)[:, own] / np.float32(BRIDGE), np.float32(2))
     shared[first, first] = 0
     missing = ~has[:, own[first]] * weights[:, None]  # (terms, seeds)
-    rest = np.einsum("ts,tc->sc", missing, has[:, own].astype(np.float32)) / np.float32(
-        max(1e-6, float(weights.sum()))
-    )
+    rest = np.einsum("ts,tc->sc", missing, has[:, own].astype(np.float32))
+    rest /= np.float32(max(1e-6, float(weights.sum())))
     both = shared * rest
     found = {"bridge": shared, "complement": rest, "hop": both, "hop_root": np.sqrt(both)}
     return {name: (share * of).max(axis=0, initial=0) for name, of in found.items()}
