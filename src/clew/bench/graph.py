@@ -59,7 +59,7 @@ def run(sizes: list[int], *, asks: int = 300, progress: Progress = no_progress) 
 
 
 def _row(folder: Path, count: int, asks: int, progress: Any) -> dict[str, Any]:
-    with clew.open(folder / "bench.db") as memory:
+    with clew.open(folder / "bench.db", relate={"in_process": False}) as memory:  # jobs would be measured along
         started = time.perf_counter()
         for written, _remembered in enumerate(memory.remember_many(drafts(count), scope=PROJECT), 1):
             if written % BATCH == 0:

@@ -54,7 +54,8 @@ def run(
     in_project = min(memories, in_project)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "clew.db"
-        with clew.open(path, home=Path(folder), deliver={"max_pending": 10_000}) as memory:
+        alone = {"in_process": False}  # jobs that the memories leave behind would be measured along
+        with clew.open(path, home=Path(folder), deliver={"max_pending": 10_000}, relate=alone) as memory:
             _fill(memory, memories, in_project, lambda done: progress(done, memories + calls))
             memory.inject.warm()
             called(memory, 20, files=in_project, seed=3)  # loads the project's arrays
