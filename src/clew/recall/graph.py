@@ -19,6 +19,7 @@ import numpy as np
 from clew.graph.activation import Activated, Activation, Spread, spread_from
 from clew.graph.blend import Scored, blend, compare_shadow
 from clew.model.recalled import Removed, Stage
+from clew.recall.fuse import of_allowed
 from clew.recall.run import RULE, Run
 from clew.rollout.decide import Decision, Request, decide
 from clew.rollout.standing import Standing
@@ -270,7 +271,7 @@ def _blended(run: Run, found: dict[int, Reached], options: GraphOptions) -> NDAr
 
 
 def _best_score(run: Run) -> float:
-    return float(run.rank_score.max(where=run.allowed, initial=0.0))
+    return float(of_allowed(run.rank_score, run.allowed).max(initial=0.0))  # `where=` takes ten times as long
 
 
 def _shadow(run: Run, blended: NDArray[np.float32]) -> dict[str, object]:
