@@ -25,6 +25,7 @@ from clew.surfaces.mcp.caller import Caller
 from clew.surfaces.mcp.held import Held
 from clew.surfaces.mcp.server import make_server
 from clew.wire.client import RemoteClew
+from clew.wire.transport import Transport
 
 ASKED = b"""\
 {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},\
@@ -124,13 +125,26 @@ def test_a_daemon_of_the_home_does_the_work_and_knows_that_an_agent_asks(tmp_pat
     assert not (tmp_path / "clew.db").exists()
 
 
+def test_a_process_that_lives_on_waits_for_a_daemon_that_is_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command opens the store itself; a process beside it for hours had better not."""
+    monkeypatch.setattr(Transport, "is_answering", lambda _self, *, within_s: within_s > 1)  # it needs a second
+    settings = load_settings(home=tmp_path, environ={"CLEW_EMBED__PROVIDER": "none"})
+    with compose(settings, tmp_path / "clew.db", in_background=False) as memory, daemon(memory):
+        with opened(settings) as found:
+            assert not isinstance(found, RemoteClew)
+        with opened(settings, stays=True) as found:
+            assert isinstance(found, RemoteClew)
+
+
 def test_a_daemon_that_stops_is_not_missed(tmp_path: Path) -> None:
     """As `clew mcp` holds it; what was asked goes to the file then."""
     settings = load_settings(home=tmp_path, environ={"CLEW_EMBED__PROVIDER": "none"})
     with ExitStack() as running:
         memory = running.enter_context(compose(settings, tmp_path / "clew.db", in_background=False))
         running.enter_context(daemon(memory))
-        with Held(partial(opened, settings)) as held, over_server(held) as agent:
+        with Held(partial(opened, settings, stays=True)) as held, over_server(held) as agent:
             assert isinstance(held.clew, RemoteClew)
             agent("memory_remember", content="while the daemon ran")
             running.close()

@@ -34,7 +34,7 @@ def opened(settings: Settings, *, directly: bool = False, stays: bool = False) -
     behind."""
     if not (directly or stays):
         _stay_on_one_core()
-    with (None if directly else _elsewhere(settings)) or _composed(settings, in_background=stays) as memory:
+    with (None if directly else _elsewhere(settings, stays=stays)) or _composed(settings, in_background=stays) as memory:
         yield memory
 
 
@@ -44,10 +44,10 @@ def _stay_on_one_core() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def _elsewhere(settings: Settings) -> Clew | None:
+def _elsewhere(settings: Settings, *, stays: bool) -> Clew | None:
     from clew.surfaces.cli import daemon
 
-    return daemon.elsewhere(settings)
+    return daemon.elsewhere(settings, stays=stays)
 
 
 def _composed(settings: Settings, *, in_background: bool) -> Clew:
