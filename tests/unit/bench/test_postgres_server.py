@@ -44,8 +44,11 @@ def until(is_so: Callable[[], bool]) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):  # the latter if it ends while it is read
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_this_platform_is_never_without_it() -> None:
