@@ -1,8 +1,9 @@
 """`clew bench graph`: what a walk through the graph costs as the graph grows, and what writing it costs.
 
 Made-up memories that name services, more often the popular ones, so that nodes differ in degree as they do in life.
-Everything goes through the public write path and the public recall path; the time of the walk is that of the
-trace's own stage.
+Everything goes through the public write path and the public recall path; the time of the walk in a recall is that
+of the trace's own stage. There the memories that are scored grow along with the graph, and leave less of it in the
+processor's cache; so the expansion is also timed by itself, from the same seeds, one after another.
 """
 
 from __future__ import annotations
@@ -21,11 +22,17 @@ from clew.bench.metrics import percentile
 from clew.bench.speed_figures import Taken, answered
 from clew.bench.texts import texts
 from clew.model.progress import Progress, no_progress
+from clew.model.recalled import RecallOptions
+from clew.model.scope import Reach
+from clew.recall.graph import activation_of, expand
+from clew.recall.recall import search
 
 PROJECT = clew.Scope(project="bench")
 EDGES_PER_MEMORY = 10  # entity edges, with the default settings
 NAMED = 3  # services in one text
 BATCH = 500
+TIMED = ("expansion", "in_recall")
+LEXICAL = RecallOptions(retrieval="lexical", counted=False)
 PATIENCE_S = 300.0  # for the arrays to be loaded
 
 
@@ -52,10 +59,14 @@ def run(sizes: list[int], *, asks: int = 300, progress: Progress = no_progress) 
                 Path(folder), count, asks, lambda written, before=done: progress(before + written, sum(counts))
             )
         done += count
-    medians = [row["walk_p50_ms"] for row in report["graphs"].values()]
-    if len(medians) > 1:
-        report["growth"] = round(medians[-1] / max(medians[0], 1e-9), 2)
+    rows = list(report["graphs"].values())
+    if len(rows) > 1:
+        report["growth"] = {part: _growth(rows[0][part], rows[-1][part]) for part in TIMED}
     return report
+
+
+def _growth(first: dict[str, float], last: dict[str, float]) -> float:
+    return round(last["p50_ms"] / max(first["p50_ms"], 1e-9), 2)
 
 
 def _row(folder: Path, count: int, asks: int, progress: Any) -> dict[str, Any]:
@@ -69,15 +80,20 @@ def _row(folder: Path, count: int, asks: int, progress: Any) -> dict[str, Any]:
         by_queries = [one.walk_ms for one in walked(memory, questions(3, count))]
         wait_for_arrays(memory, count)
         walks = [one.walk_ms for one in walked(memory, questions(asks, count))]
+        alone = expansions(memory, questions(asks, count))
         status = memory.graph.status()
     return {
         "memories": count,
         "edges": status.counts["edges"],
         "written_per_s": round(count / seconds),
-        "walk_p50_ms": round(percentile(walks, 0.5), 3),
-        "walk_p99_ms": round(percentile(walks, 0.99), 3),
+        "expansion": _spread(alone),
+        "in_recall": _spread(walks),
         "first_walk_by_queries_ms": round(by_queries[0], 3),
     }
+
+
+def _spread(ms: Sequence[float]) -> dict[str, float]:
+    return {f"p{share}_ms": round(percentile(ms, share / 100), 3) for share in (50, 99)}
 
 
 def drafts(count: int, *, seed: int = 5) -> Iterator[clew.Draft]:
@@ -116,6 +132,22 @@ def _walked(memory: clew.Clew, question: str, scope: clew.Scope) -> Walked:
     return Walked(taken, ms, str(trace.notes.get("graph", {}).get("walk") or ""))
 
 
+def expansions(memory: clew.Clew, asked: Sequence[str], *, scope: clew.Scope = PROJECT) -> list[float]:
+    """Milliseconds of the expansion alone, from the seeds that each question has."""
+    reader, now = memory._reader, memory.now()
+    ask = partial(search, options=LEXICAL, reader=reader, now=now)
+    settings = activation_of(reader.graph, include_low_confidence=False)
+    seeds = [dict(ask(question, Reach.of(scope)).seeds) for question in asked]
+    taken = []
+    for weights in filter(None, seeds):
+        best = max(weights.values())
+        given = {id: (score / best) ** 2 for id, score in weights.items()}
+        started = time.perf_counter()
+        expand(reader.graphs, Reach.of(scope), given, settings, now=now)
+        taken.append((time.perf_counter() - started) * 1_000)
+    return taken
+
+
 def wait_for_arrays(memory: clew.Clew, size: int, *, scope: clew.Scope = PROJECT) -> float:
     """The second question makes a long-lived process load the graph; wait until it answers from there, and tell how
     many seconds that took. Not where there is nowhere to walk, nor for ever: a graph that is too large to be kept
@@ -131,10 +163,14 @@ def wait_for_arrays(memory: clew.Clew, size: int, *, scope: clew.Scope = PROJECT
 
 
 def table(report: dict[str, Any]) -> str:
-    lines = [f"{'edges':>10}{'memories':>10}{'written/s':>11}{'walk p50':>10}{'p99':>10}{'by queries':>12}"]
-    lines += [
-        f"{row['edges']:>10,}{row['memories']:>10,}{row['written_per_s']:>11,}{row['walk_p50_ms']:>8.2f}ms"
-        f"{row['walk_p99_ms']:>8.2f}ms{row['first_walk_by_queries_ms']:>10.1f}ms"
-        for row in report["graphs"].values()
-    ]
-    return "\n".join([*lines, *([f"growth of the walk: {report['growth']}x"] if "growth" in report else [])])
+    heads = f"{'expansion p50':>15}{'p99':>8}{'in a recall':>13}{'p99':>8}{'by queries':>12}"
+    lines = [f"{'edges':>10}{'memories':>10}{'written/s':>11}{heads}"]
+    for row in report["graphs"].values():
+        (alone, alone_p99), (within, within_p99) = (row[part].values() for part in TIMED)
+        lines.append(
+            f"{row['edges']:>10,}{row['memories']:>10,}{row['written_per_s']:>11,}{alone:>13.2f}ms{alone_p99:>6.2f}ms"
+            f"{within:>11.2f}ms{within_p99:>6.2f}ms{row['first_walk_by_queries_ms']:>10.1f}ms"
+        )
+    if "growth" in report:
+        lines.append("growth: {expansion}x, in a recall {in_recall}x".format(**report["growth"]))
+    return "\n".join(lines)

@@ -6,43 +6,76 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clew.graph.adjacency import Adjacency
 from clew.model.times import to_micros
-from clew.recall.walk import NEVER, Entry, Nodes, Walk, adjacency, entries_of
+from clew.recall.walk import NEVER, Entry, Nodes, Walk, entries_of, number_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from numpy.typing import NDArray
-
     from clew.model.scope import Reach
     from clew.ports import Store
 
-BYTES_PER_ENTRY = 40
+# Together, and not an array for each: in a large graph every array that is looked into is another wait for memory.
+ENTRY = np.dtype(
+    [
+        ("target", np.int64),
+        ("weight", np.float64),
+        ("confidence", np.float64),
+        ("until", np.int64),
+        ("kind", np.int16),
+    ],
+    align=True,
+)
+Entries = NDArray[np.void]  # of ENTRY
+SPARSE = 16  # times as many places as numbers a table may have
+
+
+class Numbering:
+    """Where each of some rising numbers stands; any other at the place after the last. A table tells, unless they
+    lie too far apart: a search in a large array waits for memory at every step."""
+
+    def __init__(self, numbers: Nodes) -> None:
+        size = int(numbers[-1]) + 2 if numbers.size else 1
+        self._numbers = self._table = None
+        if size <= SPARSE * (numbers.size + 64):
+            self._table = np.full(size, numbers.size, np.int32)
+            self._table[numbers] = np.arange(numbers.size, dtype=np.int32)
+        else:
+            self._numbers = np.append(numbers, NEVER)
+
+    def of(self, numbers: Nodes) -> NDArray[np.signedinteger]:
+        if self._table is not None:
+            return self._table.take(numbers, mode="clip")
+        assert self._numbers is not None
+        at = self._numbers.searchsorted(numbers)
+        return np.where(self._numbers[at] == numbers, at, self._numbers.size - 1)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(kept.nbytes for kept in (self._table, self._numbers) if kept is not None)
 
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """All entries of a reach as arrays, those of a node side by side."""
+    """All entries of a reach, those of a node side by side."""
 
-    rows: Nodes  # of the nodes, rising; the last one stands for none
-    starts: Nodes
-    target: Nodes
-    weight: NDArray[np.float64]
-    confidence: NDArray[np.float64]
-    kind: NDArray[np.int16]
-    until: Nodes
+    nodes: Numbering
+    starts: Nodes  # by the number of the node; none has no entries
+    entries: Entries
     kinds: dict[str, int]
     first_end: int  # when the first entry ends
-    memory_nodes: Nodes  # rising; the last one stands for none
+    memories: Numbering  # of the nodes that are memories
     memory_ids: list[str]  # aligned
     by_id: dict[str, int]
 
     @property
     def nbytes(self) -> int:
-        return BYTES_PER_ENTRY * len(self.target) + 200 * len(self.memory_ids)
+        arrays = self.entries.nbytes + self.starts.nbytes + self.nodes.nbytes + self.memories.nbytes
+        return arrays + 200 * len(self.memory_ids)
 
 
 @dataclass(eq=False)
@@ -56,7 +89,7 @@ class ArrayWalk(Walk):
     seq: int
     now: datetime
     changed: set[int] = field(default_factory=set)
-    patched: dict[int, list[Entry]] = field(default_factory=dict)
+    patched: dict[int, Entries] = field(default_factory=dict)
     new_ids: dict[str, int] = field(default_factory=dict)
     new_nodes: dict[int, str] = field(default_factory=dict)
     unsettled: dict[str, int] = field(default_factory=dict)  # memories that begin to hold later, and when
@@ -66,85 +99,90 @@ class ArrayWalk(Walk):
         self._kinds = self.base.kinds
 
     def out(self, nodes: Nodes, *, fan_out: int | None) -> Adjacency:
-        if self.changed:
-            met = self.changed.intersection(nodes.tolist())
-            if met:
-                self._read(met.difference(self.patched))
-                return self._mixed(nodes, fan_out)
-        return self._plain(nodes, fan_out)
+        begin, count = self._where(nodes)
+        changed = self.changed.intersection(nodes.tolist()) if self.changed else None
+        if changed:
+            self._read(changed.difference(self.patched))
+            count[[node in changed for node in nodes.tolist()]] = 0
+        found, starts = self._taken(begin, count, fan_out)
+        if changed:
+            found, starts = self._with_changed(nodes, found, starts, fan_out)
+        return Adjacency(starts, found["target"], found["weight"], found["confidence"], found["kind"])
 
     def _read(self, nodes: set[int]) -> None:
         if nodes:
             now = self.now
             with self.store.read() as tx:
-                self.patched |= entries_of(tx, self.reach, nodes, now=now, moment=now, with_ends=True)
+                read = entries_of(tx, self.reach, nodes, now=now, moment=now, with_ends=True)
+            number_kinds((entry[3] for entries in read.values() for entry in entries), self._kinds)
+            self.patched |= {node: _packed(entries, self._kinds) for node, entries in read.items()}
 
-    def _plain(self, nodes: Nodes, fan_out: int | None) -> Adjacency:
-        base = self.base
-        at = base.rows.searchsorted(nodes)
-        begin = base.starts[at]
-        count = base.starts[at + 1] - begin
-        count[base.rows[at] != nodes] = 0
-        if base.first_end <= to_micros(self.now):
-            return self._living(begin, count, fan_out)
-        if fan_out is not None:
-            count = np.minimum(count, fan_out)
-        return self._taken(begin, count)
+    def _where(self, nodes: Nodes) -> tuple[Nodes, Nodes]:
+        """Where the entries of each node begin, and how many there are."""
+        at, starts = self.base.nodes.of(nodes), self.base.starts
+        begin = starts.take(at)
+        return begin, starts.take(at + 1) - begin
 
-    def _living(self, begin: Nodes, count: Nodes, fan_out: int | None) -> Adjacency:
-        """Without what has ended; the cap counts what is left."""
-        found = self._taken(begin, count)
-        at = _places(begin, count, found.starts)
-        owner = found.owners
-        alive = self.base.until[at] > to_micros(self.now)
-        order = alive.cumsum()
-        first = np.append(0, order)[found.starts[:-1]]
-        keep = alive & (order - first[owner] <= fan_out) if fan_out is not None else alive
-        starts = np.append(0, np.bincount(owner[keep], minlength=len(begin)).cumsum())
-        return Adjacency(starts, found.target[keep], found.weight[keep], found.confidence[keep], found.kind[keep])
+    def _taken(self, begin: Nodes, count: Nodes, fan_out: int | None) -> tuple[Entries, Nodes]:
+        now = to_micros(self.now)
+        if self.base.first_end > now:
+            return _side_by_side(self.base.entries, begin, count if fan_out is None else np.minimum(count, fan_out))
+        found, starts = _side_by_side(self.base.entries, begin, count)
+        return _living(found, starts, now, fan_out)
 
-    def _taken(self, begin: Nodes, count: Nodes) -> Adjacency:
-        starts = np.zeros(len(begin) + 1, np.int64)
-        count.cumsum(out=starts[1:])
-        at = _places(begin, count, starts)
-        base = self.base
-        return Adjacency(starts, base.target[at], base.weight[at], base.confidence[at], base.kind[at])
-
-    def _mixed(self, nodes: Nodes, fan_out: int | None) -> Adjacency:
-        found: list[Sequence[Entry]] = []
-        types, now = list(self._kinds), to_micros(self.now)
-        for node in nodes.tolist():
+    def _with_changed(
+        self, nodes: Nodes, found: Entries, starts: Nodes, fan_out: int | None
+    ) -> tuple[Entries, Nodes]:
+        """With the entries of nodes that changed, in the order of the nodes."""
+        now, begin, count = to_micros(self.now), starts[:-1].copy(), np.diff(starts)
+        parts, size = [found], found.size
+        for place, node in enumerate(nodes.tolist()):
             if node in self.changed:
-                found.append([entry for entry in self.patched[node] if entry[4] > now][:fan_out])
-            else:
-                found.append(_entries(self._plain(np.array([node]), fan_out), types))
-        return adjacency(found, self._kinds)
+                entries = self.patched[node]
+                entries = entries[entries["until"] > now][:fan_out]
+                begin[place], count[place] = size, entries.size
+                parts.append(entries)
+                size += entries.size
+        return _side_by_side(np.concatenate(parts), begin, count)
 
     def nodes_of(self, ids: Sequence[str]) -> dict[str, int]:
         known = {id: self.new_ids.get(id) or self.base.by_id.get(id) for id in ids}
         return {id: node for id, node in known.items() if node is not None}
 
     def are_memories(self, nodes: Nodes) -> NDArray[np.bool_]:
-        known = self.base.memory_nodes
-        found = known[known.searchsorted(nodes)] == nodes
+        found = self.base.memories.of(nodes) < len(self.base.memory_ids)
         if self.new_nodes:
             found |= np.isin(nodes, list(self.new_nodes))
         return np.asarray(found)
 
     def memories_of(self, nodes: Sequence[int]) -> dict[int, str]:
-        found = (
-            {node: id for node in nodes if (id := self.new_nodes.get(node)) is not None} if self.new_nodes else {}
-        )
-        base, asked = self.base, [node for node in nodes if node not in found]
-        at = base.memory_nodes.searchsorted(asked)
-        places = zip(asked, at.tolist(), base.memory_nodes[at].tolist(), strict=True)
-        return found | {node: base.memory_ids[place] for node, place, known in places if node == known}
+        ids = self.base.memory_ids
+        at = self.base.memories.of(np.array(nodes, np.int64)).tolist()
+        found = {node: ids[place] for node, place in zip(nodes, at, strict=True) if place < len(ids)}
+        if self.new_nodes:
+            found |= {node: id for node in nodes if (id := self.new_nodes.get(node)) is not None}
+        return found
 
 
-def _places(begin: Nodes, count: Nodes, starts: Nodes) -> Nodes:
-    return np.asarray(np.arange(starts[-1]) + (begin - starts[:-1]).repeat(count))
+def _side_by_side(entries: Entries, begin: Nodes, count: Nodes) -> tuple[Entries, Nodes]:
+    """`count` entries from each beginning on, and where those of each now begin."""
+    starts = np.zeros(len(begin) + 1, np.int64)
+    count.cumsum(out=starts[1:])
+    at = np.arange(starts[-1])
+    at += (begin - starts[:-1]).repeat(count)
+    return entries.take(at), starts
 
 
-def _entries(found: Adjacency, types: Sequence[str]) -> list[Entry]:
-    columns = (found.target.tolist(), found.weight.tolist(), found.confidence.tolist(), found.kind.tolist())
-    return [(to, weight, sure, types[kind], NEVER) for to, weight, sure, kind in zip(*columns, strict=True)]
+def _living(entries: Entries, starts: Nodes, now: int, fan_out: int | None) -> tuple[Entries, Nodes]:
+    """Without what has ended; the cap counts what is left."""
+    owner = np.arange(len(starts) - 1).repeat(np.diff(starts))
+    alive = entries["until"] > now
+    order = alive.cumsum()
+    first = np.append(0, order)[starts[:-1]]
+    keep = alive & (order - first[owner] <= fan_out) if fan_out is not None else alive
+    return entries[keep], np.append(0, np.bincount(owner[keep], minlength=len(starts) - 1).cumsum())
+
+
+def _packed(entries: Sequence[Entry], kinds: dict[str, int]) -> Entries:
+    rows = [(to, weight, sure, until, kinds[type_]) for to, weight, sure, type_, until in entries]
+    return np.array(rows, ENTRY)

@@ -26,9 +26,11 @@ from clew.rollout.standing import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from numpy.typing import NDArray
 
+    from clew.model.scope import Reach
     from clew.recall.graphs import Graphs
     from clew.recall.plan import Plan
     from clew.recall.walk import Walk
@@ -204,13 +206,25 @@ def seeds_of(run: Run, options: GraphOptions) -> list[int]:
 
 
 def _activated(run: Run, seeds: list[int], graphs: Graphs, options: GraphOptions) -> tuple[list[Reached], str]:
-    """What is reached, and which way of walking led there."""
     strength = (run.rank_score[seeds] / np.float32(max(1e-9, _best_score(run)))).tolist()
+    weights = {run.corpus.ids[at]: share**2 for at, share in zip(seeds, strength, strict=True)}
     settings = activation_of(options, include_low_confidence=run.options.include_low_confidence)
-    ids = [run.corpus.ids[at] for at in seeds]
-    with graphs.walk(run.reach, now=run.now, as_of=run.options.as_of) as walk:
-        nodes = walk.nodes_of(ids)
-        known = {nodes[id]: share**2 for id, share in zip(ids, strength, strict=True) if id in nodes}
+    return expand(graphs, run.reach, weights, settings, now=run.now, as_of=run.options.as_of)
+
+
+def expand(
+    graphs: Graphs,
+    reach: Reach,
+    seeds: Mapping[str, float],
+    settings: Activation,
+    *,
+    now: datetime,
+    as_of: datetime | None = None,
+) -> tuple[list[Reached], str]:
+    """What is reached from memories with these weights, and which way of walking led there."""
+    with graphs.walk(reach, now=now, as_of=as_of) as walk:
+        nodes = walk.nodes_of(list(seeds))
+        known = {nodes[id]: weight for id, weight in seeds.items() if id in nodes}
         found = spread_from(
             walk, list(known), settings, seed_weights=list(known.values()), is_wanted=walk.are_memories
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clew.model.graph import type_weight
-from clew.recall.arrays import Base
+from clew.recall.arrays import ENTRY, Base, Numbering
 from clew.recall.walk import NEVER, SHARED, Nodes, backward, forward
 
 if TYPE_CHECKING:
@@ -153,20 +153,19 @@ def _joined(parts: Sequence[_Columns]) -> _Columns:
 def _packed(parts: Sequence[_Columns], kinds: dict[str, int], by_id: dict[str, int]) -> Base:
     all_ = _joined(parts)
     order = np.lexsort((all_.kind, -all_.target, -(all_.weight * all_.confidence), all_.source))
-    entries = all_.taken(order)
-    rows, first = np.unique(entries.source, return_index=True)
+    source = all_.source[order]
+    nodes, first = np.unique(source, return_index=True)
+    entries = np.empty(len(order), ENTRY)
+    for name in ENTRY.names or ():
+        entries[name] = getattr(all_, name)[order]
     memories = sorted(by_id, key=by_id.__getitem__)
     return Base(
-        rows=np.append(rows, NEVER),
+        nodes=Numbering(nodes),
         starts=np.append(first, (len(order), len(order))).astype(np.int64),
-        target=entries.target,
-        weight=entries.weight,
-        confidence=entries.confidence,
-        kind=entries.kind,
-        until=entries.until,
+        entries=entries,
         kinds=kinds,
-        first_end=int(entries.until.min(initial=NEVER)),
-        memory_nodes=np.array([*(by_id[id] for id in memories), NEVER], np.int64),
+        first_end=int(entries["until"].min(initial=NEVER)),
+        memories=Numbering(np.array([by_id[id] for id in memories], np.int64)),
         memory_ids=memories,
         by_id=by_id,
     )

@@ -135,15 +135,21 @@ class QueryWalk(Walk):
 _KINDS_LOCK = threading.Lock()  # threads share the numbers of the types
 
 
+def number_kinds(types: Iterable[str], kinds: dict[str, int]) -> None:
+    """Types that are met for the first time get the next numbers."""
+    new = set(types).difference(kinds)
+    if new:
+        with _KINDS_LOCK:
+            for type_ in sorted(new):
+                kinds.setdefault(type_, len(kinds))
+
+
 def adjacency(found: Sequence[Sequence[Entry]], kinds: dict[str, int]) -> Adjacency:
     flat = [entry for entries in found for entry in entries]
     starts = np.zeros(len(found) + 1, np.int64)
     np.cumsum([len(entries) for entries in found], out=starts[1:])
     target, weight, confidence, types, _until = zip(*flat, strict=True) if flat else ((), (), (), (), ())
-    if not kinds.keys() >= set(types):
-        with _KINDS_LOCK:
-            for type_ in types:
-                kinds.setdefault(type_, len(kinds))
+    number_kinds(types, kinds)
     kind = [kinds[type_] for type_ in types]
     return Adjacency(
         starts,

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clew.clew import Clew
 from clew.model.memory import Draft
 from clew.model.scope import Identity, Reach, Scope
-from clew.recall.arrays import ArrayWalk
+from clew.recall.arrays import ArrayWalk, Numbering
 from clew.recall.graphs import Graphs
 from clew.recall.walk import QueryWalk, Walk
 from toys import ToldClock, open_toy
@@ -104,6 +106,14 @@ def assert_the_same(clew: Clew, arrays: ArrayWalk, reach: Reach) -> None:
             assert by_arrays[fan_out] == seen(queries, nodes, fan_out)
         reached = [to for entries in by_arrays[None].values() for to, *_rest in entries]
         assert arrays.memories_of(reached) == queries.memories_of(reached)
+
+
+@given(st.sets(st.integers(1, 3_000) | st.integers(1, 2**40), max_size=40), st.lists(st.integers(0, 2**41)))
+def test_a_numbering_tells_where_each_number_stands_near_or_far_apart(known: set[int], others: list[int]) -> None:
+    rising = sorted(known)
+    asked = [*rising, *others]
+    found = Numbering(np.array(rising, np.int64)).of(np.array(asked, np.int64)).tolist()
+    assert found == [rising.index(number) if number in known else len(rising) for number in asked]
 
 
 @pytest.mark.parametrize("reach", REACHES, ids=["shared", "user", "org"])

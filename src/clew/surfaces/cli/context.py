@@ -34,7 +34,9 @@ def opened(settings: Settings, *, directly: bool = False, stays: bool = False) -
     behind."""
     if not (directly or stays):
         _stay_on_one_core()
-    with (None if directly else _elsewhere(settings, stays=stays)) or _composed(settings, in_background=stays) as memory:
+    with (None if directly else _elsewhere(settings, stays=stays)) or _composed(
+        settings, in_background=stays
+    ) as memory:
         yield memory
 
 

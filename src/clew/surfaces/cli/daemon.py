@@ -1,8 +1,8 @@
 """A command as a client: of the Clew that the settings name, or of the daemon that serves this home.
 
 A daemon is asked only if it answers at once and means the same by its settings; a command in a project with
-settings of its own, or with another version of Clew, opens the store itself. A process that lives on waits longer for
-a daemon that is busy: it would otherwise keep the store open beside it for hours.
+settings of its own, or with another version of Clew, opens the store itself. A process that lives on waits longer
+for a daemon that is busy: it would otherwise keep the store open beside it for hours.
 """
 
 from __future__ import annotations
