@@ -322,14 +322,15 @@ class SqliteEngine:
         the next time: making one and preparing its statements takes longer than what is written."""
         with translated(self.path), self._beside() as connection:
             connection.set_busy_timeout(wait_ms)
-            with connection:  # commits, or rolls back what fails
-                session = Session(connection, self._queries)
-                action(session)
-                session.settle()
+            session = Session(connection, self._queries)
+            session.begin()
+            action(session)
+            session.commit()
 
     @contextmanager
     def _beside(self) -> Iterator[apsw.Connection]:
-        """A connection for work beside the writer, kept for the next time unless something goes wrong."""
+        """A connection for work beside the writer, kept for the next time unless something goes wrong: then it is
+        closed, and what it began is undone."""
         with self._lock:
             if self._closed:
                 raise _store_closed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -111,3 +112,29 @@ def test_one_that_failed_is_not_used_again(engine: SqliteEngine) -> None:
         engine.write_unless_busy(fail, wait_ms=100)
     engine.write_unless_busy(lambda session: seen.append(session.connection), wait_ms=100)
     assert seen[0] is not seen[1]
+
+
+def test_other_threads_run_while_the_disk_takes_what_is_written_beside_the_writer(engine: SqliteEngine) -> None:
+    """apsw's own `with connection` keeps the interpreter to itself until the commit is done: a tool call once
+    waited 117 ms for a slow disk, although it needed nothing of it."""
+    assert any(ran_during_a_commit(engine, number) for number in range(50))
+
+
+def ran_during_a_commit(engine: SqliteEngine, number: int) -> bool:
+    begin, ran = threading.Event(), threading.Event()
+
+    def write(session: Session) -> None:
+        for part in range(500):
+            put(f"key{number}-{part}")(session)
+        begin.set()
+
+    other = threading.Thread(target=lambda: begin.wait() and ran.set())
+    other.start()
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(100)  # nobody gets a turn unless somebody else waits
+    try:
+        engine.write_unless_busy(write, wait_ms=10_000)
+        return ran.is_set()
+    finally:
+        sys.setswitchinterval(usual)
+        other.join()
