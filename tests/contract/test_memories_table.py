@@ -300,15 +300,21 @@ def test_a_page_has_room_for_one_memory_at_least(place: Path | str, limit: int) 
     assert refused.value.code == "LIMIT_INVALID"
 
 
-def test_pages_hold_everything_once_and_newest_first(store: Store) -> None:
-    memories = [a_memory(str(n)) for n in range(25)]
+@pytest.mark.parametrize(
+    "reach", [Reach.everything("local"), Reach.of(Scope(project="shop", user="ann"))], ids=["org", "places"]
+)
+def test_pages_hold_everything_once_and_newest_first(store: Store, reach: Reach) -> None:
+    places = [(None, None), ("shop", None), (None, "ann"), ("shop", "ann"), ("other", "bob")] * 7
+    memories = [a_memory(str(n), project=project, user=user) for n, (project, user) in enumerate(places)]
     insert(store, *memories)
     pages, cursor = [], None
     with store.read() as tx:
-        while page := tx.memories.find(Reach.everything("local"), Filter(), now=NOW, limit=7, cursor=cursor):
+        while page := tx.memories.find(reach, Filter(), now=NOW, limit=6, cursor=cursor):
             pages += [memory.id for memory in page]
             cursor = pages[-1]
-    assert pages == sorted((memory.id for memory in memories), reverse=True)
+    seen = [memory.id for memory in memories if reach.sees(memory.project, memory.user)]
+    assert pages == sorted(seen, reverse=True)
+    assert len(seen) == (35 if reach.places() is None else 28)
 
 
 def test_working_memories_end_by_time_and_by_number(store: Store) -> None:

@@ -17,18 +17,18 @@ from zlib import crc32
 
 import numpy as np
 
-from clew.recall.lexical import K1, B, postings
+from clew.recall.lexical import K1, B
 from clew.recall.question import name_terms
 from clew.recall.segment import MAX_DOCS, Segment, build_segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from clew.model.scope import Reach
     from clew.model.space import VectorSpace
-    from clew.ports import Store, Tx
+    from clew.ports import Row, Store, Tx
     from clew.recall.holding import Held
 
 MAX_DELTA = 512  # more changes than this and a rebuild is cheaper than carrying them
@@ -49,6 +49,7 @@ class Corpus:
     total_length: float | None = None
     frequencies: dict[int, int] | None = None
     checked: dict[int, int] = field(default_factory=dict)
+    changed: Mapping[str, Row] = field(default_factory=dict)  # the rows of what changed since the large segment
     held: dict[tuple[bool, bool], Held] = field(init=False, default_factory=dict)  # see holding.py
     marks: dict[int, NDArray[np.bool_]] = field(init=False, default_factory=dict)
 
@@ -161,9 +162,9 @@ class Corpus:
             place -= len(segment)
         raise IndexError(place)
 
-    def sort_terms(self) -> None:
-        """For whoever asks it again."""
-        for segment in self.segments:
+    def sort_terms(self, *, small_too: bool = True) -> None:
+        """For whoever asks again. The small segment has to be asked twice itself: the next write replaces it."""
+        for segment in self.segments if small_too else self.segments[:1]:
             segment.sort_terms()
 
     def vectors_at(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -181,9 +182,7 @@ class Corpus:
     def marked(self, mark: int) -> NDArray[np.bool_]:
         """Which memories carry a mark."""
         if mark not in self.marks:
-            found = np.zeros(len(self.ids), np.bool_)
-            found[postings(self, np.array([mark], np.uint32))[1]] = True
-            self.marks[mark] = found
+            self.marks[mark] = np.concatenate([segment.marked(mark) for segment in self.segments])
         return self.marks[mark]
 
     def places_of(self, ids: Iterable[str]) -> dict[str, int]:
@@ -224,18 +223,19 @@ class Corpora:
             if corpus is not None:
                 self._kept.move_to_end(reach)
             turn = self._building.setdefault(reach, threading.Lock())
-        if corpus is not None:
+        if corpus is not None and corpus.checked.get(connection) == version:
             corpus.sort_terms()
-            if corpus.checked.get(connection) == version:
-                return corpus
+            return corpus
         with turn:
-            corpus = self._refresh(reach)
-        if corpus is not None:
-            if len(corpus.checked) > MAX_CORPORA:  # threads come and go
-                corpus.checked.clear()
-            corpus.checked[connection] = version
-            self._keep(reach, corpus)
-        return corpus
+            fresh = self._refresh(reach)
+        if fresh is not None:
+            if len(fresh.checked) > MAX_CORPORA:  # threads come and go
+                fresh.checked.clear()
+            fresh.checked[connection] = version
+            self._keep(reach, fresh)
+            if corpus is not None:
+                fresh.sort_terms(small_too=fresh is corpus)
+        return fresh
 
     def load(self, tx: Tx, reach: Reach, numbers: list[int]) -> Segment:
         """A segment of just these rows, for scopes searched on disk."""
@@ -283,12 +283,13 @@ class Corpora:
     def _apply(self, tx: Tx, reach: Reach, known: Corpus, changed: set[str], seq: int) -> Corpus:
         """Carry everything that changed since the large segment was built in one small segment."""
         base = known.segments[0]
-        moved = changed.union(*(segment.ids for segment in known.segments[1:]))
-        delta = build_segment(tx.index.rows_by_id(reach, sorted(moved), self._space), self._dim)
+        rows = {id: row for id, row in known.changed.items() if id not in changed}
+        rows |= {row[0]: row for row in tx.index.rows_by_id(reach, sorted(changed), self._space)}
+        delta = build_segment([rows[id] for id in sorted(rows)], self._dim)
         index = base.index()
         alive = np.concatenate([known.alive[: len(base)], np.ones(len(delta), np.bool_)])
-        alive[[index[id] for id in moved if id in index]] = False
-        return Corpus((base, delta), alive, seq)
+        alive[[index[id] for id in changed if id in index]] = False
+        return Corpus((base, delta), alive, seq, changed=rows)
 
     def _keep(self, reach: Reach, corpus: Corpus) -> None:
         with self._lock:

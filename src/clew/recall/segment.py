@@ -86,6 +86,7 @@ class Segment:
     _repeated: Iterator[int] = field(default_factory=count)
     _outline: list[Outline] = field(default_factory=list)
     _questions: Iterator[int] = field(default_factory=count)
+    _marked: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
 
     def index(self) -> dict[str, int]:
         """Where each id stands; made when first asked for."""
@@ -108,6 +109,16 @@ class Segment:
             docs=np.arange(len(self), dtype=np.int32).repeat(in_each)[order],
             counts=self.often[at][order].astype(np.float32),
         )
+
+    def marked(self, mark: int) -> NDArray[np.bool_]:
+        """Which memories carry a mark: a term that stands for something about them. Looked up once."""
+        if mark not in self._marked:
+            found = self.postings_of(asked := np.array([mark], np.uint32))
+            ((begin,), (often,)) = found.where(asked)
+            marked = np.zeros(len(self), np.bool_)
+            marked[found.docs[begin : begin + often]] = True
+            self._marked[mark] = marked
+        return self._marked[mark]
 
     def sort_terms(self) -> None:
         """For whoever asks again: a process that asks once has no use for it. Nobody waits for many."""
