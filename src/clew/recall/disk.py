@@ -2,14 +2,15 @@
 
 Lexical candidates come from the full-text index, rarest words first; semantic ones are the nearest vectors, by a
 scan in blocks or by the engine's own index. The scope's own counts are asked from the engine, so a memory scores
-as it would have in memory; a test compares the two. They are kept until the org's change log moves on.
+as it would have in memory; a test compares the two. They and the newest memories, for which the whole scope is
+read, are kept until the org's change log moves on.
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,28 +28,38 @@ if TYPE_CHECKING:
 MAX_LEXICAL = 3_000  # stop adding commoner words once this many memories were named
 MAX_SEMANTIC = 500
 MAX_NEWEST = 1_000  # of each layer; the most one recall may ask for
-MAX_COUNTED = 100  # reaches of one store whose counts are kept
+MAX_LOOKED_THROUGH = 100  # reaches of one store of which that is kept
 
-_counted: WeakKeyDictionary[Store, dict[Reach, tuple[int, tuple[int, int]]]] = WeakKeyDictionary()
+
+class _Scope(NamedTuple):
+    """What takes a look at a whole scope to know."""
+
+    seq: int  # of the change after which it was looked at
+    size: int  # memories in reach
+    total_length: int
+    newest: frozenset[int]  # rows
+
+
+_looked_through: WeakKeyDictionary[Store, dict[Reach, _Scope]] = WeakKeyDictionary()
 
 
 def corpus_of_candidates(
     text: str, vector: NDArray[np.float32] | None, reach: Reach, reader: Reader, notes: dict[str, object]
 ) -> Corpus:
-    notes["read_model"] = "scope too large: searched on disk"
+    notes["read_model"] = "scope too large: searched on disk; a larger recall.read_model_mb keeps it in memory"
     with reader.store.read() as tx:
-        size, total_length = _size(tx, reach, reader.store)
+        scope = _scope(tx, reach, reader.store)
         rows, frequencies = _lexical(tx, reach, text)
         if vector is not None and vector.any() and reader.embedder is not None:
             rows |= _nearest(tx, reach, reader.embedder.space.key, vector)
-        rows |= set(tx.index.newest(reach, limit=MAX_NEWEST))
+        rows |= scope.newest
         segment = reader.corpora.load(tx, reach, sorted(rows))
     return Corpus(
         (segment,),
         np.ones(len(segment), np.bool_),
         seq=0,
-        size=size,
-        total_length=float(total_length),
+        size=scope.size,
+        total_length=float(scope.total_length),
         frequencies=frequencies,
     )
 
@@ -62,17 +73,16 @@ def with_memories(corpus: Corpus, ids: list[str], reach: Reach, reader: Reader) 
     return replace(corpus, segments=(*corpus.segments, segment), alive=alive)
 
 
-def _size(tx: Tx, reach: Reach, store: Store) -> tuple[int, int]:
-    """Memories in reach and the sum of their lengths. To count them reads the whole scope."""
-    last, counted = tx.changes.last(reach.org), _counted.setdefault(store, {})
-    kept = counted.get(reach)
-    if kept is not None and kept[0] == last:
-        return kept[1]
-    size = tx.index.size(reach)
-    if len(counted) >= MAX_COUNTED:
-        counted.clear()
-    counted[reach] = last, size
-    return size
+def _scope(tx: Tx, reach: Reach, store: Store) -> _Scope:
+    last, kept = tx.changes.last(reach.org), _looked_through.setdefault(store, {})
+    known = kept.get(reach)
+    if known is not None and known.seq == last:
+        return known
+    found = _Scope(last, *tx.index.size(reach), frozenset(tx.index.newest(reach, limit=MAX_NEWEST)))
+    if len(kept) >= MAX_LOOKED_THROUGH:
+        kept.clear()
+    kept[reach] = found
+    return found
 
 
 def _lexical(tx: Tx, reach: Reach, text: str) -> tuple[set[int], dict[int, int]]:

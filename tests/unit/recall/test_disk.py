@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
 from clew import Draft, Scope
 from clew.recall import disk
+from clew.store.index import IndexTable
 from toys import ToldClock, ToyEmbedder, contents, open_toy
 
 HEADS, TAILS = ("gate", "port", "queue", "cache", "shard"), ("way", "al", "ing", "let", "er")
@@ -87,6 +89,7 @@ def test_scores_do_not_depend_on_how_many_candidates_were_taken(pair: Any, monke
     monkeypatch.setattr(disk, "MAX_LEXICAL", 20)
     monkeypatch.setattr(disk, "MAX_SEMANTIC", 10)
     monkeypatch.setattr(disk, "MAX_NEWEST", 5)
+    monkeypatch.setattr(disk, "_looked_through", WeakKeyDictionary())
     kept, searched = (evidence(memory, "portal queueing", mode="long_term") for memory in pair)
     assert 0 < len(searched) < len(kept)
     for id, found in searched.items():
@@ -116,3 +119,22 @@ def test_rules_are_answered_however_many_newer_memories_there_are(tmp_path: Path
         for _ in memory.remember_many([Draft(content=f"note {n}", layer="working") for n in range(150)]):
             pass
         assert memory.recall("note 7").results[0].memory.content == "never deploy on Fridays"
+
+
+def test_a_scope_is_looked_through_once_until_something_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    newest = IndexTable.newest
+    monkeypatch.setattr(
+        IndexTable, "newest", lambda *given, **named: looked.append(text) or newest(*given, **named)
+    )
+    with open_toy(tmp_path / "d.db", recall={"read_model_mb": 0}) as memory:
+        for content in ("AuthService is slow", "the portal is not"):
+            memory.remember(content, scope=SCOPE)
+        for text in ("first: AuthService", "second: slow"):
+            assert memory.recall(text, scope=SCOPE).results
+        memory.remember("the gateway is new", scope=SCOPE)
+        for text in ("third: gateway", "fourth: gateway"):
+            assert "the gateway is new" in contents(memory.recall(text, scope=SCOPE))
+    assert looked == ["first: AuthService", "third: gateway"]

@@ -44,9 +44,10 @@ SELECT count(*), coalesce(sum(t.length), 0) FROM memories m JOIN memory_terms t 
 WHERE m.org_id = :org_id AND m.deleted_at IS NULL
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
 
--- scope_vectors: vectors of one place after a row, for a scope too large to keep in memory
-SELECT m.row, e.vector FROM memories m
-JOIN memory_embeddings e ON e.memory_row = m.row AND e.space = :space
+-- scope_vectors: vectors of a scope after a row, for one too large to keep in memory. In the order of an index that
+-- has all that is asked: each page would otherwise read and sort the rest of the org
+SELECT m.row, e.vector FROM memories m INDEXED BY memories_seen
+CROSS JOIN memory_embeddings e ON e.memory_row = m.row AND e.space = :space
 WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.row > :after
   AND (:projects IS NULL OR m.project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
