@@ -63,8 +63,7 @@ class ConflictTable:
 
     def touching(self, org: str, ids: Sequence[str], *, now: datetime) -> list[Conflict]:
         """Those that one of these memories is part of, also if they are over."""
-        rows = [row for (row,) in self._session.all("rows_of_ids", org_id=org, ids=listed(ids))]
-        found = self._session.all("conflicts_of_rows", org_id=org, rows=listed(rows), now=to_micros(now))
+        found = self._session.all("conflicts_of_ids", org_id=org, ids=listed(ids), now=to_micros(now))
         return [_conflict(row) for row in found]
 
     # -- merges --------------------------------------------------------------------------------------

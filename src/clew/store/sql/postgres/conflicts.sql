@@ -21,9 +21,11 @@ SELECT (EXISTS (SELECT 1 FROM conflicts WHERE org_id = :org_id) OR EXISTS (
 conflicts c JOIN memories a ON a.org_id = c.org_id AND a.row = c.a_row
 JOIN memories b ON b.org_id = c.org_id AND b.row = c.b_row
 
--- conflicts_of_rows: conflicts that touch these memories; a list of rows
+-- conflicts_of_ids: conflicts that touch these memories; a list of ids
 SELECT $conflict_columns FROM $conflict_tables
-WHERE c.org_id = :org_id AND (c.a_row = ANY(:rows::bigint[]) OR c.b_row = ANY(:rows::bigint[]))
+WHERE c.org_id = :org_id AND (
+  c.a_row = ANY(ARRAY(SELECT m.row FROM memories m WHERE m.org_id = :org_id AND m.id = ANY(:ids::text[])))
+  OR c.b_row = ANY(ARRAY(SELECT m.row FROM memories m WHERE m.org_id = :org_id AND m.id = ANY(:ids::text[]))))
 ORDER BY c.id
 
 -- conflict_list: conflicts between memories in reach, the surest first, from one on; with :all also those that are over
@@ -34,10 +36,6 @@ WHERE c.org_id = :org_id
   AND (CAST(:users AS text[]) IS NULL OR (a.user_id = ANY(:users) AND b.user_id = ANY(:users)))
   AND (:all OR ($conflict_stands AND NOT (c.keep = 'both' AND $same_texts)))
 ORDER BY c.confidence DESC, c.id LIMIT :limit
-
--- rows_of_ids: the rows of memories by id, in the order of the list
-SELECT m.row FROM unnest(:ids::text[]) WITH ORDINALITY AS j(value, key)
-JOIN memories m ON m.org_id = :org_id AND m.id = j.value ORDER BY j.key
 
 -- conflict_of_pair: the conflict between two memories, whichever came first
 SELECT $conflict_columns FROM $conflict_tables

@@ -2,13 +2,13 @@
 SELECT EXISTS (SELECT 1 FROM conflicts WHERE org_id = :org_id) OR EXISTS (
   SELECT 1 FROM graph_edges INDEXED BY graph_edges_contradicts WHERE org_id = :org_id AND edge_type = 'contradicts')
 
--- conflicts_of_rows: conflicts that touch these memories; a JSON list of rows
+-- conflicts_of_ids: conflicts that touch these memories; a JSON list of ids
 SELECT $conflict_columns FROM (
-  SELECT c.* FROM json_each(:rows) j
-  CROSS JOIN conflicts c INDEXED BY conflicts_a ON c.org_id = :org_id AND c.a_row = j.value
+  SELECT c.* FROM json_each(:ids) j CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+  CROSS JOIN conflicts c INDEXED BY conflicts_a ON c.org_id = :org_id AND c.a_row = m.row
   UNION
-  SELECT c.* FROM json_each(:rows) j
-  CROSS JOIN conflicts c INDEXED BY conflicts_b ON c.org_id = :org_id AND c.b_row = j.value
+  SELECT c.* FROM json_each(:ids) j CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+  CROSS JOIN conflicts c INDEXED BY conflicts_b ON c.org_id = :org_id AND c.b_row = m.row
 ) c CROSS JOIN memories a ON a.row = c.a_row CROSS JOIN memories b ON b.row = c.b_row
 ORDER BY c.id
 
@@ -22,9 +22,6 @@ WHERE c.org_id = :org_id
     AND b.user_id IN (SELECT value FROM json_each(:users))))
   AND (:all OR ($conflict_stands AND NOT (c.keep = 'both' AND $same_texts)))
 ORDER BY c.confidence DESC, c.id LIMIT :limit
-
--- rows_of_ids: the rows of memories by id, in the order of a JSON list
-SELECT m.row FROM json_each(:ids) j CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value ORDER BY j.key
 
 -- conflict_of_pair: the conflict between two memories, whichever came first
 SELECT $conflict_columns FROM $conflict_tables
