@@ -28,14 +28,14 @@ from clew.store.ledger import Audit
 from clew.store.sqlite import (
     APPLICATION_ID,
     BEFORE_RESTORE,
-    Session,
     SqliteEngine,
     check_header,
     connect,
     migrate,
     open_engine,
-    translated,
 )
+from clew.store.sqlite_errors import translated
+from clew.store.sqlite_session import Session
 
 PAGES_AT_ONCE = 1_000
 TEMPORARY = ".{name}.{unique}.tmp"  # the name of a copy until it is complete

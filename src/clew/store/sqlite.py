@@ -11,22 +11,21 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from errno import ENOSPC
 from itertools import count, groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
+from clew.errors import ClewError
 from clew.store import queries
-from clew.store.session import Row
 from clew.store.sqlite_answers import Answer, Outcome, Teller
+from clew.store.sqlite_errors import refused, sqlite_translated, store_closed, translated
 from clew.store.sqlite_log import Log
+from clew.store.sqlite_session import Session
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -43,119 +42,6 @@ PURGE_TIMEOUT_MS = 1_000  # whoever holds the log for longer makes the erasure p
 _MAGIC = b"SQLite format 3\x00"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _CLOSE = object()
-
-
-class Session:
-    """Named queries on one connection, inside one transaction."""
-
-    __slots__ = ("_given_out", "_queries", "connection", "last")
-
-    finds_nearest = False
-    longest_document = None
-
-    def __init__(self, connection: apsw.Connection, named: Mapping[str, str]) -> None:
-        self.connection = connection
-        self._queries = named
-        self.last: list[tuple[str, list[Row]]] = []
-        self._given_out: dict[str, int] = {}
-
-    def begin(self) -> None:
-        """A transaction of the writer, which forgets what it knew in the one before."""
-        self._given_out.clear()
-        self.last.clear()
-        self.connection.execute("BEGIN IMMEDIATE")
-
-    def commit(self) -> None:
-        self.settle()
-        self.connection.execute("COMMIT")
-
-    def all(self, query: str, /, **values: Any) -> list[Row]:
-        return self.connection.execute(self._queries[query], values).fetchall()
-
-    def one(self, query: str, /, **values: Any) -> Row | None:
-        rows = self.all(query, **values)  # to the end: a statement left half-way holds its snapshot
-        return rows[0] if rows else None
-
-    def value(self, query: str, /, **values: Any) -> Any:
-        row = self.one(query, **values)
-        return row[0] if row else None
-
-    def run(self, query: str, /, **values: Any) -> int:
-        """Execute a statement and return how many rows it changed."""
-        self.all(query, **values)
-        return self.connection.changes()
-
-    def put(self, query: str, /, **values: Any) -> None:
-        """Nothing is gained here by doing it later."""
-        self.all(query, **values)
-
-    def together(self, asked: Sequence[tuple[str, dict[str, Any]]]) -> list[list[Row]]:
-        return [self.all(query, **values) for query, values in asked]
-
-    def finish(self, query: str, /, **values: Any) -> list[Row]:
-        """Nothing is gained here by ending it now."""
-        return self.all(query, **values)
-
-    def expect(self, query: str, /, **values: Any) -> None:
-        """Nothing is gained here by asking early."""
-
-    def expect_rows(self, org: str, table: str, count: int) -> None:
-        """The writer knows its rows without asking anybody."""
-
-    def many(self, query: str, /, rows: Iterable[tuple[Any, ...]]) -> None:
-        """One execution per row of values, in the order in which the query names them: an import runs this
-        millions of times, and looking values up by name costs as much as inserting them."""
-        if rows != []:
-            self.connection.executemany(self._queries[query], rows).fetchall()
-
-    def many_last(self, query: str, /, rows: Sequence[Row]) -> None:
-        """At the end of the transaction, also of one that several writes share: any other write in between makes
-        SQLite open a statement savepoint, at which FTS5 flushes what it gathered: ten times the cost of an entry.
-        """
-        self.last.append((query, list(rows)))
-
-    def settle(self) -> None:
-        """Do now what was left for the end."""
-        last, self.last = self.last, []
-        for query, parts in groupby(last, itemgetter(0)):
-            self.many(query, [row for _query, rows in parts for row in rows])
-
-    def next_rows(self, table: str, count: int) -> range:
-        """The writer is alone: what it reads stays true until it commits."""
-        if not self._given_out:
-            self._given_out.update(self.all("rows_last"))
-        first = self._given_out.get(table, 0) + 1
-        self._given_out[table] = first - 1 + count
-        return range(first, first + count)
-
-    def schema(self) -> int:
-        return int(self.connection.pragma("user_version"))
-
-    @property
-    def is_open(self) -> bool:
-        return self.connection.in_transaction
-
-    def savepoint(self) -> _Savepoint:
-        return _Savepoint(self.connection)
-
-
-class _Savepoint:
-    """A part of a transaction that is undone alone when it fails."""
-
-    __slots__ = ("_connection",)
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._connection.execute("SAVEPOINT part")
-
-    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
-        if error is not None:
-            if not self._connection.in_transaction:
-                return
-            self._connection.execute("ROLLBACK TO part")
-        self._connection.execute("RELEASE part")
 
 
 @dataclass(slots=True)
@@ -244,7 +130,7 @@ class SqliteEngine:
 
     def _reader(self) -> Session:
         if self._closed:
-            raise _store_closed()
+            raise store_closed()
         session: Session | None = getattr(self._local, "session", None)
         if session is None:
             self._drop_idle_readers()
@@ -295,7 +181,7 @@ class SqliteEngine:
             return None
         try:
             if self._closed:
-                raise _store_closed()
+                raise store_closed()
             outcome = Outcome()
             self._settle([_Write(action, durable, savepoint, outcome)])
             return outcome
@@ -333,7 +219,7 @@ class SqliteEngine:
         closed, and what it began is undone."""
         with self._lock:
             if self._closed:
-                raise _store_closed()
+                raise store_closed()
             connection, self._spare = self._spare, None
         if connection is None:
             connection = self._connect()
@@ -352,7 +238,7 @@ class SqliteEngine:
     def _hand_over(self, job: _Write) -> None:
         with self._lock:
             if self._closed:
-                raise _store_closed()
+                raise store_closed()
             if self._writer is None:
                 self._writer = threading.Thread(target=self._write_loop, name="clew-writer", daemon=True)
                 self._writer.start()
@@ -579,12 +465,12 @@ def _is_being_created(path: Path) -> bool:
 def check_header(path: Path) -> None:
     """Look at the first 100 bytes before SQLite may touch the file."""
     if not path.is_file():
-        raise _refused(path, "is not a file", "STORE_FOREIGN", "name another file")
+        raise refused(path, "is not a file", "STORE_FOREIGN", "name another file")
     header = _first_bytes(path)
     if header[:16] != _MAGIC:
-        raise _refused(path, "is not a Clew store", "STORE_FOREIGN", "name another file, or move this one away")
+        raise refused(path, "is not a Clew store", "STORE_FOREIGN", "name another file, or move this one away")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise _refused(path, "is a database of another program", "STORE_FOREIGN", "name another file")
+        raise refused(path, "is a database of another program", "STORE_FOREIGN", "name another file")
     _check_version(path, int.from_bytes(header[60:64], "big"))
 
 
@@ -609,7 +495,7 @@ def _check_schema(connection: apsw.Connection, path: Path) -> None:
 def _check_version(path: Path, found: int) -> None:
     known = queries.migrations(SqliteEngine.name)[-1][0]
     if found > known:
-        raise _refused(
+        raise refused(
             path,
             f"has schema {found}, this Clew knows up to {known}",
             "STORE_NEWER",
@@ -646,85 +532,3 @@ def _size(file: Path) -> int:
         return file.stat().st_size
     except OSError:
         return 0
-
-
-class sqlite_translated:  # noqa: N801 - read as a verb, and cheaper than a generator: each read and write enters some
-    """Turns what SQLite raises into errors that name the file and the next move; what a caller's code does with
-    files of its own is none of ours."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, apsw.Error) and (told := _told(self._path, error)):
-            raise told from error
-
-
-class translated(sqlite_translated):  # noqa: N801
-    """The same with what the system raises, around our own code."""
-
-    __slots__ = ()
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError) and not isinstance(error, apsw.Error):
-            raise (_disk_full if error.errno == ENOSPC else _read_only)(self._path) from error
-        super().__exit__(kind, error, trace)
-
-
-def _told(path: Path, error: apsw.Error) -> ClewError | None:
-    """What to raise instead; None for what only a mistake of ours can cause."""
-    match error:
-        case apsw.ConnectionClosedError() | apsw.InterruptError():
-            return _store_closed()
-        case apsw.BusyError() | apsw.LockedError():
-            return Unavailable(
-                f"{path} is in use by another process that does not let go",
-                code="STORE_BUSY",
-                next="stop the other process or try again",
-            )
-        case apsw.CorruptError() | apsw.NotADBError():
-            return _refused(
-                path, "is damaged", "STORE_CORRUPT", "restore a backup: clew restore FILE; or run: clew doctor"
-            )
-        case apsw.FullError():
-            return _disk_full(path)
-        case apsw.ConstraintError():
-            return Conflict(
-                f"{path} holds something that excludes this",
-                code="STORE_CONFLICT",
-                next="look at what is there and try again",
-            )
-        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
-            return _read_only(path)
-        case apsw.IOError():
-            return Unavailable(
-                f"reading or writing {path} failed", code="STORE_IO", next="check the disk, then run: clew doctor"
-            )
-    return None
-
-
-def _store_closed() -> Unavailable:
-    return Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
-
-
-def _refused(path: Path, why: str, code: str, next_move: str) -> StoreRefused:
-    return StoreRefused(f"{path} {why}", code=code, next=next_move)
-
-
-def _disk_full(path: Path) -> Unavailable:
-    return Unavailable(
-        f"no space left to write {path}", code="DISK_FULL", next="free some disk space and try again"
-    )
-
-
-def _read_only(path: Path) -> Unavailable:
-    return Unavailable(
-        f"{path} cannot be opened for writing",
-        code="STORE_READ_ONLY",
-        next="check the permissions of the directory, or set CLEW_HOME to another one",
-    )

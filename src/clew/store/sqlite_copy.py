@@ -26,13 +26,14 @@ from clew.store.copy_sides import (
     not_empty,
 )
 from clew.store.session import Row
+from clew.store.sqlite_errors import sqlite_translated, translated
 
 
 def open_source(path: Path) -> SqliteSide:
     """As it is: neither made nor brought to another schema."""
     if not path.exists():
         raise NotFound(f"there is no store at {path}", code="STORE_NOT_FOUND", next="name the store to copy")
-    with sqlite.translated(path):
+    with translated(path):
         sqlite.check_header(path)
         side = SqliteSide(path)
         side.connection.pragma("query_only", True)
@@ -126,7 +127,7 @@ class SqliteSide:
         return self._run(queries.load("sqlite")[query], values)
 
     def _run(self, text: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
-        with sqlite.sqlite_translated(self.path):
+        with sqlite_translated(self.path):
             return self.connection.execute(text, values).fetchall()
 
     # -- writing -----------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ class SqliteSide:
             raise moved_on(self.location)
 
     def _write(self, action: Callable[[], None]) -> None:
-        with sqlite.sqlite_translated(self.path):
+        with sqlite_translated(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 action()

@@ -27,7 +27,8 @@ from clew.model.upkeep import Check, Stats
 from clew.store import queries
 from clew.store.backup import TEMPORARY
 from clew.store.copy_sides import unfinished
-from clew.store.sqlite import connect, translated
+from clew.store.sqlite import connect
+from clew.store.sqlite_errors import translated
 
 if TYPE_CHECKING:
     from clew.store.store import Store, Tx

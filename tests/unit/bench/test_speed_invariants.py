@@ -16,7 +16,7 @@ from clew.bench.speed_cold import ONE_SCOPE, PROJECT, cold, opened
 from clew.bench.texts import questions, texts
 from clew.compose import compose
 from clew.settings import load_settings
-from clew.store import sqlite
+from clew.store.sqlite_session import Session
 
 SMALL, LARGE = 150, 1_500
 ROUNDS = 10
@@ -61,9 +61,9 @@ def stores(homes: Mapping[int, Path]) -> Iterator[Mapping[int, clew.Clew]]:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], Work]:
     read: list[int] = []
-    asked = sqlite.Session.all
+    asked = Session.all
 
-    def asking(self: sqlite.Session, query: str, /, **values: Any) -> list[Any]:
+    def asking(self: Session, query: str, /, **values: Any) -> list[Any]:
         rows = asked(self, query, **values)
         read.append(len(rows))
         return rows
@@ -73,7 +73,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
         action()
         return Work(len(read) / ROUNDS, sum(read) / ROUNDS)
 
-    monkeypatch.setattr(sqlite.Session, "all", asking)
+    monkeypatch.setattr(Session, "all", asking)
     return count
 
 

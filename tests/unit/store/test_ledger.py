@@ -12,7 +12,8 @@ import pytest
 from clew.errors import Conflict
 from clew.store import queries
 from clew.store.ledger import Leases
-from clew.store.sqlite import Session, connect, open_engine
+from clew.store.sqlite import connect, open_engine
+from clew.store.sqlite_session import Session
 
 At = Callable[[float], Leases]
 START = 1_000.0

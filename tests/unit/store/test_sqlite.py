@@ -19,7 +19,8 @@ import pytest
 
 from clew.errors import Conflict, StoreRefused, Unavailable
 from clew.store import queries
-from clew.store.sqlite import APPLICATION_ID, STATEMENTS, Session, SqliteEngine, connect, open_engine
+from clew.store.sqlite import APPLICATION_ID, STATEMENTS, SqliteEngine, connect, open_engine
+from clew.store.sqlite_session import Session
 
 MAGIC = b"SQLite format 3\x00"
 

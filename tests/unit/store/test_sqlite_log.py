@@ -15,7 +15,8 @@ import pytest
 
 from clew.errors import Unavailable
 from clew.store import sqlite_log
-from clew.store.sqlite import Session, SqliteEngine, open_engine
+from clew.store.sqlite import SqliteEngine, open_engine
+from clew.store.sqlite_session import Session
 
 PAGES = 40
 

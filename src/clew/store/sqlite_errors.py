@@ -1,0 +1,92 @@
+"""What SQLite and the system raise, as errors that name the file and the next move."""
+
+from __future__ import annotations
+
+from errno import ENOSPC
+from pathlib import Path
+
+import apsw
+
+from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
+
+
+class sqlite_translated:  # noqa: N801 - read as a verb, and cheaper than a generator: each read and write enters some
+    """Turns what SQLite raises into errors that name the file and the next move; what a caller's code does with
+    files of its own is none of ours."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, apsw.Error) and (told := _told(self._path, error)):
+            raise told from error
+
+
+class translated(sqlite_translated):  # noqa: N801
+    """The same with what the system raises, around our own code."""
+
+    __slots__ = ()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError) and not isinstance(error, apsw.Error):
+            raise (disk_full if error.errno == ENOSPC else read_only)(self._path) from error
+        super().__exit__(kind, error, trace)
+
+
+def _told(path: Path, error: apsw.Error) -> ClewError | None:
+    """What to raise instead; None for what only a mistake of ours can cause."""
+    match error:
+        case apsw.ConnectionClosedError() | apsw.InterruptError():
+            return store_closed()
+        case apsw.BusyError() | apsw.LockedError():
+            return Unavailable(
+                f"{path} is in use by another process that does not let go",
+                code="STORE_BUSY",
+                next="stop the other process or try again",
+            )
+        case apsw.CorruptError() | apsw.NotADBError():
+            return refused(
+                path, "is damaged", "STORE_CORRUPT", "restore a backup: clew restore FILE; or run: clew doctor"
+            )
+        case apsw.FullError():
+            return disk_full(path)
+        case apsw.ConstraintError():
+            return Conflict(
+                f"{path} holds something that excludes this",
+                code="STORE_CONFLICT",
+                next="look at what is there and try again",
+            )
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return read_only(path)
+        case apsw.IOError():
+            return Unavailable(
+                f"reading or writing {path} failed", code="STORE_IO", next="check the disk, then run: clew doctor"
+            )
+    return None
+
+
+def store_closed() -> Unavailable:
+    return Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
+
+
+def refused(path: Path, why: str, code: str, next_move: str) -> StoreRefused:
+    return StoreRefused(f"{path} {why}", code=code, next=next_move)
+
+
+def disk_full(path: Path) -> Unavailable:
+    return Unavailable(
+        f"no space left to write {path}", code="DISK_FULL", next="free some disk space and try again"
+    )
+
+
+def read_only(path: Path) -> Unavailable:
+    return Unavailable(
+        f"{path} cannot be opened for writing",
+        code="STORE_READ_ONLY",
+        next="check the permissions of the directory, or set CLEW_HOME to another one",
+    )
