@@ -12,7 +12,9 @@ import argparse
 import random
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +34,7 @@ EDGES_PER_MEMORY = 10  # entity edges, with the default settings
 NAMED = 3  # services in one text
 BATCH = 500
 TIMED = ("expansion", "in_recall")
+ROUNDS = 5
 LEXICAL = RecallOptions(retrieval="lexical", counted=False)
 PATIENCE_S = 300.0  # for the arrays to be loaded
 
@@ -49,16 +52,22 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
 
 
 def run(sizes: list[int], *, asks: int = 300, progress: Progress = no_progress) -> dict[str, Any]:
-    """Progress is told in memories written."""
+    """All graphs are asked in turns, so that none has the machine's better minute. Progress is told in memories
+    written."""
     counts = [max(50, size // EDGES_PER_MEMORY) for size in sizes]
-    report: dict[str, Any] = {"graphs": {}}
-    done = 0
-    for size, count in zip(sizes, counts, strict=True):
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            report["graphs"][str(size)] = _row(
-                Path(folder), count, asks, lambda written, before=done: progress(before + written, sum(counts))
-            )
-        done += count
+    with ExitStack() as opened:
+        graphs: dict[str, _Asked] = {}
+        for size, count in zip(sizes, counts, strict=True):
+            done = sum(graph.row["memories"] for graph in graphs.values())
+            told = partial(lambda before, written: progress(before + written, sum(counts)), done)
+            folder = opened.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+            alone = {"in_process": False}  # jobs would be measured along
+            memory = opened.enter_context(clew.open(Path(folder) / "bench.db", relate=alone))
+            graphs[str(size)] = _filled(memory, count, asks, told)
+        for _ in range(ROUNDS):
+            for graph in graphs.values():
+                graph.ask()
+        report: dict[str, Any] = {"graphs": {name: graph.row | graph.times() for name, graph in graphs.items()}}
     rows = list(report["graphs"].values())
     if len(rows) > 1:
         report["growth"] = {part: _growth(rows[0][part], rows[-1][part]) for part in TIMED}
@@ -69,27 +78,42 @@ def _growth(first: dict[str, float], last: dict[str, float]) -> float:
     return round(last["p50_ms"] / max(first["p50_ms"], 1e-9), 2)
 
 
-def _row(folder: Path, count: int, asks: int, progress: Any) -> dict[str, Any]:
-    with clew.open(folder / "bench.db", relate={"in_process": False}) as memory:  # jobs would be measured along
-        started = time.perf_counter()
-        for written, _remembered in enumerate(memory.remember_many(drafts(count), scope=PROJECT), 1):
-            if written % BATCH == 0:
-                progress(written)
-        seconds = time.perf_counter() - started
-        progress(count)
-        by_queries = [one.walk_ms for one in walked(memory, questions(3, count))]
-        wait_for_arrays(memory, count)
-        walks = [one.walk_ms for one in walked(memory, questions(asks, count))]
-        alone = expansions(memory, questions(asks, count))
-        status = memory.graph.status()
-    return {
+@dataclass
+class _Asked:
+    """A store that is there, what is known of it, and how long its walks took."""
+
+    memory: clew.Clew
+    row: dict[str, Any]
+    asked: list[str]
+    seeds: list[dict[str, float]]
+    expansion: list[float] = field(default_factory=list)
+    in_recall: list[float] = field(default_factory=list)
+
+    def ask(self) -> None:
+        self.in_recall += [one.walk_ms for one in walked(self.memory, self.asked)]
+        self.expansion += expansions(self.memory, self.seeds)
+
+    def times(self) -> dict[str, dict[str, float]]:
+        return {part: _spread(getattr(self, part)) for part in TIMED}
+
+
+def _filled(memory: clew.Clew, count: int, asks: int, progress: Callable[[int], None]) -> _Asked:
+    started = time.perf_counter()
+    for written, _remembered in enumerate(memory.remember_many(drafts(count), scope=PROJECT), 1):
+        if written % BATCH == 0:
+            progress(written)
+    seconds = time.perf_counter() - started
+    progress(count)
+    by_queries = [one.walk_ms for one in walked(memory, questions(3, count))]
+    wait_for_arrays(memory, count)
+    row = {
         "memories": count,
-        "edges": status.counts["edges"],
+        "edges": memory.graph.status().counts["edges"],
         "written_per_s": round(count / seconds),
-        "expansion": _spread(alone),
-        "in_recall": _spread(walks),
         "first_walk_by_queries_ms": round(by_queries[0], 3),
     }
+    asked = questions(asks, count)
+    return _Asked(memory, row, asked, seeds_of(memory, asked))
 
 
 def _spread(ms: Sequence[float]) -> dict[str, float]:
@@ -132,18 +156,21 @@ def _walked(memory: clew.Clew, question: str, scope: clew.Scope) -> Walked:
     return Walked(taken, ms, str(trace.notes.get("graph", {}).get("walk") or ""))
 
 
-def expansions(memory: clew.Clew, asked: Sequence[str], *, scope: clew.Scope = PROJECT) -> list[float]:
-    """Milliseconds of the expansion alone, from the seeds that each question has."""
+def seeds_of(memory: clew.Clew, asked: Sequence[str], *, scope: clew.Scope = PROJECT) -> list[dict[str, float]]:
+    """Where a recall would begin to walk, and with which weights."""
     reader, now = memory._reader, memory.now()
-    ask = partial(search, options=LEXICAL, reader=reader, now=now)
+    runs = [search(text, Reach.of(scope), LEXICAL, reader=reader, now=now) for text in asked]
+    found = [dict(run.seeds) for run in runs if run.seeds]
+    return [{id: (score / max(seeds.values())) ** 2 for id, score in seeds.items()} for seeds in found]
+
+
+def expansions(memory: clew.Clew, seeds: Sequence[dict[str, float]], *, scope: clew.Scope = PROJECT) -> list[float]:
+    """Milliseconds of the expansion alone."""
+    reader, now, reach, taken = memory._reader, memory.now(), Reach.of(scope), []
     settings = activation_of(reader.graph, include_low_confidence=False)
-    seeds = [dict(ask(question, Reach.of(scope)).seeds) for question in asked]
-    taken = []
-    for weights in filter(None, seeds):
-        best = max(weights.values())
-        given = {id: (score / best) ** 2 for id, score in weights.items()}
+    for given in seeds:
         started = time.perf_counter()
-        expand(reader.graphs, Reach.of(scope), given, settings, now=now)
+        expand(reader.graphs, reach, given, settings, now=now)
         taken.append((time.perf_counter() - started) * 1_000)
     return taken
 
