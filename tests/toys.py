@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,16 +37,18 @@ def weight_of(term: int, size: int, frequency: int) -> float:
 
 @dataclass
 class ToldClock:
-    """Every look moves it by a millisecond, so that no two writes happen at once."""
+    """Every look moves it by a millisecond, so that no two writes happen at once, and never back, whoever looks."""
 
     time: datetime = START
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def now(self) -> datetime:
-        self.time += timedelta(milliseconds=1)
-        return self.time
+        return self.pass_by(milliseconds=1)
 
-    def pass_by(self, **delta: float) -> None:
-        self.time += timedelta(**delta)
+    def pass_by(self, **delta: float) -> datetime:
+        with self._turn:
+            self.time += timedelta(**delta)
+            return self.time
 
 
 @dataclass

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 class LazyModule:
-    """Stands for a module; its first attribute brings it in."""
+    """Stands for a module; its first attribute brings it in. What the module holds is not kept here: whoever puts
+    something else there, as tests do, would be heard by some and not by others."""
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._module: ModuleType | None = None
 
     def __getattr__(self, attribute: str) -> Any:
-        value = getattr(import_module(self._name), attribute)
-        if not attribute.startswith("__"):
-            self.__dict__[attribute] = value  # next time without a detour
-        return value
+        if self._module is None:
+            self._module = import_module(self._name)
+        return getattr(self._module, attribute)

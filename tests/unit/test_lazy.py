@@ -1,0 +1,23 @@
+"""A module that is imported when first used is the module itself, whatever is put into it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from clew.lazy import LazyModule
+
+
+def test_what_is_put_into_the_module_is_seen_and_what_is_taken_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    lazy = LazyModule("math")
+    with monkeypatch.context() as patch:
+        patch.setattr(math, "tau", 3)
+        assert lazy.tau == 3
+    assert lazy.tau == math.tau > 6
+
+
+def test_it_is_imported_when_first_used() -> None:
+    lazy = LazyModule("clew.there_is_no_such_module")
+    with pytest.raises(ModuleNotFoundError):
+        _ = lazy.anything
