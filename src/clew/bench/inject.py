@@ -8,7 +8,6 @@ commit. A call asks two questions; so a plain recall and a bare commit of the sa
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -58,7 +57,6 @@ def run(
         alone = {"in_process": False}  # jobs that the memories leave behind would be measured along
         with clew.open(path, home=Path(folder), deliver={"max_pending": 10_000}, relate=alone) as memory:
             _fill(memory, memories, in_project, lambda done: progress(done, memories + calls))
-            _settle(Path(folder))
             memory.inject.warm()
             called(memory, 20, files=in_project, seed=3)  # loads the project's arrays
             answers = called(memory, calls, files=in_project, seed=7)
@@ -95,13 +93,6 @@ def _fill(memory: clew.Clew, size: int, in_project: int, progress: Any) -> None:
         for _ in memory.remember_many(drafts, scope=clew.Scope(project=project)):
             pass
         progress(min(size, start + in_project))
-
-
-def _settle(folder: Path) -> None:
-    """Wait until the disk has what was just imported: synced commits would wait for the rest of it."""
-    for file in folder.glob("clew.db*"):
-        with file.open("rb+") as opened:
-            os.fsync(opened)
 
 
 def _drafts(count: int, *, seed: int) -> Iterator[clew.Draft]:
