@@ -10,7 +10,7 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inpu
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
-$(VENV)/.base: requirements/base.txt pyproject.toml
+$(VENV)/.base: requirements/base.txt pyproject.toml setup.py $(wildcard native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Clew needs Python 3.11 or newer: make PYTHON=python3.12")'
 	@echo "Setting up $(VENV) (once)..."
 	@$(PYTHON) -m venv $(VENV)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from clew import native
 from clew.clew import Clew
 from clew.guard.engine import Engine
 from llm_server import LlmServer
@@ -54,6 +55,15 @@ def memory_is_given_back(
     yield
     if tmp_path_factory.getbasetemp().is_relative_to(MEMORY) and not request.session.testsfailed:
         shutil.rmtree(tmp_path_factory.getbasetemp(), ignore_errors=True)
+
+
+@pytest.fixture(params=["python", "compiled"])
+def by_both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that runs with what is compiled, and without."""
+    if request.param == "python":
+        monkeypatch.setattr(native, "compiled", None)
+    elif native.compiled is None:
+        pytest.skip("not compiled here")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,17 +9,18 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "clew"
 STEPS = {"graph", "remember", "relate", "recall", "inject", "deliver", "learn", "guard", "rollout", "hosts"}
-INNER = {"errors", "lazy", "model", "ports"}
+INNER = {"errors", "lazy", "model", "native", "ports"}
 # What each part may import besides itself. `clew` stands for the package's public names.
 ALLOWED = {
     "errors": set(),
     "model": {"errors"},
     "lazy": set(),
+    "native": {"_native"},
     "ports": {"errors", "model"},
     "presets": {"errors"},
     "settings": {"errors", "presets"},
     **dict.fromkeys(STEPS, INNER | STEPS),
-    "graph": {"errors", "model"},
+    "graph": {"errors", "model", "native"},
     "store": INNER,
     "providers": INNER,
     "clew": INNER | STEPS | {"settings", "verbs"},
@@ -73,7 +74,8 @@ def imports(path: Path) -> set[str]:
         for name in names:
             if name == "clew" or name.startswith("clew."):
                 part = name.removeprefix("clew").removeprefix(".").split(".")[0]
-                found.add(part if (SOURCE / part).exists() or (SOURCE / f"{part}.py").exists() else "__init__")
+                is_part = any((SOURCE / f"{part}{end}").exists() for end in ("", ".py", ".pyi"))
+                found.add(part if is_part else "__init__")
     return {part or "__init__" for part in found}
 
 

@@ -554,6 +554,7 @@ class Clew(Topics):
         checks = self.store.checks(self.clock.now())
         for check in (
             checkup.check_analyser,
+            checkup.check_compiled,
             checkup.check_erasing,
             checkup.check_graph,
             checkup.check_decay,

@@ -30,6 +30,7 @@ from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach
+from clew.recall.features import NAMES
 from clew.recall.ranker import is_refined, look_at
 from clew.recall.recall import search
 from clew.recall.trees import Tree, Trees, tell
@@ -71,7 +72,7 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
     if not out.absolute().parent.is_dir():
         raise InvalidInput(f"there is no directory for {out}", code="BENCH_NO_DIRECTORY", next="make it first")
     askings = [Asking(embedder=name, limit_questions=args.limit_questions) for name in args.embedder or (None,)]
-    names, questions = collect(files, askings, progress)
+    questions = collect(files, askings, progress)
     left_out = set(args.leave_out or ())
     known = [question for question in questions if question.category not in left_out]
     if not any(question.example.answers.any() for question in known):
@@ -83,8 +84,8 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
     learnt = _learnt(known)
     report: dict[str, Any] = {
         "questions": dict(Counter(question.label for question in questions)),
-        "weights": dict(zip(names, learnt.weights.tolist(), strict=True)),
-        "trees": tell(learnt.trees, names),
+        "weights": dict(zip(NAMES, learnt.weights.tolist(), strict=True)),
+        "trees": tell(learnt.trees, NAMES),
         "held_out": _held_out(questions, left_out),
     }
     out.write_text(_as_text(report), encoding="utf-8")
@@ -99,20 +100,16 @@ def _as_text(report: dict[str, Any]) -> str:
     return f'{{\n {made_by},\n "weights": {{\n{weights}\n }},\n "trees": [\n{trees}\n ]\n}}\n'
 
 
-def collect(
-    files: Sequence[Path], askings: Sequence[Asking], progress: Progress = no_progress
-) -> tuple[list[str], list[Question]]:
-    """The names of the features, and every question that has candidates, as often as there are ways to ask."""
+def collect(files: Sequence[Path], askings: Sequence[Asking], progress: Progress = no_progress) -> list[Question]:
+    """Every question that has candidates, as often as there are ways to ask."""
     total = sum(len(asking.of(corpus)) for asking in askings for file in files for corpus in read_corpora(file))
-    names: list[str] = []
     questions: list[Question] = []
     progress(0, total)
     for asking, file in product(askings, files):
         label = file.name if len(askings) == 1 else f"{file.name}, {asking.embedder}"
         corpora = list(read_corpora(file))
         for number, corpus in enumerate(corpora):
-            for at, (found, question) in enumerate(_asked(file.name, corpus, asking)):
-                names = found
+            for at, question in enumerate(_asked(file.name, corpus, asking)):
                 fold = (number if len(corpora) >= FOLDS else at) % FOLDS
                 questions.append(replace(question, label=label, fold=fold))
                 progress(len(questions), total)
@@ -122,10 +119,10 @@ def collect(
             code="BENCH_DATA_INVALID",
             next="give files with questions, gold and at least some dozen units per corpus",
         )
-    return names, questions
+    return questions
 
 
-def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[list[str], Question]]:
+def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[Question]:
     with (
         ingested(corpus, asking) as (store, scope, units),
         clew.open(store, **sections(asking.settings)) as memory,
@@ -140,8 +137,8 @@ def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[
             of = [units[run.corpus.ids[at]] for at in looked.places.tolist()]
             gold = {str(unit) for unit in question["gold"]}
             answers = np.array([not gold.isdisjoint(those) for those in of])
-            example = Example(file, np.column_stack(list(looked.features.values())), answers)
-            yield list(looked.features), Question(file, 0, question["category"], example, of, sorted(gold))
+            example = Example(file, np.ascontiguousarray(looked.features.T), answers)
+            yield Question(file, 0, question["category"], example, of, sorted(gold))
 
 
 def _learnt(questions: Sequence[Question]) -> Learnt:

@@ -54,39 +54,72 @@ class Activated(NamedTuple):
         return max(self.edge_confidences)
 
 
-_Chain = tuple[tuple[int, ...], tuple[float, ...]]  # a path and its confidences
+Chain = tuple[tuple[int, ...], tuple[float, ...]]  # a path and its confidences
+
+
+class Last(NamedTuple):
+    """The entry by which a node was reached."""
+
+    share: float
+    confidence: float
+    number: int  # of the expanded node that it leaves
+    hop: int
+    kind: int
 
 
 class Spread:
     """What a spread found, best first: the nodes and their scores. How each was reached is worked out when somebody
     asks: most of what is found is never shown."""
 
+    def __init__(self, nodes: list[int], scores: list[float], types: Sequence[str]) -> None:
+        self.nodes, self.scores, self._types = nodes, scores, types
+
+    def activated(self, at: int) -> Activated:
+        """All about one of the nodes."""
+        last = self._last(at)
+        path, confidences = self._chain(last.number)
+        return Activated(
+            self.nodes[at],
+            self.scores[at],
+            path[0],
+            last.hop,
+            last.share,
+            self._types[last.kind],
+            last.confidence,
+            (*path, self.nodes[at]),
+            (*confidences, last.confidence),
+        )
+
+    def _last(self, at: int) -> Last:
+        raise NotImplementedError
+
+    def _chain(self, number: int) -> Chain:
+        """The way to an expanded node from the seed on whose behalf it was expanded, and its confidences."""
+        raise NotImplementedError
+
+
+class _Searched(Spread):
     def __init__(self, search: _Search, part: Nodes, scores: Floats, types: Sequence[str]) -> None:
         """`part`: the groups that were found, with these scores."""
-        self._search, self._part, self._types = search, part, types
-        self.nodes: list[int] = search.groups.nodes[part].tolist()
-        self.scores: list[float] = scores.tolist()
+        super().__init__(search.groups.nodes[part].tolist(), scores.tolist(), types)
+        self._search, self._part = search, part
 
     @cached_property
     def _winners(self) -> Nodes:
         return _winners(self._search)
 
-    def activated(self, at: int) -> Activated:
-        """All about one of the nodes."""
+    def _last(self, at: int) -> Last:
         entries, entry = self._search.entries, self._winners[self._part[at]]
-        path, confidences = _chain(self._search, self._winners, int(entries.parent[entry]))
-        confidence = float(entries.confidence[entry])
-        return Activated(
-            self.nodes[at],
-            self.scores[at],
-            path[0],
-            int(entries.hop[entry]),
+        return Last(
             float(entries.share[entry]),
-            self._types[entries.kind[entry]],
-            confidence,
-            (*path, self.nodes[at]),
-            (*confidences, confidence),
+            float(entries.confidence[entry]),
+            int(entries.parent[entry]),
+            int(entries.hop[entry]),
+            int(entries.kind[entry]),
         )
+
+    def _chain(self, number: int) -> Chain:
+        return _chain(self._search, self._winners, number)
 
 
 class _Entries(NamedTuple):
@@ -125,7 +158,7 @@ class _Search:
     seeds: int
     expanded: Nodes  # the group of each expanded node
     origin: Nodes  # the seed that reached it first
-    chains: dict[int, _Chain]
+    chains: dict[int, Chain]
 
 
 def spread(
@@ -173,7 +206,7 @@ def spread_from(
         scores = inhibit(scores, settings.beta, settings.top_m)
     kept = strongest(scores, scores.size if settings.max_expanded is None else settings.max_expanded)
     kept = kept[(-scores[kept]).argsort(kind="stable")]
-    return Spread(search, part[kept], scores[kept], graph.types)
+    return _Searched(search, part[kept], scores[kept], graph.types)
 
 
 def _given(seeds: Sequence[int], weights: Sequence[float] | None) -> Floats:
@@ -209,7 +242,7 @@ def _begin(seeds: Nodes) -> _Search:
     count = seeds.size
     numbers, zero = np.arange(count), np.zeros(count)
     entries = _Entries(seeds, zero, zero, np.zeros(count, np.int16), numbers, np.zeros(count, np.int64))
-    chains: dict[int, _Chain] = {number: ((seed,), ()) for number, seed in enumerate(seeds.tolist())}
+    chains: dict[int, Chain] = {number: ((seed,), ()) for number, seed in enumerate(seeds.tolist())}
     return _Search(entries, Groups(seeds, numbers, numbers), zero, count, numbers, numbers, chains)
 
 
@@ -252,7 +285,7 @@ def _winners(search: _Search) -> Nodes:
     return first_best(groups.ids, np.where(is_nearest, entries.share, -np.inf), groups.nodes.size)
 
 
-def _chain(search: _Search, winners: Nodes, number: int) -> _Chain:
+def _chain(search: _Search, winners: Nodes, number: int) -> Chain:
     """The way to an expanded node from the seed on whose behalf it was expanded, and its confidences.
 
     That is the way by the best entries, unless the best entry came from another seed: then by the first entry.

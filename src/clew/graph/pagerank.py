@@ -13,17 +13,14 @@ import numpy as np
 from clew.graph.groups import summed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from clew.graph.adjacency import Floats, Nodes
-
-    _Step = Callable[[Floats], Floats]  # where the mass goes within one step
 
 DAMPING = 0.85
 ITERATIONS = 20
 TOLERANCE = 1e-6  # in the sum of all changes
 ALMOST_ONE = 1 - 1e-9  # without any return the walk need not settle
-DENSE = 64  # nodes whose edges fit into a matrix that BLAS multiplies without waking its threads
 
 
 def pagerank(
@@ -54,29 +51,15 @@ def walk(
     out = summed(source, weight, size)
     share = kept * weight / out[source]
     lost = np.where(out > 0, 0.0, kept)  # what a node without edges hands to the seeds
-    step = _as_matrix if size <= DENSE else _along_edges
-    follow = step(source, target, share, lost, teleport)
     back, rank = (1 - kept) * teleport, teleport
     for _ in range(iterations):
-        after = follow(rank) + back
+        # Not as a product with a matrix: BLAS adds up as it likes, and nodes that are alike would differ by it.
+        after = summed(target, rank[source] * share, size) + float((lost * rank).sum()) * teleport + back
         settled = np.abs(after - rank).sum() < TOLERANCE
         rank = after
         if settled:
             break
     return rank
-
-
-def _along_edges(source: Nodes, target: Nodes, share: Floats, lost: Floats, teleport: Floats) -> _Step:
-    return lambda rank: summed(target, rank[source] * share, teleport.size) + float(lost @ rank) * teleport
-
-
-def _as_matrix(source: Nodes, target: Nodes, share: Floats, lost: Floats, teleport: Floats) -> _Step:
-    """Of few nodes: one product per step."""
-    size = teleport.size
-    matrix = summed(target * size + source, share, size * size).reshape(size, size)
-    if lost.any():
-        matrix += teleport[:, None] * lost
-    return lambda rank: matrix @ rank
 
 
 def teleport_to(

@@ -34,8 +34,8 @@ class _Subgraph(NamedTuple):
 
 def hub_damping(degrees: Nodes) -> Floats:
     """A node that leads everywhere says little about each place: 1 for one entry, 0.38 for 64."""
-    if degrees.size and degrees.max() < len(_DAMPED):
-        return _DAMPED[degrees]
+    if degrees.size and degrees.max() < len(DAMPED):
+        return DAMPED[degrees]
     return _damped(degrees)
 
 
@@ -43,7 +43,7 @@ def _damped(degrees: Nodes) -> Floats:
     return np.asarray(1 / np.sqrt(1 + np.log2(np.maximum(degrees, 1))))
 
 
-_DAMPED = _damped(np.arange(65))  # as many entries as are followed of a node by default, and none
+DAMPED = _damped(np.arange(1025))  # of as many entries as are followed of a node, and none
 
 
 def refine(graph: Walkable, nodes: Nodes, scores: Floats, settings: Activation) -> Floats:

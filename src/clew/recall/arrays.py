@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.graph.adjacency import Adjacency
+from clew.graph.packed import Arrays, Changes, can_spread, spread_packed
 from clew.model.times import to_micros
 from clew.recall.walk import NEVER, Entry, Nodes, Walk, entries_of, number_kinds
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from clew.graph.activation import Activation, Spread
     from clew.model.scope import Reach
     from clew.ports import Store
 
@@ -55,6 +58,10 @@ class Numbering:
         return np.where(self._numbers[at] == numbers, at, self._numbers.size - 1)
 
     @property
+    def table(self) -> NDArray[np.int32] | None:
+        return self._table
+
+    @property
     def nbytes(self) -> int:
         return sum(kept.nbytes for kept in (self._table, self._numbers) if kept is not None)
 
@@ -71,6 +78,14 @@ class Base:
     memories: Numbering  # of the nodes that are memories
     memory_ids: list[str]  # aligned
     by_id: dict[str, int]
+
+    @cached_property
+    def packed(self) -> Arrays | None:
+        """For the compiled part; None where a number has to be searched."""
+        numbers, memories = self.nodes.table, self.memories.table
+        if numbers is None or memories is None:
+            return None
+        return Arrays(self.entries, self.starts, numbers, memories, len(self.memory_ids))
 
     @property
     def nbytes(self) -> int:
@@ -108,6 +123,16 @@ class ArrayWalk(Walk):
         if changed:
             found, starts = self._with_changed(nodes, found, starts, fan_out)
         return Adjacency(starts, found["target"], found["weight"], found["confidence"], found["kind"])
+
+    def spread(self, seeds: dict[int, float], settings: Activation) -> Spread | None:
+        packed = self.base.packed
+        if packed is None or not can_spread(settings):
+            return super().spread(seeds, settings)
+        changes = Changes(self.changed, self.patched, self.new_nodes, self.base.first_end, to_micros(self.now))
+        try:
+            return spread_packed(packed, changes, seeds, settings, lambda: self.types, self._read)
+        except FloatingPointError:  # numbers that are not finite
+            return super().spread(seeds, settings)
 
     def _read(self, nodes: set[int]) -> None:
         if nodes:

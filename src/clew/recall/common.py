@@ -34,7 +34,7 @@ BACKGROUND = 100
 
 def weights_of(terms: NDArray[np.uint32], size: int, frequency: NDArray[np.int64]) -> Floats:
     """The IDF of each term in a scope, tempered by the language."""
-    known, shares, factors = _common_arrays()
+    known, shares, factors = common_arrays()
     at = np.minimum(known.searchsorted(terms), len(known) - 1)
     is_common = known[at] == terms
     seen = frequency + np.where(is_common, BACKGROUND * shares[at], 0.0) + 0.5
@@ -64,7 +64,7 @@ def _factor(share: float) -> float:
 
 
 @cache
-def _common_arrays() -> tuple[NDArray[np.uint32], Floats, Floats]:
+def common_arrays() -> tuple[NDArray[np.uint32], Floats, Floats]:
     """The same in the order of the hashes."""
     words, shares = _listed()
     terms = np.array(list(map(hash_term, words)), np.uint32)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from clew import native
 from clew.model.recalled import Why
 from clew.recall.fuse import of_allowed
 from clew.recall.run import LONG_TERM, RULE, Run
@@ -27,8 +28,8 @@ def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
     rows = zip(
         chosen,
         run.corpus.layer[at].tolist(),
-        zip(by_words.tolist(), _ranks(evidence.lexical[evidence.hits], by_words, run.allowed[evidence.hits]),
-            run.words[at].tolist(), strict=True),
+        zip(by_words.tolist(), _ranks(evidence.lexical, by_words, run.allowed), run.words[at].tolist(),
+            strict=True),
         zip(by_meaning.tolist(), _ranks(evidence.cosine, by_meaning, run.allowed), run.meaning[at].tolist(),
             strict=True),
         run.corpus.weight[at].tolist(),
@@ -66,9 +67,12 @@ def _of_one(
 def _ranks(scores: Floats, mine: Floats, allowed: NDArray[np.bool_]) -> list[int]:
     """The place of each chosen memory by one kind of evidence alone, 1 for the best; a score of zero is no
     evidence. To count what is better is cheaper than to sort, as long as few ask."""
+    if native.compiled is not None:
+        found: list[int] = native.compiled.ranks(scores, allowed, mine)
+        return found
     among = of_allowed(scores, allowed)
     if len(mine) <= FEW:
         return [1 + int(np.count_nonzero(among > score)) if score > 0 else 0 for score in mine]
-    found = np.sort(among[among >= mine.min(where=mine > 0, initial=np.inf)])
-    ranks: list[int] = (len(found) - np.searchsorted(found, mine, side="right") + 1).tolist()
+    better = np.sort(among[among >= mine.min(where=mine > 0, initial=np.inf)])
+    ranks: list[int] = (len(better) - np.searchsorted(better, mine, side="right") + 1).tolist()
     return ranks

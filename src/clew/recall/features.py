@@ -14,9 +14,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from clew import native
 from clew.recall.analyse import query_terms
 from clew.recall.clauses import by_clause, parts_of
-from clew.recall.common import weights_of
+from clew.recall.common import BACKGROUND, common_arrays, weights_of
 from clew.recall.lexical import K1, Matches
 from clew.recall.marks import ASKS, ENDS_ASKING, MARKS, TELLS_TIME
 from clew.recall.question import ASSISTANTS
@@ -40,6 +41,7 @@ _ASSISTANTS = np.array(
     np.uint32,
 )
 _MARKS = np.array(sorted(MARKS), np.uint32)
+_NO_TERMS = np.empty(0, np.uint32)
 
 
 class Looked(NamedTuple):
@@ -89,11 +91,71 @@ def given_by(matches: Matches, looked: Looked) -> Floats:
     return given
 
 
-def features(
-    run: Run, asked: Asked, candidates: Places, matches: Matches, *, hops_from: int = HOPS_FROM
+# What means something else of a turn of a conversation, which shares words with its neighbours, than of a memory
+# that stands by itself.
+OF_BOTH_KINDS = ("words", "words_share", "words_relative", "covered", "meaning", "meaning_relative", "length",
+                 "bridge", "complement", "hop", "hop_root", "activation", "activation_relative",
+                 "activation_covering", "activation_complementing")  # fmt: skip
+_IN_THREAD = tuple(f"{name}_in_thread" for name in OF_BOTH_KINDS)
+# All of them, in the order of the rows of a table; native/look.c has the same.
+NAMES = (
+    "words", "words_share", "words_relative", "covered", "meaning", "meaning_relative", "meaning_absolute",
+    "length", "clause_best", "clauses", "typical", "window", "words_before", "words_after", "meaning_before",
+    "meaning_after", "asks", "ends_asking", "answers", "answers_words", "answers_meaning", "thread_best",
+    "thread_mass", "author", "other_author", "assistant", "assistant_words", "assistant_meaning",
+    "assistant_replies", "assistant_asked", "manner_assistant", "manner_before", "tells_time", "month", "day",
+    "title", "title_whole", "bridge", "complement", "hop", "hop_root", "activation", "activation_relative",
+    "activation_covering", "activation_complementing", *_IN_THREAD,
+)  # fmt: skip
+PLACE = {name: at for at, name in enumerate(NAMES)}
+
+
+def features(run: Run, asked: Asked, candidates: Places, matches: Matches, *, hops_from: int = HOPS_FROM) -> Floats:
+    """A row for each of NAMES, aligned with the candidates, which come by words and meaning, best first. `matches`:
+    of the terms of the question."""
+    if native.compiled is not None:
+        return _compiled(run, asked, candidates, matches, hops_from)
+    found = by_name(run, asked, candidates, matches, hops_from)
+    return np.array([found[name] for name in NAMES], np.float32)
+
+
+def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops_from: int) -> Floats:
+    """The same as `by_name`, in one call. Titles and dates are left to Python: few questions are about them."""
+    assert native.compiled is not None
+    corpus, evidence, (words, meaning) = run.corpus, run.evidence, run.scales
+    said = np.concatenate([_NO_TERMS, *map(corpus.terms_at, candidates[:hops_from].tolist())])
+    segments = tuple(
+        (segment.said, segment.said_from, of.terms, of.starts, of.docs, segment.vectors)
+        for segment in corpus.segments
+        for of in (segment.postings_of(said),)
+    )
+    of_corpus = (corpus.length, corpus.thread, corpus.author, *corpus.neighbours,
+                 *map(corpus.marked, (ASKS, ENDS_ASKING, TELLS_TIME)))  # fmt: skip
+    reached = (np.array([*run.reached], np.int64),
+               np.array([reached.activation for reached in run.reached.values()], np.float32))  # fmt: skip
+    question = (np.array(sorted(asked.authors), np.uint32), _ASSISTANTS, parts_of(asked.text, matches.terms),
+                *reached, np.concatenate((matches.terms, _MARKS)))  # fmt: skip
+    numbers = (corpus.count, BACKGROUND, corpus.mean_length, *words, *meaning, K1 + 1, BRIDGE,
+               max(RARE_COUNT, RARE * corpus.count), TYPICAL, hops_from, RARE_TERMS, corpus.is_threaded,
+               asked.of_agent, asked.of_manner, asked.about_time)  # fmt: skip
+    found = np.empty((len(NAMES), len(candidates)), np.float32)
+    of_run = (run.allowed, evidence.lexical, evidence.covered, evidence.cosine, run.meaning)
+    native.compiled.look(
+        candidates, found, segments, of_corpus, of_run, tuple(matches), question, common_arrays(), numbers
+    )
+    if asked.dates:
+        month, day = _near_dates(corpus.valid_at[candidates], asked.dates)
+        found[PLACE["month"]], found[PLACE["day"]] = month, day
+    if corpus.titles is not None:
+        for name, row in _title(corpus, candidates, run.query).items():
+            found[PLACE[name]] = row
+    return found
+
+
+def by_name(
+    run: Run, asked: Asked, candidates: Places, matches: Matches, hops_from: int = HOPS_FROM
 ) -> dict[str, Floats]:
-    """By name, each aligned with the candidates, which come by words and meaning, best first. `matches`: of the
-    terms of the question."""
+    """The features by their names, without what is compiled."""
     corpus = run.corpus
     looked = look_around(corpus, run.allowed, candidates)
     given = given_by(matches, looked)
@@ -134,21 +196,11 @@ def _leads(activation: Floats, found: dict[str, Floats], hops: dict[str, Floats]
     }
 
 
-# What means something else of a turn of a conversation, which shares words with its neighbours, than of a memory
-# that stands by itself.
-OF_BOTH_KINDS = ("words", "words_share", "words_relative", "covered", "meaning", "meaning_relative", "length",
-                 "bridge", "complement", "hop", "hop_root", "activation", "activation_relative",
-                 "activation_covering", "activation_complementing")  # fmt: skip
-
-
-_IN_THREAD = [f"{name}_in_thread" for name in OF_BOTH_KINDS]
-
-
 def _in_threads(corpus: Corpus, candidates: Places, found: dict[str, Floats]) -> dict[str, Floats]:
     if not corpus.is_threaded:
         return dict.fromkeys(_IN_THREAD, np.zeros(len(candidates), np.float32))
     in_thread = (corpus.thread[candidates] != 0).astype(np.float32)
-    return {f"{name}_in_thread": found[name] * in_thread for name in OF_BOTH_KINDS}
+    return {name: found[own] * in_thread for name, own in zip(_IN_THREAD, OF_BOTH_KINDS, strict=True)}
 
 
 def _padded(scores: Floats) -> Floats:

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clew import native
+
 if TYPE_CHECKING:
     from clew.model.space import VectorSpace
+    from clew.recall.corpus import Corpus
 
 Floats = NDArray[np.float32]
 
@@ -64,6 +67,54 @@ class Scale(NamedTuple):
 
 
 Scales = tuple[Scale, Scale]  # of words, of meaning
+
+
+class Fused(NamedTuple):
+    """What becomes of the evidence, per memory of the corpus."""
+
+    words: Floats  # relevance by words alone
+    meaning: Floats  # and by meaning alone
+    relevance: Floats
+    rank_score: Floats
+    scales: Scales  # what the rank score is measured by
+    found: int  # living memories that have any evidence
+    allowed: int
+
+
+def fuse(
+    evidence: Evidence, allowed: NDArray[np.bool_], corpus: Corpus, space: VectorSpace | None, spread: float | None
+) -> Fused:
+    """`spread`: that of meaning, if it is known."""
+    alive = None if corpus.all_alive else corpus.alive
+    if native.compiled is None:
+        return _by_arrays(evidence, allowed, alive, corpus.weights, space, spread)
+    words, meaning, both, rank_score = np.empty((4, len(allowed)), np.float32)
+    unrelated, same = (space.unrelated, space.same) if space else (1.0, 0.0)
+    numbers = (COVERAGE_UNRELATED, COVERAGE_SAME, unrelated, same, NOISE, -1.0 if spread is None else spread)
+    found, count, *scales = native.compiled.fuse(
+        evidence.lexical, evidence.covered, evidence.cosine, allowed, alive, corpus.weights, words, meaning, both,
+        rank_score, numbers,
+    )  # fmt: skip
+    return Fused(words, meaning, both, rank_score, (Scale(*scales[:2]), Scale(*scales[2:])), found, count)
+
+
+def _by_arrays(
+    evidence: Evidence,
+    allowed: NDArray[np.bool_],
+    alive: NDArray[np.bool_] | None,
+    weights: Floats | None,
+    space: VectorSpace | None,
+    spread: float | None,
+) -> Fused:
+    found = int(np.count_nonzero(evidence.any if alive is None else evidence.any & alive))
+    words, meaning = np.zeros(len(allowed), np.float32), semantic_relevance(evidence.cosine, space)
+    both, hits = meaning.copy(), evidence.hits  # only where a word was found do they differ
+    words[hits] = lexical_relevance(evidence.covered[hits])
+    both[hits] = relevance(words[hits], meaning[hits])
+    scales = scales_of(evidence, allowed, spread)
+    scores = rank_scores(evidence, allowed, scales)
+    scores = scores if weights is None else scores * weights
+    return Fused(words, meaning, both, scores, scales, found, int(np.count_nonzero(allowed)))
 
 
 def lexical_relevance(covered: Floats) -> Floats:
@@ -120,7 +171,7 @@ def _scale(scores: Floats, allowed: NDArray[np.bool_], spread: float | None = No
     among = of_allowed(scores, allowed)
     if not among.size:
         return Scale(0.0, 0.0)
-    spread = float(among.std()) if spread is None else spread
+    spread = float(among.std(dtype=np.float64)) if spread is None else spread
     return Scale(float(among.min()), spread if spread >= NOISE else 0.0)
 
 

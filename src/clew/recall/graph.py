@@ -16,11 +16,12 @@ from zlib import crc32
 
 import numpy as np
 
-from clew.graph.activation import Activated, Activation, Spread, spread_from
+from clew.graph.activation import Activated, Activation, Spread
 from clew.graph.blend import Scored, blend, compare_shadow
 from clew.model.recalled import Removed, Stage
 from clew.recall.fuse import of_allowed
 from clew.recall.run import RULE, Run
+from clew.recall.settle import best
 from clew.rollout.decide import Decision, Request, decide
 from clew.rollout.standing import Standing
 
@@ -195,13 +196,9 @@ def _why_too_few(seeds: int, plan: Plan, options: GraphOptions) -> str:
 
 def seeds_of(run: Run, options: GraphOptions) -> list[int]:
     """The best results that may be answered and are relevant enough, best first. Rules are nobody's seeds."""
-    found = np.flatnonzero(run.relevance >= options.min_seed_score)  # few: one look at all, the rest at these
-    found = found[run.allowed[found] & (run.corpus.layer[found] != RULE)]
+    found = best(run, options.max_seeds, above=-1.0, floor=options.min_seed_score, without=RULE)
     scores = run.rank_score[found]
-    if len(found) > options.max_seeds:
-        best = np.argpartition(-scores, options.max_seeds)[: options.max_seeds]
-        found, scores = found[best], scores[best]
-    rows = zip((-scores).tolist(), [run.corpus.ids[at] for at in found], found.tolist(), strict=True)
+    rows = zip((-scores).tolist(), [run.corpus.ids[at] for at in found.tolist()], found.tolist(), strict=True)
     return [at for _score, _id, at in sorted(rows)]
 
 
@@ -225,9 +222,7 @@ def expand(
     with graphs.walk(reach, now=now, as_of=as_of) as walk:
         nodes = walk.nodes_of(list(seeds))
         known = {nodes[id]: weight for id, weight in seeds.items() if id in nodes}
-        found = spread_from(
-            walk, list(known), settings, seed_weights=list(known.values()), is_wanted=walk.are_memories
-        )
+        found = walk.spread(known, settings)
         return _memories(walk, found, {node: id for id, node in nodes.items()}) if found else [], walk.kind
 
 

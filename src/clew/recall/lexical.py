@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from clew import native
 from clew.recall.analyse import query_terms
-from clew.recall.common import informativeness, weights_of
+from clew.recall.common import BACKGROUND, common_arrays, informativeness, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,10 +51,30 @@ def asked_terms(text: str) -> list[int]:
 
 
 def score_terms(corpus: Corpus, terms: Sequence[int]) -> Lexical:
-    size, found = len(corpus.ids), match(corpus, np.array(terms, np.uint32))
+    asked = np.array(terms, np.uint32)
+    if native.compiled is not None and corpus.frequencies is None:
+        return _compiled(corpus, asked)
+    size, found = len(corpus.ids), match(corpus, asked)
     total = float(found.weights.sum())
     shares = found.weights / np.float32(total) if total else found.weights
     return Lexical(_summed(found.docs, found.given, size), _summed(found.docs, shares[found.owner], size), found)
+
+
+def _compiled(corpus: Corpus, terms: NDArray[np.uint32]) -> Lexical:
+    """The same in one call."""
+    assert native.compiled is not None
+    segments = tuple(
+        (of.terms, of.starts, of.docs, of.counts, len(segment))
+        for segment in corpus.segments
+        for of in (segment.postings_of(terms),)
+    )
+    score, covered = np.zeros((2, len(corpus.ids)), np.float32)
+    alive, numbers = None if corpus.all_alive else corpus.alive, (corpus.count, BACKGROUND, K1 + 1)
+    told = native.compiled.match(
+        terms, segments, corpus.length_norm, alive, common_arrays(), numbers, score, covered
+    )
+    weights, owner, docs, given = map(np.frombuffer, told, (np.float32, np.intp, np.intp, np.float32))
+    return Lexical(score, covered, Matches(terms, weights, owner, docs, given))
 
 
 def _summed(docs: NDArray[np.intp], given: Floats, size: int) -> Floats:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.recall.features import features
-from clew.recall.settle import make_exact, top
+from clew import native
+from clew.recall.features import NAMES, PLACE, features
+from clew.recall.settle import best, make_exact
 from clew.recall.trees import Trees
 
 if TYPE_CHECKING:
@@ -64,38 +65,42 @@ REFINEMENTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The candidates as places, and their features by name."""
+    """The candidates as places, and their features: a row for each of `features.NAMES`."""
 
     places: NDArray[np.int64]
-    features: Mapping[str, NDArray[np.float32]]
+    features: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What ranker.json holds: a weight per feature, in the order of `names`, and trees over the same features."""
+    """What ranker.json holds: a weight per feature, in the order of `features.NAMES`, and trees over the same."""
 
-    names: tuple[str, ...]
     weights: NDArray[np.float64]
     trees: Trees
 
-    def scores(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scores(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
         """(features, candidates) -> one number per candidate."""
-        found: NDArray[np.float64] = self.weights @ features + self.trees.scores(features.T)
-        return found
+        if native.compiled is None:
+            found: NDArray[np.float64] = self.weights @ features.astype(np.float64) + self.trees.scores(features.T)
+            return found
+        scores, trees = np.empty(features.shape[1]), self.trees
+        native.compiled.model(
+            features, self.weights, trees.columns, trees.thresholds, trees.gives, trees.depth, scores
+        )
+        return scores
 
 
 @cache
 def model() -> Model:
     told = json.loads(Path(__file__).with_name("ranker.json").read_text(encoding="utf-8"))
-    names = tuple(told["weights"])
-    return Model(names, np.array(list(told["weights"].values())), Trees.read(told["trees"], names))
+    return Model(np.array([told["weights"][name] for name in NAMES]), Trees.read(told["trees"], NAMES))
 
 
 @cache
 def switched_off(options: RankOptions) -> list[int]:
     """Which features count as 0, by their place in the model."""
     off = {name for group, names in REFINEMENTS.items() if not getattr(options, group) for name in names}
-    return [at for at, name in enumerate(model().names) if name in off]
+    return [at for at, name in enumerate(NAMES) if name in off]
 
 
 def is_refined(run: Run) -> bool:
@@ -117,6 +122,12 @@ def look_at(run: Run, asked: Asked) -> Ranked:
 
 def best_first(run: Run, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """By words and meaning; equals as they were written down, wherever they lie."""
+    if native.compiled is not None:
+        ordered, (words, meaning) = places.astype(np.int64), run.scales
+        native.compiled.order(
+            ordered, run.evidence.lexical, run.evidence.cosine, run.corpus.row, (*words, *meaning)
+        )
+        return ordered
     base = run.scales[0].of(run.evidence.lexical[places]) + run.scales[1].of(run.evidence.cosine[places])
     return places[np.lexsort((run.corpus.row[places], np.round(-base, 4)))]
 
@@ -126,14 +137,15 @@ def refine(run: Run, asked: Asked, options: RankOptions) -> None:
     looked = look_at(run, asked)
     if not len(looked.places):
         return
-    found = np.array([looked.features[name] for name in model().names], np.float64)
-    found[switched_off(options)] = 0
-    score = model().scores(found)
+    window = looked.features[PLACE["window"]]
+    if off := switched_off(options):
+        looked.features[off] = 0
+    score = model().scores(looked.features)
     if run.corpus.weights is not None:
         score += PER_DOUBLING * np.log2(np.maximum(run.corpus.weights[looked.places], 1e-6))
     _put(run, looked.places, score)
     if options.neighbours:
-        run.beside = looked.places[looked.features["window"] >= BESIDE].tolist()
+        run.beside = looked.places[window >= BESIDE].tolist()
 
 
 def _put(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> None:
@@ -149,11 +161,9 @@ def _put(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> Non
 def _candidates(run: Run) -> NDArray[np.int64]:
     """The best by words, meaning and the graph, and whatever the graph led to. Notes what the others are below."""
     count = max(CANDIDATES, run.options.limit)
-    found = top(run.rank_score, run.allowed, count)
-    scores = np.where(run.allowed[found], run.rank_score[found], 0)
-    if len(found) > count:
-        found = found[np.argpartition(-scores, count - 1)[:count]]
-    found = found[run.allowed[found] & (run.rank_score[found] > 0)]
+    found = best(run, count)
     run.least_refined = float(run.rank_score[found].min(initial=np.inf)) if len(found) >= count else 0.0
+    if not run.reached:
+        return found
     known = set(found.tolist())
     return np.append(found, [at for at in run.reached if at not in known]).astype(np.int64, copy=False)

@@ -30,7 +30,7 @@ from clew.model.recalled import (
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_memories
 from clew.recall.explain import reasons
-from clew.recall.fuse import Evidence, lexical_relevance, rank_scores, relevance, scales_of, semantic_relevance
+from clew.recall.fuse import Evidence, fuse, rank_scores
 from clew.recall.graph import GraphOptions, Reached, apply_activation, note_failure, reach_through
 from clew.recall.holding import Condition, held, times, without
 from clew.recall.lexical import Matches, asked_terms, score_terms
@@ -305,17 +305,17 @@ class Question(NamedTuple):
 def score(asked: Question, corpus: Corpus, notes: dict[str, object], reader: Reader, started: float) -> Run:
     """Evidence, filters and both numbers for every memory of the corpus."""
     evidence, matches, rough = gather(corpus, asked)
-    found = int(np.count_nonzero(evidence.any if corpus.all_alive else evidence.any & corpus.alive))
-    stages = [_stage("gather", corpus.count, found, started=started)]
-    started = time.perf_counter()
-    allowed, stage = filter_memories(corpus, asked.options, reach=asked.reach, reader=reader, now=asked.now)
-    stages.append(_stage("filter", stage[0], int(np.count_nonzero(allowed)), stage[1], started))
+    gathered = time.perf_counter()
+    allowed, (into, removed) = filter_memories(
+        corpus, asked.options, reach=asked.reach, reader=reader, now=asked.now
+    )
+    filtered = time.perf_counter()
     space = reader.embedder.space if reader.embedder else None
-    words, meaning = np.zeros(len(corpus.ids), np.float32), semantic_relevance(evidence.cosine, space)
-    both, hits = meaning.copy(), evidence.hits  # only where a word was found do they differ
-    words[hits] = lexical_relevance(evidence.covered[hits])
-    both[hits] = relevance(words[hits], meaning[hits])
-    scales = scales_of(evidence, allowed, spread_of(rough, corpus, allowed) if rough else None)
+    fused = fuse(evidence, allowed, corpus, space, spread_of(rough, corpus, allowed) if rough else None)
+    stages = [
+        Stage("gather", corpus.count, fused.found, (), (gathered - started) * 1000),
+        Stage("filter", into, fused.allowed, tuple(removed), (filtered - gathered) * 1000),
+    ]
     run = Run(
         query=asked.text,
         reach=asked.reach,
@@ -325,11 +325,11 @@ def score(asked: Question, corpus: Corpus, notes: dict[str, object], reader: Rea
         evidence=evidence,
         matches=matches,
         allowed=allowed,
-        words=words,
-        meaning=meaning,
-        relevance=both,
-        rank_score=_weighted(rank_scores(evidence, allowed, scales), corpus),
-        scales=scales,
+        words=fused.words,
+        meaning=fused.meaning,
+        relevance=fused.relevance,
+        rank_score=fused.rank_score,
+        scales=fused.scales,
         space=space,
         stages=stages,
         notes=notes,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clew import native
 from clew.recall.fuse import Evidence, rank_scores, relevance, semantic_relevance
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ AHEAD = 4.0  # standard deviations by which words decide
 FEW = 1_024  # where no more may be answered, all are exact
 STRIDE = 32  # every so many scores tell where about the best begin
 LOWEST = 11  # of those
+NO_LAYER = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +65,8 @@ def spread_of(rough: Rough, corpus: Corpus, allowed: NDArray[np.bool_]) -> float
     of some, the lowest. They replace estimates and are no more: the scores do not follow before `settle`."""
     size = len(corpus.segments[0])
     if np.count_nonzero(allowed) <= FEW:
-        return float(_compared(rough, corpus, np.flatnonzero(allowed)).std()) if allowed.any() else 0.0
+        among = np.flatnonzero(allowed)
+        return float(_compared(rough, corpus, among).std(dtype=np.float64)) if len(among) else 0.0
     away = np.flatnonzero(~allowed[:size])
     if len(away) > FEW:
         _compared(rough, corpus, top(-rough.cosine, allowed, LOWEST * STRIDE))  # the least is one of them
@@ -164,6 +167,27 @@ def top(scores: Floats, among: NDArray[np.bool_], count: int) -> Places:
         if len(found) <= 4 * count:
             return found
     return np.argpartition(scores, -min(count, len(scores)))[-count:]
+
+
+def best(
+    run: Run, count: int, *, above: float = 0.0, floor: float = 0.0, without: int = NO_LAYER
+) -> NDArray[np.int64]:
+    """So many of the best that may be answered and whose rank is above a score, in no order; of those that are
+    relevant enough and not in one of the layers."""
+    if native.compiled is not None:
+        found = native.compiled.best(
+            run.rank_score, run.allowed, count, above, run.relevance, floor, run.corpus.layer, without
+        )
+        return np.frombuffer(found, np.int64)
+    among = run.allowed
+    if floor or without != NO_LAYER:
+        among = among & (run.relevance >= floor) & (run.corpus.layer != without)
+    places = np.flatnonzero(among & (run.rank_score > above))
+    scores = run.rank_score[places]
+    if count and len(places) > count:
+        can_win = scores >= lowest_of_best(scores, count)
+        places, scores = places[can_win], scores[can_win]
+    return places[np.lexsort((places, -scores))[:count]]  # of equals the first, whoever looks
 
 
 def _rough(run: Run) -> Rough:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.graph.activation import spread_from
 from clew.graph.adjacency import Adjacency
 from clew.model.graph import type_weight
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from clew.graph.activation import Activation, Spread
     from clew.model.scope import Reach
     from clew.ports import Row, Tx
 
@@ -52,6 +54,11 @@ class Walk:
 
     def out(self, nodes: Nodes, *, fan_out: int | None) -> Adjacency:
         raise NotImplementedError
+
+    def spread(self, seeds: dict[int, float], settings: Activation) -> Spread | None:
+        """The memories around nodes of these weights, best first; None when nothing was reached."""
+        weights = list(seeds.values())
+        return spread_from(self, list(seeds), settings, seed_weights=weights, is_wanted=self.are_memories)
 
     def nodes_of(self, ids: Sequence[str]) -> dict[str, int]:
         raise NotImplementedError

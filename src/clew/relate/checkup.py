@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from clew import native
 from clew.errors import ClewError
 from clew.guard.audit import verify_log
 from clew.model.facts import ANALYSER
@@ -34,6 +35,15 @@ def check_analyser(store: Store) -> Iterator[Check]:
         yield Check("analyser", False, detail, REINDEX)
     else:
         yield Check("analyser", True, f"revision {REVISION}")
+
+
+def check_compiled(_store: Store) -> Iterator[Check]:
+    """No fault where it is missing: everything works, only slower."""
+    if native.compiled is None:
+        detail = "no: recall works, and takes longer; with a C compiler at hand, reinstall Clew to have it"
+    else:
+        detail = "yes: the inner loops of recall"
+    yield Check("compiled", True, detail)
 
 
 def attempt(check: Callable[[Store], Iterator[Check]], store: Store) -> list[Check]:

@@ -20,7 +20,7 @@ from clew.model.scope import Reach, Scope
 from clew.model.times import to_micros
 from clew.recall.analyse import hash_term
 from clew.recall.corpus import Corpus
-from clew.recall.features import BRIDGE, HOPS_FROM, RARE_COUNT, features
+from clew.recall.features import BRIDGE, HOPS_FROM, NAMES, RARE_COUNT, features
 from clew.recall.graph import Reached
 from clew.recall.question import read_question
 from clew.recall.ranker import best_first
@@ -28,6 +28,8 @@ from clew.recall.recall import Question, Reader, score
 from clew.recall.segment import build_segment
 from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
 from toys import START, ToyEmbedder, weight_of
+
+pytestmark = pytest.mark.usefixtures("by_both")
 
 TOY = ToyEmbedder(dim=64)
 READER = Reader(cast(Any, None), cast(Any, None), TOY, cast(Any, None))
@@ -99,7 +101,7 @@ def table(
     }
     base = run.scales[0].of(run.evidence.lexical) + run.scales[1].of(run.evidence.cosine)
     places = best_first(run, np.flatnonzero(corpus.alive))
-    found = features(run, asked, places, run.matches, hops_from=seeds)
+    found = dict(zip(NAMES, features(run, asked, places, run.matches, hops_from=seeds), strict=True))
     return Table(found, [ids[at] for at in places.tolist()], base[places], corpus)
 
 

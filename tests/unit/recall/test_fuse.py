@@ -11,6 +11,8 @@ from hypothesis.extra import numpy as arrays
 from clew.model.space import VectorSpace
 from clew.recall.fuse import Evidence, Floats, lexical_relevance, rank_scores, relevance, semantic_relevance
 
+pytestmark = pytest.mark.usefixtures("by_both")
+
 SPACE = VectorSpace("toy", "1", 16, 0.1, 0.9)
 SHARES = arrays.arrays(np.float32, 8, elements=st.floats(0, 1, width=32))
 COSINES = arrays.arrays(np.float32, 8, elements=st.floats(-1, 1, width=32))

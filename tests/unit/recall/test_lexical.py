@@ -20,6 +20,8 @@ from clew.recall.segment import build_segment
 from clew.remember.prepare import WritePolicy, draft_memory, index_terms
 from toys import START, contents, open_toy, weight_of
 
+pytestmark = pytest.mark.usefixtures("by_both")
+
 WORDS = "gateway port queue cache deploy index retry budget".split()
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join), min_size=1, max_size=12)
 

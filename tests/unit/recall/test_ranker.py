@@ -19,10 +19,13 @@ from clew.model.recalled import Recalled, RecallOptions
 from clew.model.scope import Identity, Reach, Scope
 from clew.recall import ranker
 from clew.recall import recall as recalling
+from clew.recall.features import NAMES, by_name
 from clew.recall.ranker import LEAST, REFINEMENTS, RankOptions, look_at, model, switched_off
 from clew.recall.recall import choose, search
 from clew.recall.run import Run
 from toys import START, ToldClock, ToyEmbedder, contents, open_toy
+
+pytestmark = pytest.mark.usefixtures("by_both")
 
 WORDS = (
     "amber basil cedar daisy ember fern garnet heron iris jade koala lemon mango nectar olive "
@@ -301,7 +304,10 @@ def test_there_is_a_weight_for_every_feature_and_for_nothing_else(tmp_path: Path
         run = searched(memory, QUERY, refined=False)
         assert run.asked is not None
         looked = look_at(run, run.asked)
-    assert list(looked.features) == list(model().names)
+        assert by_name(run, run.asked, looked.places, run.matches).keys() == set(NAMES)
+    assert looked.features.shape == (len(NAMES), len(looked.places)) and len(model().weights) == len(NAMES)
+    told = json.loads(Path(ranker.__file__).with_name("ranker.json").read_text(encoding="utf-8"))
+    assert list(told["weights"]) == list(NAMES)
 
 
 def test_the_file_of_weights_holds_finite_numbers() -> None:
@@ -315,20 +321,20 @@ def test_the_file_of_weights_holds_finite_numbers() -> None:
 def test_every_refinement_is_an_option_and_switches_features_that_exist() -> None:
     assert set(REFINEMENTS) == {option.name for option in fields(RankOptions)} - {"refine"}
     named = [name for names in REFINEMENTS.values() for name in names]
-    assert len(named) == len(set(named)) and set(named) < set(model().names)
+    assert len(named) == len(set(named)) and set(named) < set(NAMES)
 
 
 @pytest.mark.parametrize("group", sorted(REFINEMENTS))
 def test_an_option_takes_its_features_away_and_no_others(group: str) -> None:
-    off = {model().names[at] for at in switched_off(RankOptions(**{group: False}))}
+    off = {NAMES[at] for at in switched_off(RankOptions(**{group: False}))}
     assert off == set(REFINEMENTS[group]) and switched_off(RankOptions()) == []
 
 
 def test_weights_and_trees_are_added_up() -> None:
     told = json.loads(Path(ranker.__file__).with_name("ranker.json").read_text(encoding="utf-8"))
-    features = np.random.default_rng(2).random((len(model().names), 5))
+    features = np.random.default_rng(2).random((len(NAMES), 5), np.float32)
     for candidate, score in zip(features.T, model().scores(features), strict=True):
-        named = dict(zip(model().names, candidate.tolist(), strict=True))
+        named = dict(zip(NAMES, candidate.tolist(), strict=True))
         expected = sum(weight * named[name] for name, weight in told["weights"].items())
         for tree in told["trees"]:
             expected += tree["gives"][sum(2**k for k, (name, at) in enumerate(tree["above"]) if named[name] > at)]

@@ -15,6 +15,8 @@ from clew import Draft, Identity, InvalidInput, NotFound, Scope, Unavailable
 from clew.model.space import VectorSpace
 from toys import START, ToldClock, ToyEmbedder, contents, open_toy
 
+pytestmark = pytest.mark.usefixtures("by_both")
+
 SYNONYMS = {"automobile": "car", "vehicle": "car", "repair": "fix", "mend": "fix"}
 
 

@@ -27,6 +27,8 @@ from clew.recall.segment import build_segment
 from clew.recall.settle import FEW, estimated, make_exact, settle, spread_of
 from toys import START, ToldClock, open_toy
 
+pytestmark = pytest.mark.usefixtures("by_both")
+
 Floats = NDArray[np.float32]
 
 SIZE, DIM = 8_000, 256

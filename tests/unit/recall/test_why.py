@@ -10,6 +10,8 @@ import pytest
 from clew import NotFound, Scope
 from toys import START, ToldClock
 
+pytestmark = pytest.mark.usefixtures("by_both")
+
 
 def test_a_memory_that_was_found_tells_its_rank_and_reasons(memory: Any) -> None:
     saved = memory.remember("the gateway is slow")

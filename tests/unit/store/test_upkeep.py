@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clew import compose
+from clew import compose, native
 from clew.clew import Clew
 from clew.errors import Unavailable
 from clew.model.scope import Identity, Scope
@@ -88,8 +88,18 @@ def test_a_healthy_store_passes_every_check(memory: Clew) -> None:
     names = [check.name for check in checks]
     assert names == [
         "permissions", "leftovers", "disk", "sqlite", "schema", "integrity", "references", "index", "log", "clock",
-        "analyser", "erasing", "graph", "decay", "jobs", "audit", "policies", "hooks", "embedder", "vectors",
+        "analyser", "compiled", "erasing", "graph", "decay", "jobs", "audit", "policies", "hooks", "embedder",
+        "vectors",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_whether_recall_is_compiled_is_told_and_no_fault(
+    memory: Clew, monkeypatch: pytest.MonkeyPatch, is_compiled: bool
+) -> None:
+    monkeypatch.setattr(native, "compiled", object() if is_compiled else None)
+    (told,) = (check for check in memory.doctor() if check.name == "compiled")
+    assert told.ok and told.detail.startswith("yes" if is_compiled else "no") and not told.next
 
 
 def test_a_new_store_passes_every_check(tmp_path: Path) -> None:

@@ -1,0 +1,120 @@
+#include "native.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *formats;
+    Py_ssize_t size;
+    const char *name;
+} KINDS[] = {
+    {"", 0, ""},          {"f", 4, "float32"}, {"d", 8, "float64"}, {"lq", 8, "int64"}, {"il", 4, "int32"},
+    {"IL", 4, "uint32"},  {"h", 2, "int16"},   {"b", 1, "int8"},    {"?B", 1, "bool or uint8"},
+};
+
+int open_array(PyObject *object, Array *array, int kind, Py_ssize_t count, int writable, const char *name) {
+    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+    if (PyObject_GetBuffer(object, &array->view, flags) < 0) return -1;
+    const char *format = array->view.format ? array->view.format : "B";
+    int same = array->view.itemsize == KINDS[kind].size && format[0] && !format[1] && strchr(KINDS[kind].formats, format[0]);
+    array->count = array->view.len / (array->view.itemsize ? array->view.itemsize : 1);
+    if (same && (count < 0 || array->count == count)) return 0;
+    if (!same)
+        PyErr_Format(PyExc_TypeError, "%s: expected %s, got format '%s'", name, KINDS[kind].name, format);
+    else
+        PyErr_Format(PyExc_ValueError, "%s: expected %zd numbers, got %zd", name, count, array->count);
+    PyBuffer_Release(&array->view);
+    array->view.obj = NULL;
+    return -1;
+}
+
+void close_arrays(Array *arrays, Py_ssize_t count) {
+    for (Py_ssize_t at = 0; at < count; at++)
+        if (arrays[at].view.obj) PyBuffer_Release(&arrays[at].view);
+}
+
+int table_make(Table *table, size_t expected) {
+    size_t size = 16;
+    while (size < 2 * expected) size *= 2;
+    table->mask = size - 1;
+    table->keys = malloc(size * sizeof *table->keys);
+    table->values = malloc(size * sizeof *table->values);
+    if (!table->keys || !table->values) {
+        table_free(table);
+        PyErr_NoMemory();
+        return -1;
+    }
+    memset(table->values, 0xff, size * sizeof *table->values);
+    memset(table->keys, 0xff, size * sizeof *table->keys);
+    return 0;
+}
+
+void table_free(Table *table) {
+    free(table->keys);
+    free(table->values);
+    table->keys = NULL;
+    table->values = NULL;
+}
+
+/* Keys are never -1, which stands for an empty place. */
+static size_t table_place(const Table *table, int64_t key) {
+    size_t at = (size_t)(((uint64_t)key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & table->mask;
+    while (table->keys[at] != key && table->keys[at] != -1) at = (at + 1) & table->mask;
+    return at;
+}
+
+int32_t *table_at(Table *table, int64_t key) {
+    size_t at = table_place(table, key);
+    table->keys[at] = key;
+    return &table->values[at];
+}
+
+int32_t table_get(const Table *table, int64_t key) { return table->values[table_place(table, key)]; }
+
+Py_ssize_t lower_bound(const uint32_t *numbers, Py_ssize_t count, uint32_t number) {
+    Py_ssize_t low = 0;
+    while (count > 0) {
+        Py_ssize_t half = count / 2;
+        if (numbers[low + half] < number) {
+            low += half + 1;
+            count -= half + 1;
+        } else
+            count = half;
+    }
+    return low;
+}
+
+int open_language(PyObject *tuple, Array *language) {
+    static const char *const NAMES[] = {"common terms", "shares", "factors"};
+    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != OF_LANGUAGE) {
+        PyErr_SetString(PyExc_TypeError, "the language is a tuple of three arrays");
+        return -1;
+    }
+    for (int at = 0; at < OF_LANGUAGE; at++) {
+        Py_ssize_t count = at ? language[COMMON].count : -1;
+        if (open_array(PyTuple_GetItem(tuple, at), &language[at], at ? F64 : U32, count, 0, NAMES[at]) < 0) return -1;
+    }
+    return 0;
+}
+
+double weight_of(const Array *language, uint32_t term, double frequency, double size, double background) {
+    double seen = frequency, factor = 1.0;
+    Py_ssize_t at = lower_bound(AT(language[COMMON], uint32_t), language[COMMON].count, term);
+    if (at < language[COMMON].count && AT(language[COMMON], uint32_t)[at] == term) {
+        seen += background * AT(language[SHARES], double)[at];
+        factor = AT(language[FACTORS], double)[at];
+    }
+    seen += 0.5;
+    return factor * log1p((size + background + 1 - seen) / seen);
+}
+
+float sum_of(const float *numbers, Py_ssize_t count) {
+    float sums[8] = {0}, sum = 0;
+    Py_ssize_t at = 0;
+    for (; count >= 8 && at + 8 <= count; at += 8)
+        for (int lane = 0; lane < 8; lane++) sums[lane] += numbers[at + lane];
+    sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    for (; at < count; at++) sum += numbers[at];
+    return sum;
+}

@@ -1,0 +1,511 @@
+#include "native.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Which term of a question is in which memory, and what it gives there: `lexical.score_terms` ---- */
+
+enum { TERMS, STARTS, DOCS, COUNTS, OF_POSTINGS };
+typedef struct {
+    Array a[OF_POSTINGS];
+    Py_ssize_t size; /* memories */
+} Postings;
+
+typedef struct {
+    Array asked, norm, alive, score, covered, language[OF_LANGUAGE];
+    Postings *segments;
+    Py_ssize_t segment_count, found;
+    double size_of_scope, background, per_weight;
+    int all_alive;
+    int64_t *begin, *often; /* (segments, terms): where the documents of each term begin, and how many there are */
+    float *weights;
+    PyObject *told[4]; /* weights, owner, docs, given */
+} Match;
+
+/* Where the documents of each term are. */
+static int find_documents(Match *match) {
+    Py_ssize_t terms = match->asked.count;
+    const uint32_t *asked = AT(match->asked, uint32_t);
+    for (Py_ssize_t at = 0; at < match->segment_count; at++) {
+        const Array *a = match->segments[at].a;
+        const int64_t *starts = AT(a[STARTS], int64_t);
+        for (Py_ssize_t term = 0; term < terms; term++) {
+            Py_ssize_t place = lower_bound(AT(a[TERMS], uint32_t), a[TERMS].count, asked[term]);
+            if (place == a[TERMS].count || AT(a[TERMS], uint32_t)[place] != asked[term]) continue;
+            int64_t begin = starts[place], end = starts[place + 1];
+            if (begin < 0 || begin > end || end > a[DOCS].count) {
+                PyErr_SetString(PyExc_IndexError, "a term whose documents lie outside");
+                return -1;
+            }
+            match->begin[at * terms + term] = begin;
+            match->often[at * terms + term] = end - begin;
+            match->found += (Py_ssize_t)(end - begin);
+        }
+    }
+    return 0;
+}
+
+/* In how many living memories each term is, and what it weighs therefore. */
+static int weigh(Match *match) {
+    Py_ssize_t terms = match->asked.count;
+    const uint8_t *alive = match->all_alive ? NULL : AT(match->alive, uint8_t);
+    for (Py_ssize_t term = 0; term < terms; term++) {
+        int64_t frequency = 0, start = 0;
+        for (Py_ssize_t at = 0; at < match->segment_count; at++) {
+            const int32_t *docs = AT(match->segments[at].a[DOCS], int32_t) + match->begin[at * terms + term];
+            int64_t often = match->often[at * terms + term];
+            for (int64_t doc = 0; doc < often; doc++) {
+                if (docs[doc] < 0 || docs[doc] >= match->segments[at].size) {
+                    PyErr_SetString(PyExc_IndexError, "a document that is no memory");
+                    return -1;
+                }
+                frequency += !alive || alive[start + docs[doc]];
+            }
+            start += match->segments[at].size;
+        }
+        match->weights[term] = (float)weight_of(match->language, AT(match->asked, uint32_t)[term], (double)frequency,
+                                                match->size_of_scope, match->background);
+    }
+    return 0;
+}
+
+static int make_told(Match *match) {
+    Py_ssize_t sizes[] = {match->asked.count * 4, match->found * 8, match->found * 8, match->found * 4};
+    for (int at = 0; at < 4; at++)
+        if (!(match->told[at] = PyByteArray_FromStringAndSize(NULL, sizes[at]))) return -1;
+    memcpy(PyByteArray_AsString(match->told[0]), match->weights, (size_t)sizes[0]);
+    return 0;
+}
+
+static void give(Match *match) {
+    Py_ssize_t terms = match->asked.count, next = 0;
+    int64_t *owner = (int64_t *)PyByteArray_AsString(match->told[1]);
+    int64_t *places = (int64_t *)PyByteArray_AsString(match->told[2]), start = 0;
+    float *gives = (float *)PyByteArray_AsString(match->told[3]), total;
+    float *score = AT(match->score, float), *covered = AT(match->covered, float);
+    const float *norm = AT(match->norm, float);
+    total = sum_of(match->weights, terms);
+    for (Py_ssize_t at = 0; at < match->segment_count; at++) {
+        const Array *a = match->segments[at].a;
+        for (Py_ssize_t term = 0; term < terms; term++) {
+            int64_t begin = match->begin[at * terms + term], end = begin + match->often[at * terms + term];
+            float weight = match->weights[term], full = weight * (float)match->per_weight;
+            float share = total > 0 ? weight / total : weight;
+            for (int64_t doc = begin; doc < end; doc++, next++) {
+                int64_t place = AT(a[DOCS], int32_t)[doc] + start;
+                float count = AT(a[COUNTS], float)[doc];
+                owner[next] = term;
+                places[next] = place;
+                gives[next] = full * count / (count + norm[place]);
+                score[place] += gives[next];
+                covered[place] += share;
+            }
+        }
+        start += match->segments[at].size;
+    }
+}
+
+static int open_postings(PyObject *tuple, Match *match) {
+    static const int KINDS[] = {U32, I64, I32, F32};
+    static const char *const NAMES[] = {"terms", "starts", "docs", "counts"};
+    if (!PyTuple_Check(tuple)) return PyErr_Format(PyExc_TypeError, "segments are a tuple"), -1;
+    match->segments = calloc((size_t)PyTuple_Size(tuple) + 1, sizeof *match->segments);
+    if (!match->segments) return PyErr_NoMemory(), -1;
+    Py_ssize_t size = 0;
+    for (Py_ssize_t at = 0; at < PyTuple_Size(tuple); at++) {
+        Postings *postings = &match->segments[match->segment_count++];
+        PyObject *arrays[OF_POSTINGS];
+        if (!PyArg_ParseTuple(PyTuple_GetItem(tuple, at), "OOOOn", &arrays[0], &arrays[1], &arrays[2], &arrays[3],
+                              &postings->size))
+            return -1;
+        for (int array = 0; array < OF_POSTINGS; array++)
+            if (open_array(arrays[array], &postings->a[array], KINDS[array], -1, 0, NAMES[array]) < 0) return -1;
+        if (postings->a[STARTS].count != postings->a[TERMS].count + 1 ||
+            postings->a[DOCS].count != postings->a[COUNTS].count || postings->size < 0)
+            return PyErr_Format(PyExc_ValueError, "postings: arrays that do not fit together"), -1;
+        size += postings->size;
+    }
+    if (size == match->score.count) return 0;
+    return PyErr_Format(PyExc_ValueError, "segments of %zd memories, not %zd", size, match->score.count), -1;
+}
+
+static int open_match(PyObject *const *args, Match *match) {
+    if (open_array(args[0], &match->asked, U32, -1, 0, "terms") < 0) return -1;
+    if (open_array(args[6], &match->score, F32, -1, 1, "score") < 0) return -1;
+    if (open_array(args[7], &match->covered, F32, match->score.count, 1, "covered") < 0) return -1;
+    if (open_array(args[2], &match->norm, F32, match->score.count, 0, "length_norm") < 0) return -1;
+    match->all_alive = args[3] == Py_None;
+    if (!match->all_alive && open_array(args[3], &match->alive, U8, match->score.count, 0, "alive") < 0) return -1;
+    if (open_language(args[4], match->language) < 0) return -1;
+    if (!PyArg_ParseTuple(args[5], "ddd", &match->size_of_scope, &match->background, &match->per_weight)) return -1;
+    return open_postings(args[1], match);
+}
+
+static int make_room(Match *match) {
+    size_t cells = (size_t)(match->segment_count * match->asked.count + 1);
+    match->begin = calloc(cells, sizeof *match->begin);
+    match->often = calloc(cells, sizeof *match->often);
+    match->weights = calloc((size_t)match->asked.count + 1, sizeof *match->weights);
+    if (match->begin && match->often && match->weights) return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
+/* match(terms, segments, length_norm, alive or None, language, numbers, score, covered) -> weights, owner, docs and
+   given as bytes. Adds to `score` and `covered`. */
+PyObject *native_match(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    Match match = {0};
+    PyObject *result = NULL;
+    if (count != 8) return PyErr_Format(PyExc_TypeError, "match takes 8 arguments, got %zd", count);
+    if (open_match(args, &match) == 0 && make_room(&match) == 0 && find_documents(&match) == 0 && weigh(&match) == 0 &&
+        make_told(&match) == 0) {
+        give(&match);
+        result = PyTuple_Pack(4, match.told[0], match.told[1], match.told[2], match.told[3]);
+    }
+    for (int at = 0; at < 4; at++) Py_XDECREF(match.told[at]);
+    for (Py_ssize_t at = 0; at < match.segment_count; at++) close_arrays(match.segments[at].a, OF_POSTINGS);
+    close_arrays(match.language, OF_LANGUAGE);
+    Array others[] = {match.asked, match.norm, match.alive, match.score, match.covered};
+    close_arrays(others, 5);
+    free(match.segments);
+    free(match.begin);
+    free(match.often);
+    free(match.weights);
+    return result;
+}
+
+/* ---- The best by score ---- */
+
+typedef struct {
+    float score;
+    int64_t place;
+} Scored;
+
+/* Of equals, the one that comes later counts less: whoever looks finds the same ones. */
+static int is_less(Scored one, Scored other) {
+    return one.score < other.score || (one.score == other.score && one.place > other.place);
+}
+
+/* Moves the first down a heap whose least is first. */
+static void sift(Scored *heap, Py_ssize_t size) {
+    Py_ssize_t at = 0;
+    Scored moved = heap[0];
+    for (;;) {
+        Py_ssize_t child = 2 * at + 1;
+        if (child >= size) break;
+        if (child + 1 < size && is_less(heap[child + 1], heap[child])) child++;
+        if (!is_less(heap[child], moved)) break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moved;
+}
+
+static void lift(Scored *heap, Py_ssize_t at) {
+    Scored moved = heap[at];
+    for (; at && is_less(moved, heap[(at - 1) / 2]); at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+    heap[at] = moved;
+}
+
+typedef struct {
+    Array scores, allowed, relevance, layer;
+    double floor, above;
+    int without; /* a layer */
+} Choice;
+
+static int is_open(const Choice *choice, Py_ssize_t at) {
+    if (!AT(choice->allowed, uint8_t)[at]) return 0;
+    return AT(choice->relevance, float)[at] >= (float)choice->floor && AT(choice->layer, int8_t)[at] != choice->without;
+}
+
+/* The best above `least`, in a heap of at most `wanted`: how many they are. */
+static Py_ssize_t choose(const Choice *choice, Scored *heap, Py_ssize_t wanted, float least) {
+    const float *scores = AT(choice->scores, float);
+    Py_ssize_t found = 0;
+    for (Py_ssize_t at = 0; at < choice->scores.count; at++) {
+        if (!(scores[at] > least) || !is_open(choice, at)) continue;
+        if (found < wanted) {
+            heap[found] = (Scored){scores[at], at};
+            lift(heap, found++);
+        } else {
+            heap[0] = (Scored){scores[at], at};
+            sift(heap, found);
+        }
+        if (found == wanted) least = heap[0].score;
+    }
+    return found;
+}
+
+#define STRIDE 32 /* every so many scores tell where about the best begin, so that few others are ever put in order */
+
+static float where_they_begin(const Choice *choice, Scored *heap, Py_ssize_t wanted) {
+    const float *scores = AT(choice->scores, float);
+    Py_ssize_t last = wanted / STRIDE + 3, found = 0;
+    float above = (float)choice->above;
+    if (last > wanted || choice->scores.count < 4 * STRIDE * last) return above;
+    for (Py_ssize_t at = 0; at < choice->scores.count; at += STRIDE) {
+        if (!(scores[at] > above) || !is_open(choice, at)) continue;
+        if (found < last) {
+            heap[found] = (Scored){scores[at], at};
+            lift(heap, found++);
+        } else if (scores[at] > heap[0].score) {
+            heap[0] = (Scored){scores[at], at};
+            sift(heap, found);
+        }
+    }
+    return found == last ? heap[0].score : above;
+}
+
+static PyObject *places_of(const Choice *choice, Py_ssize_t wanted) {
+    if (wanted > choice->scores.count) wanted = choice->scores.count;
+    Scored *heap = malloc((size_t)(wanted + 1) * sizeof *heap);
+    if (!heap) return PyErr_NoMemory();
+    float least = where_they_begin(choice, heap, wanted);
+    Py_ssize_t found = wanted ? choose(choice, heap, wanted, least) : 0;
+    if (found < wanted && least > choice->above) found = choose(choice, heap, wanted, (float)choice->above);
+    PyObject *result = PyByteArray_FromStringAndSize(NULL, found * 8);
+    for (Py_ssize_t at = 0; result && at < found; at++)
+        ((int64_t *)PyByteArray_AsString(result))[at] = heap[at].place;
+    free(heap);
+    return result;
+}
+
+/* best(scores, allowed, count, above, relevance, floor, layer, without) -> the places of so many of the best above a
+   score, in no order, as bytes: of what is allowed, relevant enough and not in one of the layers. */
+PyObject *native_best(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    Choice choice = {0};
+    PyObject *result = NULL;
+    if (count != 8) return PyErr_Format(PyExc_TypeError, "best takes 8 arguments, got %zd", count);
+    Py_ssize_t wanted = PyLong_AsSsize_t(args[2]);
+    choice.above = PyFloat_AsDouble(args[3]);
+    choice.floor = PyFloat_AsDouble(args[5]);
+    choice.without = (int)PyLong_AsLong(args[7]);
+    if (PyErr_Occurred()) return NULL;
+    if (wanted < 0) return PyErr_Format(PyExc_ValueError, "the best %zd", wanted);
+    if (open_array(args[0], &choice.scores, F32, -1, 0, "scores") == 0 &&
+        open_array(args[1], &choice.allowed, U8, choice.scores.count, 0, "allowed") == 0 &&
+        open_array(args[4], &choice.relevance, F32, choice.scores.count, 0, "relevance") == 0 &&
+        open_array(args[6], &choice.layer, I8, choice.scores.count, 0, "layer") == 0)
+        result = places_of(&choice, wanted);
+    Array arrays[] = {choice.scores, choice.allowed, choice.relevance, choice.layer};
+    close_arrays(arrays, 4);
+    return result;
+}
+
+/* ---- By words and meaning ---- */
+
+typedef struct {
+    float base;
+    int64_t row, place;
+} Based;
+
+static int by_base(const void *one, const void *other) {
+    const Based *a = one, *b = other;
+    if (a->base != b->base) return a->base > b->base ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* order(places, lexical, cosine, row, numbers): `ranker.best_first`, in place. */
+PyObject *native_order(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    enum { PLACES, BY_WORDS, BY_MEANING, ROW, ARRAYS };
+    Array a[ARRAYS] = {0};
+    double least[2], spread[2];
+    PyObject *result = NULL;
+    Based *rows = NULL;
+    if (count != 5) return PyErr_Format(PyExc_TypeError, "order takes 5 arguments, got %zd", count);
+    if (!PyArg_ParseTuple(args[4], "dddd", &least[0], &spread[0], &least[1], &spread[1])) return NULL;
+    if (open_array(args[0], &a[PLACES], I64, -1, 1, "places") < 0 ||
+        open_array(args[1], &a[BY_WORDS], F32, -1, 0, "lexical") < 0 ||
+        open_array(args[2], &a[BY_MEANING], F32, a[BY_WORDS].count, 0, "cosine") < 0 ||
+        open_array(args[3], &a[ROW], I64, a[BY_WORDS].count, 0, "row") < 0)
+        goto done;
+    int64_t *places = AT(a[PLACES], int64_t);
+    rows = malloc((size_t)(a[PLACES].count + 1) * sizeof *rows);
+    if (!rows) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (Py_ssize_t at = 0; at < a[PLACES].count; at++) {
+        int64_t place = places[at];
+        if (place < 0 || place >= a[BY_WORDS].count) {
+            PyErr_SetString(PyExc_IndexError, "a candidate that is no memory");
+            goto done;
+        }
+        float base = on_scale(AT(a[BY_WORDS], float)[place], least[0], spread[0]) +
+                     on_scale(AT(a[BY_MEANING], float)[place], least[1], spread[1]);
+        rows[at] = (Based){rintf(base * 10000), AT(a[ROW], int64_t)[place], place};
+    }
+    qsort(rows, (size_t)a[PLACES].count, sizeof *rows, by_base);
+    for (Py_ssize_t at = 0; at < a[PLACES].count; at++) places[at] = rows[at].place;
+    result = Py_NewRef(Py_None);
+done:
+    free(rows);
+    close_arrays(a, ARRAYS);
+    return result;
+}
+
+static int falling(const void *one, const void *other) {
+    float a = *(const float *)one, b = *(const float *)other;
+    return a > b ? -1 : a < b;
+}
+
+/* ranks(scores, allowed, mine) -> of each of mine its place among the allowed scores, 1 for the best; 0 for what is
+   not above 0. */
+PyObject *native_ranks(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    enum { SCORES, ALLOWED, MINE, ARRAYS };
+    Array a[ARRAYS] = {0};
+    PyObject *result = NULL;
+    float *steps = NULL;
+    Py_ssize_t *above = NULL;
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "ranks takes 3 arguments, got %zd", count);
+    if (open_array(args[0], &a[SCORES], F32, -1, 0, "scores") < 0 ||
+        open_array(args[1], &a[ALLOWED], U8, a[SCORES].count, 0, "allowed") < 0 ||
+        open_array(args[2], &a[MINE], F32, -1, 0, "mine") < 0)
+        goto done;
+    Py_ssize_t few = a[MINE].count;
+    const float *mine = AT(a[MINE], float), *scores = AT(a[SCORES], float);
+    steps = malloc((size_t)(few + 1) * sizeof *steps);
+    above = calloc((size_t)few + 1, sizeof *above);
+    if (!steps || !above) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    memcpy(steps, mine, (size_t)few * sizeof *steps);
+    qsort(steps, (size_t)few, sizeof *steps, falling);
+    while (few && !(steps[few - 1] > 0)) few--;
+    for (Py_ssize_t at = 0; few && at < a[SCORES].count; at++) {
+        if (!(scores[at] > steps[few - 1]) || !AT(a[ALLOWED], uint8_t)[at]) continue;
+        Py_ssize_t step = few - 1; /* the highest that it passes */
+        while (step && scores[at] > steps[step - 1]) step--;
+        above[step]++;
+    }
+    for (Py_ssize_t step = 1; step < few; step++) above[step] += above[step - 1];
+    result = PyList_New(a[MINE].count);
+    for (Py_ssize_t at = 0; result && at < a[MINE].count; at++) {
+        Py_ssize_t step = 0;
+        while (step < few && steps[step] > mine[at]) step++;
+        PyObject *rank = PyLong_FromSsize_t(mine[at] > 0 ? 1 + above[step] : 0);
+        if (!rank || PyList_SetItem(result, at, rank) < 0) Py_CLEAR(result);
+    }
+done:
+    free(steps);
+    free(above);
+    close_arrays(a, ARRAYS);
+    return result;
+}
+
+/* ---- From evidence to both numbers: `fuse` ---- */
+
+enum { LEXICAL, COVERED, COSINE, ALLOWED, ALIVE, WEIGHT, WORDS, MEANING, RELEVANCE, RANK, OF_FUSE };
+typedef struct {
+    Array a[OF_FUSE];
+    Py_ssize_t size, found, allowed;
+    int all_alive, weighted;
+    double unrelated[2], same[2], noise; /* of words and of meaning: what counts as 0 and as 1 */
+    double least[2], spread[2];          /* what the order is measured by */
+} Fuse;
+
+static float from_0_to_1(float evidence, float unrelated, float range) {
+    float scaled = (evidence - unrelated) / range;
+    scaled = scaled > 0 ? scaled : 0;
+    return scaled < 1 ? scaled : 1;
+}
+
+/* Least and standard deviation of what is allowed. Of words most memories have none, which all lie at 0. */
+static void measure(Fuse *fuse, double spread_of_meaning) {
+    const float *lexical = AT(fuse->a[LEXICAL], float), *cosine = AT(fuse->a[COSINE], float);
+    const uint8_t *allowed = AT(fuse->a[ALLOWED], uint8_t), *alive = fuse->all_alive ? NULL : AT(fuse->a[ALIVE], uint8_t);
+    double words = 0, words_squared = 0, meaning = 0, squared = 0;
+    float least = INFINITY, least_words = INFINITY;
+    for (Py_ssize_t at = 0; at < fuse->size; at++) {
+        fuse->found += (lexical[at] > 0 || cosine[at] > 0) && (!alive || alive[at]);
+        if (!allowed[at]) continue;
+        fuse->allowed++;
+        words += lexical[at];
+        words_squared += (double)lexical[at] * lexical[at];
+        meaning += cosine[at];
+        if (lexical[at] < least_words) least_words = lexical[at];
+        if (cosine[at] < least) least = cosine[at];
+    }
+    if (!fuse->allowed) return;
+    double count = (double)fuse->allowed, mean = meaning / count;
+    for (Py_ssize_t at = 0; spread_of_meaning < 0 && at < fuse->size; at++)
+        if (allowed[at]) squared += (cosine[at] - mean) * (cosine[at] - mean);
+    fuse->least[0] = least_words;
+    fuse->least[1] = least;
+    fuse->spread[0] = sqrt(fmax(0, words_squared / count - words / count * (words / count)));
+    fuse->spread[1] = spread_of_meaning < 0 ? sqrt(squared / count) : spread_of_meaning;
+    for (int kind = 0; kind < 2; kind++)
+        if (fuse->spread[kind] < fuse->noise) fuse->spread[kind] = 0;
+}
+
+/* What all have. Plain loops, so that several numbers are counted at once. */
+static void put_meaning(Fuse *fuse) {
+    const float *cosine = AT(fuse->a[COSINE], float);
+    float *words = AT(fuse->a[WORDS], float), *meaning = AT(fuse->a[MEANING], float);
+    float *relevance = AT(fuse->a[RELEVANCE], float), *rank = AT(fuse->a[RANK], float);
+    float unrelated = (float)fuse->unrelated[1], range = (float)(fuse->same[1] - fuse->unrelated[1]);
+    float least = (float)fuse->least[1], spread = (float)fuse->spread[1];
+    memset(words, 0, (size_t)fuse->size * sizeof *words);
+    memset(meaning, 0, (size_t)fuse->size * sizeof *meaning);
+    memset(rank, 0, (size_t)fuse->size * sizeof *rank);
+    for (Py_ssize_t at = 0; range > 0 && at < fuse->size; at++) meaning[at] = from_0_to_1(cosine[at], unrelated, range);
+    for (Py_ssize_t at = 0; spread > 0 && at < fuse->size; at++) {
+        float above = (cosine[at] - least) / spread;
+        rank[at] = above > 0 ? above : 0;
+    }
+    memcpy(relevance, meaning, (size_t)fuse->size * sizeof *relevance);
+}
+
+/* What those have that have a word of the question. */
+static void put_words(Fuse *fuse) {
+    const float *lexical = AT(fuse->a[LEXICAL], float), *covered = AT(fuse->a[COVERED], float);
+    float *words = AT(fuse->a[WORDS], float), *meaning = AT(fuse->a[MEANING], float);
+    float *relevance = AT(fuse->a[RELEVANCE], float), *rank = AT(fuse->a[RANK], float);
+    float unrelated = (float)fuse->unrelated[0], range = (float)(fuse->same[0] - fuse->unrelated[0]);
+    for (Py_ssize_t at = 0; at < fuse->size; at++) {
+        if (!(lexical[at] > 0)) continue;
+        words[at] = from_0_to_1(covered[at], unrelated, range);
+        relevance[at] = 1 - (1 - words[at]) * (1 - meaning[at]);
+        rank[at] += on_scale(lexical[at], fuse->least[0], fuse->spread[0]);
+    }
+    for (Py_ssize_t at = 0; at < fuse->size; at++) rank[at] /= 2;
+    if (!fuse->weighted) return;
+    for (Py_ssize_t at = 0; at < fuse->size; at++) rank[at] *= AT(fuse->a[WEIGHT], float)[at];
+}
+
+/* fuse(lexical, covered, cosine, allowed, alive or None, weights or None, words, meaning, relevance, rank_score,
+   numbers) -> how many have evidence, how many are allowed, and the scales of words and of meaning. */
+PyObject *native_fuse(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    static const int KINDS[] = {F32, F32, F32, U8, U8, F32, F32, F32, F32, F32};
+    static const char *const NAMES[] = {"lexical", "covered", "cosine",  "allowed",   "alive",
+                                        "weights", "words",   "meaning", "relevance", "rank_score"};
+    Fuse fuse = {0};
+    PyObject *result = NULL;
+    double spread;
+    if (count != OF_FUSE + 1) return PyErr_Format(PyExc_TypeError, "fuse takes 11 arguments, got %zd", count);
+    if (!PyArg_ParseTuple(args[OF_FUSE], "dddddd", &fuse.unrelated[0], &fuse.same[0], &fuse.unrelated[1],
+                          &fuse.same[1], &fuse.noise, &spread))
+        return NULL;
+    fuse.all_alive = args[ALIVE] == Py_None;
+    fuse.weighted = args[WEIGHT] != Py_None;
+    for (int at = 0; at < OF_FUSE; at++) {
+        if (args[at] == Py_None && (at == ALIVE || at == WEIGHT)) continue;
+        if (open_array(args[at], &fuse.a[at], KINDS[at], at ? fuse.size : -1, at >= WORDS, NAMES[at]) < 0) goto done;
+        fuse.size = fuse.a[LEXICAL].count;
+    }
+    measure(&fuse, spread);
+    put_meaning(&fuse);
+    put_words(&fuse);
+    result = Py_BuildValue("nndddd", fuse.found, fuse.allowed, fuse.least[0], fuse.spread[0], fuse.least[1],
+                           fuse.spread[1]);
+done:
+    close_arrays(fuse.a, OF_FUSE);
+    return result;
+}

@@ -1,0 +1,211 @@
+"""What is compiled beside the Python that does the same work, and what it says of arrays that are not what they
+should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from clew import native
+from clew.model.recalled import RecallOptions
+from clew.recall.explain import _ranks
+from clew.recall.ranker import model
+from toys import ToyEmbedder, open_toy
+
+WORDS = "gateway port queue cache deploy index retry budget token parser socket ledger replica shard".split()
+SCORES = st.lists(st.floats(-1, 5, width=32), min_size=1, max_size=300)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> ModuleType:
+    if native.compiled is None:
+        pytest.skip("not compiled here")
+    return native.compiled
+
+
+def floats(numbers: list[float]) -> NDArray[np.float32]:
+    return np.array(numbers, np.float32)
+
+
+# -- the same answers ------------------------------------------------------------------------------------
+
+
+def told(number: int) -> str:
+    """A text that shares words with others, some of them rare."""
+    chosen = [WORDS[(number * step + step) % len(WORDS)] for step in (1, 3, 5)]
+    return f"The {' '.join(chosen)} of part {number % 17} was moved, see ticket {number % 40}."
+
+
+QUESTIONS = (
+    "which gateway port?",
+    "where did the ledger of part 3 go, and why was the shard moved?",
+    "what did Ann say about the token parser in March 2026?",
+    "how did you mend the replica?",
+    "ticket 12",
+    "something else entirely",
+    "",
+)
+
+
+@pytest.mark.parametrize("is_threaded", [False, True])
+def test_a_recall_answers_the_same_with_and_without_what_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_threaded: bool
+) -> None:
+    with open_toy(tmp_path / "clew.db", embedder=ToyEmbedder(dim=32)) as memory:
+        for number in range(200):
+            thread = {"thread": f"chat {number % 5}", "author": ("Ann", "assistant")[number % 2]}
+            rule = {"type": "rule"} if number % 50 == 0 else {}
+            memory.remember(told(number), **(thread if is_threaded else {}), **rule)
+        memory.forget(memory.recall(QUESTIONS[0]).results[-1].memory.id)
+        for question in QUESTIONS:
+            for options in (RecallOptions(), RecallOptions(limit=150), RecallOptions(types=("note",), floor=0.3)):
+                fast = memory.recall(question, **changed(options))
+                with monkeypatch.context() as patch:
+                    patch.setattr(native, "compiled", None)
+                    plain = memory.recall(question, **changed(options))
+                assert [one.memory.id for one in fast.results] == [one.memory.id for one in plain.results]
+                for one, other in zip(fast.results, plain.results, strict=True):
+                    assert one.relevance == pytest.approx(other.relevance, abs=1e-5)
+                    assert one.rank_score == pytest.approx(other.rank_score, rel=1e-4, abs=1e-5)
+                    assert [(why.source, why.rank, why.via) for why in one.why] == [
+                        (why.source, why.rank, why.via) for why in other.why
+                    ]
+                assert [(stage.name, stage.into, stage.out, stage.removed) for stage in fast.trace.stages] == [
+                    (stage.name, stage.into, stage.out, stage.removed) for stage in plain.trace.stages
+                ]
+
+
+def changed(options: RecallOptions) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("limit", "types", "floor")}
+
+
+@given(SCORES, st.data())
+def test_ranks_count_what_is_better(numbers: list[float], data: st.DataObject) -> None:
+    scores = floats(numbers)
+    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))))
+    mine = floats(data.draw(st.lists(st.sampled_from(numbers), max_size=30)))
+    better = [1 + sum(bool(score > own) for score in scores[allowed]) if own > 0 else 0 for own in mine]
+    assert native.compiled is not None and native.compiled.ranks(scores, allowed, mine) == better
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "compiled", None)
+        assert [rank for rank, own in zip(_ranks(scores, mine, allowed), mine, strict=True) if own > 0] == [
+            rank for rank, own in zip(better, mine, strict=True) if own > 0
+        ]
+
+
+@given(st.integers(0, 3_000), st.integers(0, 200), st.integers(0, 9), st.booleans())
+def test_the_best_are_the_best(size: int, count: int, seed: int, few_differ: bool) -> None:
+    random = np.random.default_rng(seed)
+    scores = (random.integers(0, 4, size) / 4 if few_differ else random.random(size)).astype(np.float32)
+    relevance, allowed = random.random(size).astype(np.float32), random.random(size) < 0.9
+    layer = random.integers(0, 3, size).astype(np.int8)
+    assert native.compiled is not None
+    for floor, without in ((0.0, -1), (0.4, 0)):
+        found = np.frombuffer(
+            native.compiled.best(scores, allowed, count, 0.0, relevance, floor, layer, without), np.int64
+        )
+        among = np.flatnonzero(allowed & (relevance >= np.float32(floor)) & (layer != without) & (scores > 0))
+        assert len(set(found.tolist())) == len(found) and set(found.tolist()) <= set(among.tolist())
+        assert sorted(scores[found].tolist()) == sorted(np.sort(scores[among])[::-1][:count].tolist())
+
+
+def test_the_model_gives_the_same_score_at_and_around_every_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = np.repeat(np.unique(model().trees.thresholds)[None, :], len(model().weights), axis=0).astype(np.float32)
+    features = np.concatenate((np.nextafter(at, np.float32(-9)), at, np.nextafter(at, np.float32(9))), axis=1)
+    features = np.ascontiguousarray(features)
+    fast = model().scores(features)
+    monkeypatch.setattr(native, "compiled", None)
+    assert fast.tolist() == pytest.approx(model().scores(features).tolist(), rel=1e-12, abs=1e-12)
+
+
+# -- arrays that are not what they should be -------------------------------------------------------------
+
+
+def test_an_array_of_another_kind_is_named(compiled: ModuleType) -> None:
+    scores, allowed = floats([1, 2]), np.ones(2, np.bool_)
+    with pytest.raises(TypeError, match="mine: expected float32, got format 'd'"):
+        compiled.ranks(scores, allowed, np.ones(1))
+    with pytest.raises(ValueError, match="allowed: expected 2 numbers, got 3"):
+        compiled.ranks(scores, np.ones(3, np.bool_), scores)
+    with pytest.raises((ValueError, BufferError)):
+        compiled.ranks(np.ones((4, 4), np.float32)[:, 1], np.ones(4, np.bool_), scores)
+    with pytest.raises(TypeError, match="3 arguments, got 1"):
+        compiled.ranks(scores)
+    with pytest.raises(TypeError):
+        compiled.ranks(None, allowed, scores)
+
+
+def test_what_is_written_to_must_be_writable(compiled: ModuleType) -> None:
+    places = np.arange(2)
+    places.flags.writeable = False
+    numbers = floats([1, 2])
+    with pytest.raises((ValueError, BufferError)):
+        compiled.order(places, numbers, numbers, np.arange(2), (0.0, 1.0, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("place", [-1, 2])
+def test_a_place_outside_is_refused(compiled: ModuleType, place: int) -> None:
+    numbers = floats([1, 2])
+    with pytest.raises(IndexError, match="no memory"):
+        compiled.order(np.array([0, place]), numbers, numbers, np.arange(2), (0.0, 1.0, 0.0, 1.0))
+
+
+def postings(**changed: Any) -> tuple[Any, ...]:
+    whole = {
+        "terms": np.array([7], np.uint32),
+        "starts": np.array([0, 2], np.int64),
+        "docs": np.array([0, 1], np.int32),
+        "counts": floats([1, 2]),
+        "size": 2,
+    } | changed
+    return tuple(whole.values())
+
+
+def matched(compiled: ModuleType, *segments: tuple[Any, ...], size: int = 2) -> Any:
+    language = (np.array([9], np.uint32), np.array([0.1]), np.array([0.5]))
+    score, covered, norm = np.zeros((3, size), np.float32)
+    asked = np.array([7, 8], np.uint32)
+    return compiled.match(asked, segments, norm + 1, None, language, (2.0, 100.0, 2.2), score, covered)
+
+
+def test_postings_that_do_not_fit_together_are_refused(compiled: ModuleType) -> None:
+    assert len(matched(compiled, postings())) == 4
+    for wrong in (
+        postings(starts=np.array([0], np.int64)),
+        postings(counts=floats([1])),
+        postings(size=3),
+        postings(size=-1),
+    ):
+        with pytest.raises(ValueError, match=r"fit together|memories, not"):
+            matched(compiled, wrong)
+    for wrong in (
+        postings(starts=np.array([0, 9], np.int64)),
+        postings(starts=np.array([-3, 2], np.int64)),
+        postings(docs=np.array([0, 2], np.int32)),
+        postings(docs=np.array([0, -1], np.int32)),
+    ):
+        with pytest.raises(IndexError):
+            matched(compiled, wrong)
+    with pytest.raises(TypeError):
+        matched(compiled, ("no", "postings"))
+
+
+def test_a_tree_cannot_ask_for_a_feature_that_there_is_not(compiled: ModuleType) -> None:
+    features, weights, out = floats([1, 2, 3, 4]).reshape(2, 2), np.ones(2), np.empty(2)
+    thresholds, gives = np.array([0.5]), np.array([0.0, 1.0])
+    compiled.model(features, weights, np.array([1]), thresholds, gives, 1, out)
+    assert out.tolist() == [5, 7]
+    for column in (-1, 2):
+        with pytest.raises(IndexError, match="a feature that there is not"):
+            compiled.model(features, weights, np.array([column]), thresholds, gives, 1, out)
+    with pytest.raises(ValueError, match="one row per weight"):
+        compiled.model(features, np.ones(3), np.array([1]), thresholds, gives, 1, out)
+    with pytest.raises(ValueError, match="depth 17"):
+        compiled.model(features, weights, np.array([1]), thresholds, gives, 17, out)
