@@ -10,6 +10,7 @@ static PyMethodDef METHODS[] = {
     FUNCTION(model),
     FUNCTION(order),
     FUNCTION(ranks),
+    FUNCTION(scan),
     FUNCTION(spread),
     {NULL, NULL, 0, NULL},
 };

@@ -11,6 +11,13 @@
 #include <stdint.h>
 #include <stddef.h>
 
+/* Loops over all memories are compiled twice, the second time for processors that count eight numbers at once. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
+
 typedef struct {
     Py_buffer view;
     Py_ssize_t count; /* numbers, in all dimensions */
@@ -62,6 +69,7 @@ PyObject *native_match(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_model(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_order(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_ranks(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_scan(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_spread(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 #endif

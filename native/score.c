@@ -295,6 +295,36 @@ PyObject *native_best(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     return result;
 }
 
+/* ---- A first look at many vectors ---- */
+
+WIDE static void scan(const int16_t *rows, const int16_t *vector, Py_ssize_t width, double scale, const Array *out) {
+    for (Py_ssize_t row = 0; row < out->count; row++, rows += width) {
+        int32_t sum = 0;
+        for (Py_ssize_t at = 0; at < width; at++) sum += (int32_t)rows[at] * vector[at];
+        AT(*out, float)[row] = (float)(sum * scale);
+    }
+}
+
+/* scan(rows i16 (vectors, components), vector i16, scale, out f32): `outline.Outline._compared`. */
+PyObject *native_scan(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    enum { ROWS, VECTOR, OUT, ARRAYS };
+    Array a[ARRAYS] = {0};
+    PyObject *result = NULL;
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "scan takes 4 arguments, got %zd", count);
+    double scale = PyFloat_AsDouble(args[2]);
+    if (PyErr_Occurred()) return NULL;
+    if (open_array(args[1], &a[VECTOR], I16, -1, 0, "vector") < 0 ||
+        open_array(args[3], &a[OUT], F32, -1, 1, "out") < 0 ||
+        open_array(args[0], &a[ROWS], I16, a[VECTOR].count * a[OUT].count, 0, "rows") < 0)
+        goto done;
+    scan(AT(a[ROWS], int16_t), AT(a[VECTOR], int16_t), a[VECTOR].count, scale, &a[OUT]);
+    result = Py_NewRef(Py_None);
+done:
+    close_arrays(a, ARRAYS);
+    return result;
+}
+
 /* ---- By words and meaning ---- */
 
 typedef struct {
@@ -348,9 +378,21 @@ done:
     return result;
 }
 
-static int falling(const void *one, const void *other) {
-    float a = *(const float *)one, b = *(const float *)other;
-    return a > b ? -1 : a < b;
+/* Of allowed scores those above a number, side by side: how many. Without a branch, which nobody could foretell. */
+static Py_ssize_t take_above(const Array *scores, const Array *allowed, float least, float *into) {
+    Py_ssize_t found = 0;
+    for (Py_ssize_t at = 0; at < scores->count; at++) {
+        float score = AT(*scores, float)[at];
+        into[found] = score;
+        found += (score > least) & (AT(*allowed, uint8_t)[at] != 0);
+    }
+    return found;
+}
+
+WIDE static Py_ssize_t count_above(const float *scores, Py_ssize_t size, float own) {
+    int32_t found = 0;
+    for (Py_ssize_t at = 0; at < size; at++) found += scores[at] > own;
+    return found;
 }
 
 /* ranks(scores, allowed, mine) -> of each of mine its place among the allowed scores, 1 for the best; 0 for what is
@@ -360,41 +402,28 @@ PyObject *native_ranks(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     enum { SCORES, ALLOWED, MINE, ARRAYS };
     Array a[ARRAYS] = {0};
     PyObject *result = NULL;
-    float *steps = NULL;
-    Py_ssize_t *above = NULL;
+    float *higher = NULL, least = INFINITY;
     if (count != 3) return PyErr_Format(PyExc_TypeError, "ranks takes 3 arguments, got %zd", count);
     if (open_array(args[0], &a[SCORES], F32, -1, 0, "scores") < 0 ||
         open_array(args[1], &a[ALLOWED], U8, a[SCORES].count, 0, "allowed") < 0 ||
         open_array(args[2], &a[MINE], F32, -1, 0, "mine") < 0)
         goto done;
-    Py_ssize_t few = a[MINE].count;
-    const float *mine = AT(a[MINE], float), *scores = AT(a[SCORES], float);
-    steps = malloc((size_t)(few + 1) * sizeof *steps);
-    above = calloc((size_t)few + 1, sizeof *above);
-    if (!steps || !above) {
+    const float *mine = AT(a[MINE], float);
+    higher = malloc((size_t)(a[SCORES].count + 1) * sizeof *higher);
+    if (!higher) {
         PyErr_NoMemory();
         goto done;
     }
-    memcpy(steps, mine, (size_t)few * sizeof *steps);
-    qsort(steps, (size_t)few, sizeof *steps, falling);
-    while (few && !(steps[few - 1] > 0)) few--;
-    for (Py_ssize_t at = 0; few && at < a[SCORES].count; at++) {
-        if (!(scores[at] > steps[few - 1]) || !AT(a[ALLOWED], uint8_t)[at]) continue;
-        Py_ssize_t step = few - 1; /* the highest that it passes */
-        while (step && scores[at] > steps[step - 1]) step--;
-        above[step]++;
-    }
-    for (Py_ssize_t step = 1; step < few; step++) above[step] += above[step - 1];
+    for (Py_ssize_t at = 0; at < a[MINE].count; at++)
+        if (mine[at] > 0 && mine[at] < least) least = mine[at];
+    Py_ssize_t size = least < INFINITY ? take_above(&a[SCORES], &a[ALLOWED], least, higher) : 0;
     result = PyList_New(a[MINE].count);
     for (Py_ssize_t at = 0; result && at < a[MINE].count; at++) {
-        Py_ssize_t step = 0;
-        while (step < few && steps[step] > mine[at]) step++;
-        PyObject *rank = PyLong_FromSsize_t(mine[at] > 0 ? 1 + above[step] : 0);
+        PyObject *rank = PyLong_FromSsize_t(mine[at] > 0 ? 1 + count_above(higher, size, mine[at]) : 0);
         if (!rank || PyList_SetItem(result, at, rank) < 0) Py_CLEAR(result);
     }
 done:
-    free(steps);
-    free(above);
+    free(higher);
     close_arrays(a, ARRAYS);
     return result;
 }
@@ -416,50 +445,92 @@ static float from_0_to_1(float evidence, float unrelated, float range) {
     return scaled < 1 ? scaled : 1;
 }
 
+#define LANES 8 /* sums side by side, which do not wait for one another */
+
+/* The sum of what allowed scores are away from a number, or of its squares. */
+WIDE static double sum_away(const float *scores, const uint8_t *allowed, Py_ssize_t size, double from, int squared) {
+    double sums[LANES] = {0}, sum = 0;
+    Py_ssize_t at = 0;
+    for (; at + LANES <= size; at += LANES)
+        for (int lane = 0; lane < LANES; lane++) {
+            double away = allowed[at + lane] ? scores[at + lane] - from : 0;
+            sums[lane] += squared ? away * away : away;
+        }
+    for (; at < size; at++) {
+        double away = allowed[at] ? scores[at] - from : 0;
+        sum += squared ? away * away : away;
+    }
+    for (int lane = 0; lane < LANES; lane++) sum += sums[lane];
+    return sum;
+}
+
+WIDE static float least_of(const float *scores, const uint8_t *allowed, Py_ssize_t size) {
+    float leasts[LANES], least = INFINITY;
+    Py_ssize_t at = 0;
+    for (int lane = 0; lane < LANES; lane++) leasts[lane] = INFINITY;
+    for (; at + LANES <= size; at += LANES)
+        for (int lane = 0; lane < LANES; lane++) {
+            float score = allowed[at + lane] ? scores[at + lane] : INFINITY;
+            leasts[lane] = score < leasts[lane] ? score : leasts[lane];
+        }
+    for (; at < size; at++) least = allowed[at] && scores[at] < least ? scores[at] : least;
+    for (int lane = 0; lane < LANES; lane++) least = leasts[lane] < least ? leasts[lane] : least;
+    return least;
+}
+
+WIDE static void count_open(Fuse *fuse) {
+    const float *lexical = AT(fuse->a[LEXICAL], float), *cosine = AT(fuse->a[COSINE], float);
+    const uint8_t *allowed = AT(fuse->a[ALLOWED], uint8_t), *alive = fuse->all_alive ? NULL : AT(fuse->a[ALIVE], uint8_t);
+    int32_t found = 0, open = 0;
+    for (Py_ssize_t at = 0; at < fuse->size; at++) open += allowed[at] != 0;
+    if (alive)
+        for (Py_ssize_t at = 0; at < fuse->size; at++) found += ((lexical[at] > 0) | (cosine[at] > 0)) & (alive[at] != 0);
+    else
+        for (Py_ssize_t at = 0; at < fuse->size; at++) found += (lexical[at] > 0) | (cosine[at] > 0);
+    fuse->found = found;
+    fuse->allowed = open;
+}
+
 /* Least and standard deviation of what is allowed. Of words most memories have none, which all lie at 0. */
 static void measure(Fuse *fuse, double spread_of_meaning) {
     const float *lexical = AT(fuse->a[LEXICAL], float), *cosine = AT(fuse->a[COSINE], float);
-    const uint8_t *allowed = AT(fuse->a[ALLOWED], uint8_t), *alive = fuse->all_alive ? NULL : AT(fuse->a[ALIVE], uint8_t);
-    double words = 0, words_squared = 0, meaning = 0, squared = 0;
-    float least = INFINITY, least_words = INFINITY;
-    for (Py_ssize_t at = 0; at < fuse->size; at++) {
-        fuse->found += (lexical[at] > 0 || cosine[at] > 0) && (!alive || alive[at]);
-        if (!allowed[at]) continue;
-        fuse->allowed++;
-        words += lexical[at];
-        words_squared += (double)lexical[at] * lexical[at];
-        meaning += cosine[at];
-        if (lexical[at] < least_words) least_words = lexical[at];
-        if (cosine[at] < least) least = cosine[at];
-    }
+    const uint8_t *allowed = AT(fuse->a[ALLOWED], uint8_t);
     if (!fuse->allowed) return;
-    double count = (double)fuse->allowed, mean = meaning / count;
-    for (Py_ssize_t at = 0; spread_of_meaning < 0 && at < fuse->size; at++)
-        if (allowed[at]) squared += (cosine[at] - mean) * (cosine[at] - mean);
-    fuse->least[0] = least_words;
-    fuse->least[1] = least;
-    fuse->spread[0] = sqrt(fmax(0, words_squared / count - words / count * (words / count)));
-    fuse->spread[1] = spread_of_meaning < 0 ? sqrt(squared / count) : spread_of_meaning;
+    double total = (double)fuse->allowed, words = 0, squared = 0;
+    for (Py_ssize_t at = 0; at < fuse->size; at++)
+        if (lexical[at] > 0 && allowed[at]) {
+            words += lexical[at];
+            squared += (double)lexical[at] * lexical[at];
+        }
+    fuse->least[0] = least_of(lexical, allowed, fuse->size);
+    fuse->least[1] = least_of(cosine, allowed, fuse->size);
+    fuse->spread[0] = sqrt(fmax(0, squared / total - words / total * (words / total)));
+    fuse->spread[1] = spread_of_meaning;
+    if (spread_of_meaning < 0) {
+        double mean = sum_away(cosine, allowed, fuse->size, 0, 0) / total;
+        fuse->spread[1] = sqrt(sum_away(cosine, allowed, fuse->size, mean, 1) / total);
+    }
     for (int kind = 0; kind < 2; kind++)
         if (fuse->spread[kind] < fuse->noise) fuse->spread[kind] = 0;
 }
 
-/* What all have. Plain loops, so that several numbers are counted at once. */
-static void put_meaning(Fuse *fuse) {
+/* What all have. A plain loop, so that several numbers are counted at once. */
+WIDE static void put_meaning(Fuse *fuse) {
     const float *cosine = AT(fuse->a[COSINE], float);
     float *words = AT(fuse->a[WORDS], float), *meaning = AT(fuse->a[MEANING], float);
     float *relevance = AT(fuse->a[RELEVANCE], float), *rank = AT(fuse->a[RANK], float);
     float unrelated = (float)fuse->unrelated[1], range = (float)(fuse->same[1] - fuse->unrelated[1]);
     float least = (float)fuse->least[1], spread = (float)fuse->spread[1];
-    memset(words, 0, (size_t)fuse->size * sizeof *words);
-    memset(meaning, 0, (size_t)fuse->size * sizeof *meaning);
-    memset(rank, 0, (size_t)fuse->size * sizeof *rank);
-    for (Py_ssize_t at = 0; range > 0 && at < fuse->size; at++) meaning[at] = from_0_to_1(cosine[at], unrelated, range);
-    for (Py_ssize_t at = 0; spread > 0 && at < fuse->size; at++) {
-        float above = (cosine[at] - least) / spread;
-        rank[at] = above > 0 ? above : 0;
+    float counts = range > 0, apart = spread > 0; /* else all are 0 */
+    range = counts ? range : 1;
+    spread = apart ? spread : 1;
+    for (Py_ssize_t at = 0; at < fuse->size; at++) {
+        float above = (cosine[at] - least) / spread, found = from_0_to_1(cosine[at], unrelated, range) * counts;
+        words[at] = 0;
+        meaning[at] = found;
+        relevance[at] = found;
+        rank[at] = (above > 0 ? above : 0) * apart / 2;
     }
-    memcpy(relevance, meaning, (size_t)fuse->size * sizeof *relevance);
 }
 
 /* What those have that have a word of the question. */
@@ -472,9 +543,8 @@ static void put_words(Fuse *fuse) {
         if (!(lexical[at] > 0)) continue;
         words[at] = from_0_to_1(covered[at], unrelated, range);
         relevance[at] = 1 - (1 - words[at]) * (1 - meaning[at]);
-        rank[at] += on_scale(lexical[at], fuse->least[0], fuse->spread[0]);
+        rank[at] += on_scale(lexical[at], fuse->least[0], fuse->spread[0]) / 2;
     }
-    for (Py_ssize_t at = 0; at < fuse->size; at++) rank[at] /= 2;
     if (!fuse->weighted) return;
     for (Py_ssize_t at = 0; at < fuse->size; at++) rank[at] *= AT(fuse->a[WEIGHT], float)[at];
 }
@@ -500,6 +570,7 @@ PyObject *native_fuse(PyObject *self, PyObject *const *args, Py_ssize_t count) {
         if (open_array(args[at], &fuse.a[at], KINDS[at], at ? fuse.size : -1, at >= WORDS, NAMES[at]) < 0) goto done;
         fuse.size = fuse.a[LEXICAL].count;
     }
+    count_open(&fuse);
     measure(&fuse, spread);
     put_meaning(&fuse);
     put_words(&fuse);

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from clew import native
 
 LARGE = 20_000  # vectors; fewer are compared whole in the time that two looks take
 LEADING = FURTHER = 64  # components; tools/first_look.py prints what more and fewer of them find and take
 # Numbers that are multiplied at once. For more BLAS wakes its threads, and on a busy machine waits for them.
 AT_ONCE = 8_192
+# Components of the compiled part are whole numbers of 16 bits, of which this stands for the length of the longest
+# vector: half the memory to read, and nothing against what an estimate leaves out.
+LONGEST = 1 << 14
+
+
+# (rows, components) as whole numbers, or (blocks, rows at once, components)
+Components = NDArray[np.int16] | NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,15 +34,16 @@ class Outline:
     """The leading components of the vectors of one segment."""
 
     turn: NDArray[np.float32]  # (dim, dim): a component per row, those that vary most first
-    leading: NDArray[np.float32]  # (blocks, rows at once, components)
-    further: NDArray[np.float32]  # those that follow
+    leading: Components
+    further: Components  # those that follow
     squares: NDArray[np.float32]  # the sum over all vectors of each component's square
     total: NDArray[np.float32]  # the sum of all vectors, turned
     count: int
+    longest: float  # of the vectors
 
     def cosines(self, vector: NDArray[np.float32]) -> Estimate:
-        turned, leading = np.vecdot(self.turn, vector), self.leading.shape[2]
-        cosine = np.matmul(self.leading, turned[:leading]).reshape(-1)[: self.count]
+        turned, leading = np.vecdot(self.turn, vector), self.leading.shape[-1]
+        cosine = self._compared(self.leading, turned[:leading])
         squares = self.squares * np.square(turned)
         return Estimate(
             turned,
@@ -47,9 +55,18 @@ class Outline:
 
     def rest(self, estimate: Estimate) -> NDArray[np.float32]:
         """What the components that follow add to the cosines."""
-        first, further = self.leading.shape[2], self.further.shape[2]
-        added: NDArray[np.float32] = np.matmul(self.further, estimate.turned[first : first + further])
-        return added.reshape(-1)[: self.count]
+        first, further = self.leading.shape[-1], self.further.shape[-1]
+        return self._compared(self.further, estimate.turned[first : first + further])
+
+    def _compared(self, components: Components, turned: NDArray[np.float32]) -> NDArray[np.float32]:
+        if components.dtype != np.int16:
+            found: NDArray[np.float32] = np.matmul(components, turned).reshape(-1)[: self.count]
+        elif native.compiled is None:
+            found = np.matmul(components.astype(np.float32), turned) * np.float32(self.longest / LONGEST)
+        else:
+            found, length = np.empty(self.count, np.float32), _length(turned)
+            native.compiled.scan(components, _whole(turned, length), self.longest * length / LONGEST**2, found)
+        return found
 
 
 class Estimate(NamedTuple):
@@ -66,18 +83,33 @@ def outline_of(vectors: NDArray[np.float32], *, leading: int = LEADING, further:
     """The turn is that of the principal components, not centred: a cosine is no difference from a mean."""
     values, components = np.linalg.eigh(vectors.T @ vectors)
     turn = np.ascontiguousarray(components[:, ::-1].T)
-    total = turn @ vectors.sum(axis=0, dtype=np.float64).astype(np.float32)
+    total, longest = turn @ vectors.sum(axis=0, dtype=np.float64).astype(np.float32), _length(vectors)
     return Outline(
         turn,
-        _blocks(vectors, turn[:leading]),
-        _blocks(vectors, turn[leading : leading + further]),
+        _blocks(vectors, turn[:leading], longest),
+        _blocks(vectors, turn[leading : leading + further], longest),
         np.maximum(values[::-1], 0),
         total,
         len(vectors),
+        longest,
     )
 
 
-def _blocks(vectors: NDArray[np.float32], turn: NDArray[np.float32]) -> NDArray[np.float32]:
+def _length(vectors: NDArray[np.float32]) -> float:
+    """Of the longest; never 0."""
+    return math.sqrt(max(1e-12, float(np.vecdot(vectors, vectors).max(initial=0))))
+
+
+def _whole(components: NDArray[np.float32], longest: float) -> NDArray[np.int16]:
+    return np.asarray(np.rint(components * np.float32(LONGEST / longest)), np.int16)
+
+
+def _blocks(vectors: NDArray[np.float32], turn: NDArray[np.float32], longest: float) -> Components:
+    if native.compiled is not None:
+        found = np.empty((len(vectors), len(turn)), np.int16)
+        for start in range(0, len(vectors), AT_ONCE):
+            found[start : start + AT_ONCE] = _whole(vectors[start : start + AT_ONCE] @ turn.T, longest)
+        return found
     rows = AT_ONCE // max(1, len(turn))
     blocks = np.zeros((-(-len(vectors) // rows), rows, len(turn)), np.float32)
     np.matmul(vectors, turn.T, out=blocks.reshape(len(blocks) * rows, len(turn))[: len(vectors)])
