@@ -18,9 +18,9 @@ ROOM = 8
 
 def metric_of(run: Run, ms: float, *, model: str = "") -> Metric:
     """Of a recall by activation, which may have been asked to do without."""
-    decision, layer = run.decision, run.corpus.layer
-    answered = sum(int(layer[at]) != RULE for at in run.chosen)  # no number of numpy's: SQLite takes it for bytes
-    by_graph = sum(at in run.reached for at in run.chosen)
+    decision = run.decision
+    answered = len(run.chosen) - run.corpus.layer[run.chosen].tolist().count(RULE)
+    by_graph = len(run.reached.keys() & run.chosen)
     wants = decision is not None and (decision.reason is not None or decision.apply)
     return Metric(
         org=run.reach.org,

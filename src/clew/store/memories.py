@@ -246,17 +246,19 @@ def from_row(row: Iterable[Any]) -> Memory:
     ) = row  # fmt: skip
     return Memory(
         id, org, project or None, user or None, agent or None, session or None, namespace or None, type_, layer,
-        title or None, content, _list(tags), category or None, _list(paths), author or None, thread or None,
-        from_micros(at), origin, tool_call or None, _list(parents), trust, classification, confidence, weight,
-        upsert_key or None, content_hash, from_micros(valid_at), _moment(invalid_at), superseded_by or None,
-        _moment(expires_at), from_micros(created_at), from_micros(updated_at), _moment(deleted_at), version,
-        MappingProxyType(json.loads(metadata)) if metadata != "{}" else NOTHING,
+        title or None, content, () if tags == "[]" else _list(tags), category or None,
+        () if paths == "[]" else _list(paths), author or None, thread or None, from_micros(at), origin,
+        tool_call or None, () if parents == "[]" else _list(parents), trust, classification, confidence, weight,
+        upsert_key or None, content_hash, from_micros(valid_at),
+        None if invalid_at is None else from_micros(invalid_at), superseded_by or None,
+        None if expires_at is None else from_micros(expires_at), from_micros(created_at), from_micros(updated_at),
+        None if deleted_at is None else from_micros(deleted_at), version,
+        NOTHING if metadata == "{}" else MappingProxyType(json.loads(metadata)),
     )  # fmt: skip
 
 
+_read = json.JSONDecoder().raw_decode  # past the looks of `json.loads` at what surrounds a value
+
+
 def _list(told: str) -> tuple[str, ...]:
-    return tuple(json.loads(told)) if told != "[]" else ()
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
+    return tuple(_read(told)[0])

@@ -8,9 +8,9 @@ float16: bytes in SQLite, halfvec in PostgreSQL. What comes out is plain: times 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -141,9 +141,10 @@ class Listed(str):
 
 def listed(items: Iterable[int] | Iterable[str]) -> Listed:
     """A list of numbers or of texts, for a query that looks into it."""
-    values = list(items)
-    found = Listed(json.dumps(values))
-    found.items = values  # type: ignore[assignment]
+    values: list[Any] = list(items)
+    told = map(str, values) if values and isinstance(values[0], int) else map(quoted, values)
+    found = Listed(f"[{','.join(told)}]")  # `json.dumps` takes twice as long, and a recall makes eight of them
+    found.items = values
     return found
 
 
