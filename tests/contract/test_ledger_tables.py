@@ -122,3 +122,14 @@ def test_a_store_notices_that_another_one_on_the_same_data_committed(store: Stor
     before = store.data_version()
     note(store, "mem_a")
     assert store.data_version() != before
+
+
+def test_at_one_moment_a_store_looks_once_whether_anything_has_changed(store: Store) -> None:
+    before = store.data_version()
+    with store.at_one_moment(), store.at_one_moment():
+        assert store.data_version() == before
+        note(store, "mem_a")
+        assert store.data_version() == before
+        with ThreadPoolExecutor(1) as another:
+            assert another.submit(store.data_version).result() != before
+    assert store.data_version() != before

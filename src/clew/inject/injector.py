@@ -176,14 +176,15 @@ class InSessionMemoryInjector:
     # -- while it runs, on a thread of its own -------------------------------------------------------
 
     def _look(self, asked: Asked, ticket: Ticket) -> InjectionResult:
-        situation = asked.situation = self._around.situation(asked.event, asked.identity)
-        if self.config.is_off_for(situation.scope.agent):
-            return self.config.disabled
-        if situation.skip:
-            return InjectionResult("skipped", reason=situation.skip)
         key = _session_key(asked.event.session, asked.identity)
-        seen = self._seen.of(key, version=situation.version)
-        matched = asked.matched = match(asked.event, situation, seen, self._by, ticket.check)
+        with self._around.at_one_moment():
+            situation = asked.situation = self._around.situation(asked.event, asked.identity)
+            if self.config.is_off_for(situation.scope.agent):
+                return self.config.disabled
+            if situation.skip:
+                return InjectionResult("skipped", reason=situation.skip)
+            seen = self._seen.of(key, version=situation.version)
+            matched = asked.matched = match(asked.event, situation, seen, self._by, ticket.check)
         if not matched.text:
             repeats = matched.reason == "seen"
             return InjectionResult("no-match", reason=matched.reason, deduplicated=repeats, skipped=matched.skipped)

@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import CancelledError, Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -153,6 +154,9 @@ class InStore:
         if inject and (is_new or not tx.injections.has_event(log, inject.delivery_id)):
             _write(tx, log, matched, result, weighting=situation.weighting, now=now, delivered=is_new)
         return result
+
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        return self.store.at_one_moment()
 
     # -- noting ------------------------------------------------------------------------------------
 

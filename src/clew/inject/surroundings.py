@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -51,6 +52,10 @@ class Surroundings(Protocol):
         said before, nothing is: the answer is no-match, `seen`, and `skipped` names it."""
         ...
 
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        """While an event is looked at: whether anything has changed is asked once, and not by every question."""
+        ...
+
     def note(self, asked: Asked, result: InjectionResult, /) -> None:
         """Log an answer that `push` has not logged. Does not wait."""
         ...
@@ -81,6 +86,9 @@ class Alone:
 
     def push(self, _asked: Asked, _situation: Situation, _ticket: Ticket, /) -> None:
         return None
+
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def note(self, _asked: Asked, _result: InjectionResult, /) -> None:
         return None

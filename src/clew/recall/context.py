@@ -20,7 +20,7 @@ from clew.graph.expand import MAX_DEPTH, MAX_LIMIT, Expansion, expand
 from clew.model.rollout import BASELINE, HYBRID_GRAPH, STRATEGIES
 from clew.recall import disputes
 from clew.recall.context_trace import Answered, Walked, metric_of, trace_of
-from clew.recall.recall import Reader, in_dispute, recall_and_run
+from clew.recall.recall import Reader, recall_and_run
 from clew.rollout.decide import Request, decide
 
 if TYPE_CHECKING:
@@ -239,5 +239,7 @@ def _conflicts(ids: Sequence[str], reach: Reach, reader: Reader, now: datetime) 
     """One per unordered pair, the surest first; looked for also when the graph adds nothing."""
     if len(ids) < 2:
         return ()
+    version = reader.store.data_version()
     with reader.store.read() as tx:
-        return disputes.among(tx, reach, ids, now) if in_dispute(tx, reach) else ()
+        is_disputed = reader.disputed.any_of(tx, reach.org, ids, version)
+        return disputes.among(tx, reach, ids, now) if is_disputed else ()

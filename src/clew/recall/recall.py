@@ -29,6 +29,7 @@ from clew.model.recalled import (
 )
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_memories
+from clew.recall.disputed import Disputed
 from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, fuse, rank_scores
 from clew.recall.graph import GraphOptions, Reached, apply_activation, note_failure, reach_through
@@ -83,6 +84,7 @@ class Reader:
     rank: RankOptions = field(default_factory=RankOptions)
     standing: Callable[[Reach, datetime], Standing] = lambda _reach, _now: CANARY
     count: Callable[[Metric], None] | None = None
+    disputed: Disputed = field(default_factory=Disputed)
 
 
 def recall(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, now: datetime) -> Recalled:
@@ -99,15 +101,15 @@ def recall_and_run(
     reach = reach() if callable(reach) else reach
     began = time.perf_counter()
     run = search(query, reach, options, reader=reader, now=now, planned=planned, exact=False)
-    started = time.perf_counter()
+    started, version = time.perf_counter(), reader.store.data_version()
     with reader.store.read() as tx:
         try:
             ways = _ways(tx, run)
         except Exception as error:  # the graph is an extra: what it led to cannot be told, so it is left out
             run, ways = _without_graph(run, error, reader, started), {}
-        tx.graph.expect_dispute(reach.org)
         memories = tx.memories.get_many(reach, [run.corpus.ids[at] for at in run.chosen])
-        conflicts = disputes.among(tx, reach, list(memories), now) if in_dispute(tx, reach) else ()
+        is_disputed = reader.disputed.any_of(tx, reach.org, memories, version)
+        conflicts = disputes.among(tx, reach, list(memories), now) if is_disputed else ()
     results = _results(run, memories, ways)
     run.stages.append(_stage("read", len(run.chosen), len(results), started=started))
     _count(run, reader, began)
@@ -147,24 +149,17 @@ def find(
     ]
     if not wanted:
         return [], background
+    version = reader.store.data_version()
     with reader.store.read() as tx:
-        tx.graph.expect_dispute(reach.org)
         memories = tx.memories.get_many(reach, [id for id, _at, _score in wanted])
-        others = disputes.others_of(tx, reach, list(memories), now) if in_dispute(tx, reach) else {}
+        is_disputed = reader.disputed.any_of(tx, reach.org, memories, version)
+        others = disputes.others_of(tx, reach, list(memories), now) if is_disputed else {}
     found = [
         Found(memories[id], score, at in run.reached, others.get(id, ()))
         for id, at, score in wanted
         if id in memories
     ]
     return found, background
-
-
-def in_dispute(tx: Tx, reach: Reach) -> bool:
-    """Whether it is worth looking for conflicts: one look into an index. They are an extra, and fail as one."""
-    try:
-        return tx.graph.in_dispute(reach.org)
-    except Exception:
-        return False
 
 
 def _count(run: Run, reader: Reader, began: float) -> None:

@@ -91,13 +91,10 @@ class GraphReads:
         """They will be asked for."""
         self._session.expect("contradictions", **_among(reach, ids, now))
 
-    def expect_dispute(self, org: str) -> None:
-        """It will be asked for."""
-        self._session.expect("in_dispute", org_id=org)
-
-    def in_dispute(self, org: str) -> bool:
-        """Whether anything contradicts anything. Asked in every recall; mostly nothing does."""
-        return bool(self._session.value("in_dispute", org_id=org))
+    def disputed(self, org: str, *, limit: int) -> set[str] | None:
+        """Every memory that contradicts another, or did; None when they are too many to be told."""
+        rows = self._session.all("disputed", org_id=org, limit=limit)
+        return {id for (id,) in rows} if len(rows) < limit else None
 
     def linked_nodes(self, reach: Reach, nodes: Iterable[int], now: datetime) -> set[int]:
         """Those on which a memory hangs that may be seen."""

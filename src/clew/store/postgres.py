@@ -10,9 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg import errors as pg
@@ -21,6 +21,7 @@ from clew.errors import ClewError, StoreRefused
 from clew.model.address import without_password
 from clew.store import postgres_framing as framing
 from clew.store import postgres_schema, postgres_types, queries
+from clew.store.moment import Moment
 from clew.store.postgres_errors import (
     UNDONE,
     commit_unknown,
@@ -79,7 +80,7 @@ class PostgresEngine:
         self._handed_over: HandedOver | None = None
         self._listeners: list[Listener] = []
         self._seen: tuple[str, int] = ("", 0)
-        self._moment = threading.local()  # of a thread: whether one lasts, and what the version is in it
+        self._moment = Moment()
         self._closed = False
         self._pool = Pool(url, size=connections, configure=_configure, location=self.location)
 
@@ -106,25 +107,13 @@ class PostgresEngine:
         """A look of its own would cost as much here as `data_version`."""
         return None
 
-    @contextmanager
-    def at_one_moment(self) -> Iterator[None]:
-        if getattr(self._moment, "lasts", False):
-            yield
-            return
-        self._moment.lasts, self._moment.version = True, None
-        try:
-            yield
-        finally:
-            self._moment.lasts = False
+    def at_one_moment(self) -> AbstractContextManager[None]:
+        return self._moment.lasts()
 
     def data_version(self) -> tuple[int, int]:
         """Changes whenever anything was committed: a cheap first look before the change log. A server that crashed
         may say of other data what it said before; but then connections were lost."""
-        if not getattr(self._moment, "lasts", False):
-            return self._version()
-        if self._moment.version is None:
-            self._moment.version = self._version()
-        return cast("tuple[int, int]", self._moment.version)
+        return self._moment.version(self._version)
 
     def _version(self) -> tuple[int, int]:
         losses = self._pool.losses

@@ -12,7 +12,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count, groupby
 from pathlib import Path
@@ -22,6 +22,7 @@ import apsw
 
 from clew.errors import ClewError
 from clew.store import queries
+from clew.store.moment import Moment
 from clew.store.sqlite_answers import Answer, Outcome, Teller
 from clew.store.sqlite_errors import refused, sqlite_translated, store_closed, translated
 from clew.store.sqlite_log import Log
@@ -67,6 +68,7 @@ class SqliteEngine:
         self._vfs = vfs
         self._queries = queries.load(self.name)
         self._local = threading.local()
+        self._moment = Moment()
         self._numbers = count(1)
         self._readers: dict[threading.Thread, apsw.Connection] = {}
         self._connections: list[apsw.Connection] = []
@@ -100,6 +102,9 @@ class SqliteEngine:
 
     def data_version(self) -> tuple[int, int]:
         """Changes whenever another connection committed: a cheap first look before the change log."""
+        return self._moment.version(self._version)
+
+    def _version(self) -> tuple[int, int]:
         session = self._reader()
         ((version,),) = session.connection.execute("PRAGMA data_version")  # prepared once, unlike `pragma`
         return self._local.number, version
@@ -122,8 +127,7 @@ class SqliteEngine:
             return bool(session.value("counter_moved", org_id=org, name=name))
 
     def at_one_moment(self) -> AbstractContextManager[None]:
-        """A look costs next to nothing here."""
-        return nullcontext()
+        return self._moment.lasts()
 
     def listen(self, channel: str, told: Callable[[], object]) -> bool:  # noqa: ARG002 - a file tells nobody
         return False

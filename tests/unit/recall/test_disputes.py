@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -13,7 +14,9 @@ from clew.clew import Clew
 from clew.model.recalled import InConflict
 from clew.model.relation import Finding
 from clew.model.scope import Identity, Reach, Scope
+from clew.recall import disputed, disputes
 from clew.recall.walk import QueryWalk, entries_of
+from clew.store.graph_reads import GraphReads
 from clew.store.queries import load
 from findings import found, relate
 from toys import contents
@@ -124,13 +127,55 @@ def test_recall_goes_on_when_conflicts_cannot_be_looked_up(memory: Clew) -> None
     assert (len(recalled.results), recalled.conflicts) == (3, ())
 
 
-def test_where_nothing_contradicts_anything_one_look_into_an_index_is_all(memory: Clew) -> None:
+def test_what_is_in_dispute_is_looked_up_by_indices(memory: Clew) -> None:
     three(memory)
     connection = apsw.Connection(str(memory.store.path))  # type: ignore[attr-defined]
-    steps = connection.execute(f"EXPLAIN QUERY PLAN {load('sqlite')['in_dispute']}", {"org_id": "local"})
+    steps = connection.execute(f"EXPLAIN QUERY PLAN {load('sqlite')['disputed']}", {"org_id": "local", "limit": 9})
     looks = [step for *_numbers, step in steps if " conflicts" in step or " graph_edges" in step]
-    assert len(looks) == 2
+    assert len(looks) == 3
     assert all(step.startswith("SEARCH") and "(org_id=?)" in step for step in looks), looks
+
+
+def test_an_answer_without_anything_in_dispute_is_not_looked_through(
+    memory: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other, _third = three(memory)
+    memory.remember("the canteen opens at noon", scope=SHOP)
+    found(memory, other, one)
+    looked = called(monkeypatch, disputes, "_found")
+    asked = called(monkeypatch, GraphReads, "disputed")
+    for _ in range(3):
+        assert len(memory.recall("lift", scope=SHOP).conflicts) == 1
+    assert (len(looked), len(asked)) == (3, 1)
+    assert memory.recall("canteen", scope=SHOP, limit=1).conflicts == () and len(looked) == 3
+    memory.remember("a write of another thing", scope=SHOP)
+    assert len(memory.recall("lift", scope=SHOP).conflicts) == 1
+    assert (len(looked), len(asked)) == (4, 2)
+
+
+def called(monkeypatch: pytest.MonkeyPatch, where: Any, name: str) -> list[str]:
+    """Grows with every call."""
+    calls: list[str] = []
+    action = getattr(where, name)
+
+    def counting(*args: Any, **named: Any) -> Any:
+        calls.append(name)
+        return action(*args, **named)
+
+    monkeypatch.setattr(where, name, counting)
+    return calls
+
+
+def test_where_very_much_is_in_dispute_every_answer_is_looked_through(
+    memory: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other, _third = three(memory)
+    found(memory, other, one)
+    monkeypatch.setattr(disputed, "FEW", 1)
+    looked = called(monkeypatch, disputes, "_found")
+    assert len(memory.recall("lift", scope=SHOP).conflicts) == 1
+    memory.recall("lift", scope=SHOP, limit=1)
+    assert len(looked) == 2
 
 
 def test_an_x_ray_shows_the_conflict_in_every_format(memory: Clew) -> None:

@@ -1,6 +1,13 @@
--- in_dispute: whether anything in the org contradicts anything
-SELECT (EXISTS (SELECT 1 FROM conflicts WHERE org_id = :org_id) OR EXISTS (
-  SELECT 1 FROM graph_edges WHERE org_id = :org_id AND edge_type = 'contradicts'))::int
+-- disputed: memories of the org that are part of a conflict, or that contradict another; up to so many of each kind
+SELECT m.id FROM (
+  (SELECT a_row AS row FROM conflicts WHERE org_id = :org_id LIMIT :limit)
+  UNION ALL
+  (SELECT b_row AS row FROM conflicts WHERE org_id = :org_id LIMIT :limit)
+) c JOIN memories m ON m.org_id = :org_id AND m.row = c.row
+UNION ALL
+SELECT n.node_key FROM (
+  SELECT from_row AS row FROM graph_edges WHERE org_id = :org_id AND edge_type = 'contradicts' LIMIT :limit
+) e JOIN graph_nodes n ON n.org_id = :org_id AND n.row = e.row AND n.node_type = 'memory'
 
 -- conflict_stands: whether both memories of the conflict c hold, as they were when it was found, and an edge still
 -- says so; what a person said is not about the wording (a fragment)

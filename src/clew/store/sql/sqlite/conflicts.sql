@@ -1,6 +1,14 @@
--- in_dispute: whether anything in the org contradicts anything
-SELECT EXISTS (SELECT 1 FROM conflicts WHERE org_id = :org_id) OR EXISTS (
-  SELECT 1 FROM graph_edges INDEXED BY graph_edges_contradicts WHERE org_id = :org_id AND edge_type = 'contradicts')
+-- disputed: memories of the org that are part of a conflict, or that contradict another; up to so many of each kind
+SELECT m.id FROM (
+  SELECT row FROM (SELECT a_row AS row FROM conflicts INDEXED BY conflicts_a WHERE org_id = :org_id LIMIT :limit)
+  UNION ALL
+  SELECT row FROM (SELECT b_row AS row FROM conflicts INDEXED BY conflicts_b WHERE org_id = :org_id LIMIT :limit)
+) c CROSS JOIN memories m ON m.row = c.row
+UNION ALL
+SELECT n.node_key FROM (
+  SELECT from_row AS row FROM graph_edges INDEXED BY graph_edges_contradicts
+  WHERE org_id = :org_id AND edge_type = 'contradicts' LIMIT :limit
+) e CROSS JOIN graph_nodes n ON n.row = e.row AND n.node_type = 'memory'
 
 -- conflicts_of_ids: conflicts that touch these memories; a JSON list of ids
 SELECT $conflict_columns FROM (
