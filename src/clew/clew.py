@@ -766,7 +766,8 @@ class Clew(Topics):
         def look_after(tx: Tx, org: str, now: datetime) -> None:
             judging.look_after(tx, org, self._rollout_policy, now=now)
 
-        return metering.Meter(self.store, look_after)
+        rest_s = self._courtesy.rest_s if self._in_background else float  # a process that ends soon rests for 0.0 s
+        return metering.Meter(self.store, look_after, rest_s=rest_s)
 
     def _options(self, options: RecallOptions | None, changes: dict[str, Any]) -> RecallOptions:
         given = options or RecallOptions(

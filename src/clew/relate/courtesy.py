@@ -23,6 +23,10 @@ class Courtesy:
         """Somebody asks something now."""
         self._asked_at = monotonic()
 
+    def rest_s(self) -> float:
+        """How long until nobody has asked anything for a moment, if nobody does."""
+        return self._asked_at + QUIET_S - monotonic()
+
     def stand_back(self) -> None:
         """Between two pieces of work: wait until nobody has asked anything for a moment."""
         now = monotonic()

@@ -1,8 +1,9 @@
 """Counting requests without slowing them: rows wait in a buffer and are written in batches, behind the answer.
 
-Nobody waits for it, nor does a close: a batch is written on a thread and a connection of its own, which gives
-up after a moment if another process holds the lock. What could not be written for that reason waits for the next
-time; what finds no room, or fails otherwise, is dropped and counted. A process writes the rest when it closes.
+Nobody waits for it, nor does a close: a batch is written on a thread and a connection of its own, in a moment in
+which nobody asks if there is one soon, and gives up after a while if another process holds the lock. What could not
+be written for that reason waits for the next time; what finds no room, or fails otherwise, is dropped and counted.
+A process writes the rest when it closes.
 """
 
 from __future__ import annotations
@@ -30,21 +31,25 @@ ROOM = 1_024
 WAIT_MS = 100  # for the lock
 PAUSE_S = 5.0  # after the store was busy
 AGE = timedelta(seconds=30)  # of the oldest that waits, when the next one comes
+MOST_REST_S = 0.5  # that a batch stands back for those who ask: it would share the interpreter with them
 
 
 class Meter:
-    """Thread-safe. `look_after` is called for each org of a batch, in its transaction."""
+    """Thread-safe. `look_after` is called for each org of a batch, in its transaction; `rest_s` says how long it is
+    until nobody has asked anything for a moment."""
 
     def __init__(
         self,
         store: Store,
         look_after: Callable[[Tx, str, datetime], None],
         *,
+        rest_s: Callable[[], float] = lambda: 0.0,
         batch: int = BATCH,
         room: int = ROOM,
     ) -> None:
-        self._store, self._look_after = store, look_after
+        self._store, self._look_after, self._rest_s = store, look_after, rest_s
         self._batch, self._room = batch, room
+        self._hurry = threading.Event()  # somebody waits
         self._lock = threading.Lock()
         self._waiting: list[Metric] = []
         self._thread: threading.Thread | None = None
@@ -68,13 +73,16 @@ class Meter:
 
     def flush(self) -> None:
         """Store what waits now; returns when that is done, or given up."""
+        self._hurry.set()
         for _ in range(2):  # one that runs may have begun before the last was counted
             thread = self._begin()
             if thread is not None:
                 thread.join()
+        self._hurry.clear()
 
     def close(self) -> None:
         """Write what waits, unless the store is busy: a question is not to wait for another process's import."""
+        self._hurry.set()
         if self._thread is not None:
             self._thread.join()
         self._write(is_last=True)
@@ -85,9 +93,15 @@ class Meter:
             if self._thread is None or not self._thread.is_alive():
                 if not self._waiting:
                     return None
-                self._thread = threading.Thread(target=self._write, name="clew-meter", daemon=True)
+                self._thread = threading.Thread(target=self._write_quietly, name="clew-meter", daemon=True)
                 self._thread.start()
             return self._thread
+
+    def _write_quietly(self) -> None:
+        until = time.monotonic() + MOST_REST_S
+        while (rest := min(self._rest_s(), until - time.monotonic())) > 0 and not self._hurry.wait(rest):
+            pass
+        self._write()
 
     def _write(self, *, is_last: bool = False) -> None:
         with self._lock:

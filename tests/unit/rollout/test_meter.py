@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from datetime import datetime, timedelta
+from unittest.mock import patch
 
 import apsw
 import pytest
@@ -44,6 +45,25 @@ def test_the_next_request_brings_an_old_one_along(store: Store) -> None:
     meter.count(applied(NOON + AGE))
     meter.close()
     assert (stored(store), meter.dropped) == (2, 0)
+
+
+def test_a_batch_stands_back_for_those_who_ask_and_not_for_those_who_wait_for_it(store: Store) -> None:
+    meter = Meter(store, nothing, batch=1, rest_s=lambda: 30.0)
+    with patch("clew.rollout.meter.MOST_REST_S", 60.0):
+        meter.count(applied())
+        thread = meter._thread
+        assert thread is not None and thread.is_alive() and stored(store) == 0
+        meter.flush()
+    assert stored(store) == 1 and not thread.is_alive()
+
+
+def test_beside_questions_without_end_a_batch_is_written_all_the_same(store: Store) -> None:
+    meter = Meter(store, nothing, batch=1, rest_s=lambda: 30.0)
+    with patch("clew.rollout.meter.MOST_REST_S", 0.0):
+        meter.count(applied())
+        assert meter._thread is not None
+        meter._thread.join()
+    assert stored(store) == 1
 
 
 def test_what_waits_is_written_at_the_end(store: Store) -> None:
