@@ -17,8 +17,10 @@ int open_array(PyObject *object, Array *array, int kind, Py_ssize_t count, int w
     int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
     if (PyObject_GetBuffer(object, &array->view, flags) < 0) return -1;
     const char *format = array->view.format ? array->view.format : "B";
-    int same = array->view.itemsize == KINDS[kind].size && format[0] && !format[1] && strchr(KINDS[kind].formats, format[0]);
-    array->count = array->view.len / (array->view.itemsize ? array->view.itemsize : 1);
+    Py_ssize_t size = KINDS[kind].size;
+    int same = array->view.itemsize == size && format[0] && !format[1] && strchr(KINDS[kind].formats, format[0]) &&
+               (uintptr_t)array->view.buf % (size_t)size == 0;
+    array->count = array->view.len / size;
     if (same && (count < 0 || array->count == count)) return 0;
     if (!same)
         PyErr_Format(PyExc_TypeError, "%s: expected %s, got format '%s'", name, KINDS[kind].name, format);
@@ -32,6 +34,19 @@ int open_array(PyObject *object, Array *array, int kind, Py_ssize_t count, int w
 void close_arrays(Array *arrays, Py_ssize_t count) {
     for (Py_ssize_t at = 0; at < count; at++)
         if (arrays[at].view.obj) PyBuffer_Release(&arrays[at].view);
+}
+
+int is_tuple(PyObject *object) {
+    if (PyTuple_Check(object)) return 1;
+    PyErr_SetString(PyExc_TypeError, "the numbers are a tuple");
+    return 0;
+}
+
+/* By dividing: the product of two counts may be more than there are numbers. */
+int are_rows(const Array *array, Py_ssize_t rows, Py_ssize_t width) {
+    if (width ? array->count % width == 0 && array->count / width == rows : array->count == 0) return 1;
+    PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd numbers, got %zd", rows, width, array->count);
+    return 0;
 }
 
 int table_make(Table *table, size_t expected) {

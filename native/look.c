@@ -30,10 +30,7 @@ PyObject *native_model(PyObject *self, PyObject *const *args, Py_ssize_t count) 
         goto done;
     Py_ssize_t width = a[OUT].count, trees = depth ? a[COLUMNS].count / depth : 0;
     if (open_array(args[4], &a[GIVES], F64, trees << depth, 0, "gives") < 0) goto done;
-    if (a[FEATURES].count != a[WEIGHTS].count * width) {
-        PyErr_SetString(PyExc_ValueError, "features: expected one row per weight");
-        goto done;
-    }
+    if (!are_rows(&a[FEATURES], a[WEIGHTS].count, width)) goto done;
     const float *features = AT(a[FEATURES], float);
     const int64_t *columns = AT(a[COLUMNS], int64_t);
     const double *weights = AT(a[WEIGHTS], double), *thresholds = AT(a[THRESHOLDS], double);
@@ -414,10 +411,10 @@ static const uint32_t *terms_at(const Look *look, int64_t place, Py_ssize_t *cou
 static void share_term(Look *look, const Lead *lead) {
     double weight =
         weight_of(look->language, lead->term, (double)lead->count, look->size_of_scope, look->background);
-    int64_t start = 0, begin = 0;
+    int64_t start = 0;
     for (Py_ssize_t at = 0; at < look->segment_count; at++) {
         const Segment *segment = &look->segments[at];
-        int64_t often = documents(segment, lead->term, &begin);
+        int64_t begin = 0, often = documents(segment, lead->term, &begin);
         const int32_t *docs = AT(segment->a[DOCS], int32_t) + begin;
         for (int64_t doc = 0; doc < often; doc++) {
             int64_t place = docs[doc] + start;
@@ -607,6 +604,7 @@ static int open_question(PyObject *tuple, Look *look) {
 }
 
 static int open_numbers(PyObject *tuple, Look *look) {
+    if (!is_tuple(tuple)) return -1;
     return PyArg_ParseTuple(tuple, "ddddddddddnnnpppp", &look->size_of_scope, &look->background, &look->mean_length,
                             &look->words_least, &look->words_spread, &look->meaning_least, &look->meaning_spread,
                             &look->per_weight, &look->bridge, &look->most, &look->typical, &look->hops_from,

@@ -18,6 +18,9 @@
 #define WIDE
 #endif
 
+/* Of the functions and what they take; clew/native.py has the same. */
+#define REVISION 1
+
 typedef struct {
     Py_buffer view;
     Py_ssize_t count; /* numbers, in all dimensions */
@@ -29,6 +32,9 @@ enum { F32 = 1, F64, I64, I32, U32, I16, I8, U8 };
 /* Opens an array of one kind; `count` < 0 takes any number of them. 0, or -1 with an exception. */
 int open_array(PyObject *object, Array *array, int kind, Py_ssize_t count, int writable, const char *name);
 void close_arrays(Array *arrays, Py_ssize_t count);
+
+int is_tuple(PyObject *object); /* or 0 with an exception */
+int are_rows(const Array *array, Py_ssize_t rows, Py_ssize_t width); /* or 0 with an exception */
 
 #define AT(array, type) ((type *)(array).view.buf)
 

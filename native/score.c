@@ -116,13 +116,16 @@ static int open_postings(PyObject *tuple, Match *match) {
     for (Py_ssize_t at = 0; at < PyTuple_Size(tuple); at++) {
         Postings *postings = &match->segments[match->segment_count++];
         PyObject *arrays[OF_POSTINGS];
+        if (!PyTuple_Check(PyTuple_GetItem(tuple, at)))
+            return PyErr_Format(PyExc_TypeError, "postings are a tuple"), -1;
         if (!PyArg_ParseTuple(PyTuple_GetItem(tuple, at), "OOOOn", &arrays[0], &arrays[1], &arrays[2], &arrays[3],
                               &postings->size))
             return -1;
         for (int array = 0; array < OF_POSTINGS; array++)
             if (open_array(arrays[array], &postings->a[array], KINDS[array], -1, 0, NAMES[array]) < 0) return -1;
         if (postings->a[STARTS].count != postings->a[TERMS].count + 1 ||
-            postings->a[DOCS].count != postings->a[COUNTS].count || postings->size < 0)
+            postings->a[DOCS].count != postings->a[COUNTS].count || postings->size < 0 ||
+            postings->size > match->score.count - size)
             return PyErr_Format(PyExc_ValueError, "postings: arrays that do not fit together"), -1;
         size += postings->size;
     }
@@ -138,6 +141,7 @@ static int open_match(PyObject *const *args, Match *match) {
     match->all_alive = args[3] == Py_None;
     if (!match->all_alive && open_array(args[3], &match->alive, U8, match->score.count, 0, "alive") < 0) return -1;
     if (open_language(args[4], match->language) < 0) return -1;
+    if (!is_tuple(args[5])) return -1;
     if (!PyArg_ParseTuple(args[5], "ddd", &match->size_of_scope, &match->background, &match->per_weight)) return -1;
     return open_postings(args[1], match);
 }
@@ -279,10 +283,11 @@ PyObject *native_best(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Choice choice = {0};
     PyObject *result = NULL;
     if (count != 8) return PyErr_Format(PyExc_TypeError, "best takes 8 arguments, got %zd", count);
-    Py_ssize_t wanted = PyLong_AsSsize_t(args[2]);
+    Py_ssize_t wanted = PyLong_AsSsize_t(args[2]), without = PyLong_AsSsize_t(args[7]);
+    if (PyErr_Occurred()) return NULL;
     choice.above = PyFloat_AsDouble(args[3]);
     choice.floor = PyFloat_AsDouble(args[5]);
-    choice.without = (int)PyLong_AsLong(args[7]);
+    choice.without = without < -1 || without > INT8_MAX ? -1 : (int)without;
     if (PyErr_Occurred()) return NULL;
     if (wanted < 0) return PyErr_Format(PyExc_ValueError, "the best %zd", wanted);
     if (open_array(args[0], &choice.scores, F32, -1, 0, "scores") == 0 &&
@@ -299,7 +304,7 @@ PyObject *native_best(PyObject *self, PyObject *const *args, Py_ssize_t count) {
 
 WIDE static void scan(const int16_t *rows, const int16_t *vector, Py_ssize_t width, double scale, const Array *out) {
     for (Py_ssize_t row = 0; row < out->count; row++, rows += width) {
-        int32_t sum = 0;
+        int32_t sum = 0; /* the longest vectors are 2^14 long: see outline.py */
         for (Py_ssize_t at = 0; at < width; at++) sum += (int32_t)rows[at] * vector[at];
         AT(*out, float)[row] = (float)(sum * scale);
     }
@@ -316,8 +321,9 @@ PyObject *native_scan(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (PyErr_Occurred()) return NULL;
     if (open_array(args[1], &a[VECTOR], I16, -1, 0, "vector") < 0 ||
         open_array(args[3], &a[OUT], F32, -1, 1, "out") < 0 ||
-        open_array(args[0], &a[ROWS], I16, a[VECTOR].count * a[OUT].count, 0, "rows") < 0)
+        open_array(args[0], &a[ROWS], I16, -1, 0, "rows") < 0)
         goto done;
+    if (!are_rows(&a[ROWS], a[OUT].count, a[VECTOR].count)) goto done;
     scan(AT(a[ROWS], int16_t), AT(a[VECTOR], int16_t), a[VECTOR].count, scale, &a[OUT]);
     result = Py_NewRef(Py_None);
 done:
@@ -347,6 +353,7 @@ PyObject *native_order(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     PyObject *result = NULL;
     Based *rows = NULL;
     if (count != 5) return PyErr_Format(PyExc_TypeError, "order takes 5 arguments, got %zd", count);
+    if (!is_tuple(args[4])) return NULL;
     if (!PyArg_ParseTuple(args[4], "dddd", &least[0], &spread[0], &least[1], &spread[1])) return NULL;
     if (open_array(args[0], &a[PLACES], I64, -1, 1, "places") < 0 ||
         open_array(args[1], &a[BY_WORDS], F32, -1, 0, "lexical") < 0 ||
@@ -511,7 +518,7 @@ static void measure(Fuse *fuse, double spread_of_meaning) {
         fuse->spread[1] = sqrt(sum_away(cosine, allowed, fuse->size, mean, 1) / total);
     }
     for (int kind = 0; kind < 2; kind++)
-        if (fuse->spread[kind] < fuse->noise) fuse->spread[kind] = 0;
+        if (!(fuse->spread[kind] >= fuse->noise)) fuse->spread[kind] = 0;
 }
 
 /* What all have. A plain loop, so that several numbers are counted at once. */
@@ -560,6 +567,7 @@ PyObject *native_fuse(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     PyObject *result = NULL;
     double spread;
     if (count != OF_FUSE + 1) return PyErr_Format(PyExc_TypeError, "fuse takes 11 arguments, got %zd", count);
+    if (!is_tuple(args[OF_FUSE])) return NULL;
     if (!PyArg_ParseTuple(args[OF_FUSE], "dddddd", &fuse.unrelated[0], &fuse.same[0], &fuse.unrelated[1],
                           &fuse.same[1], &fuse.noise, &spread))
         return NULL;

@@ -145,9 +145,10 @@ static int span_of(const Search *s, int64_t node, int64_t *begin, int64_t *count
     int32_t number = *place_in(&s->arrays[NUMBERS], node);
     if (number < 0 || number >= s->arrays[STARTS].count - 1) return -1;
     const int64_t *starts = AT(s->arrays[STARTS], int64_t) + number;
+    if (starts[0] < 0 || starts[0] > starts[1] || starts[1] > s->base.count) return -1;
     *begin = starts[0];
     *count = starts[1] - starts[0];
-    return starts[0] >= 0 && starts[0] <= starts[1] && starts[1] <= s->base.count ? 0 : -1;
+    return 0;
 }
 
 static int around_base(const Search *s, int64_t node, Around *around) {

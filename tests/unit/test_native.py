@@ -3,6 +3,8 @@ should be."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -125,6 +127,19 @@ def test_the_model_gives_the_same_score_at_and_around_every_threshold(monkeypatc
     assert fast.tolist() == pytest.approx(model().scores(features).tolist(), rel=1e-12, abs=1e-12)
 
 
+def test_both_parts_are_of_one_revision(compiled: ModuleType) -> None:
+    assert compiled.REVISION == native.REVISION
+
+
+def test_what_was_compiled_from_other_sources_is_not_used() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", "from clew import _native; _native.REVISION = -1\n"
+         "from clew import native; print(native.compiled)"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert said.stdout.strip() == "None"
+
+
 # -- arrays that are not what they should be -------------------------------------------------------------
 
 
@@ -182,6 +197,7 @@ def test_postings_that_do_not_fit_together_are_refused(compiled: ModuleType) -> 
         postings(counts=floats([1])),
         postings(size=3),
         postings(size=-1),
+        postings(size=2**62),
     ):
         with pytest.raises(ValueError, match=r"fit together|memories, not"):
             matched(compiled, wrong)
@@ -205,7 +221,40 @@ def test_a_tree_cannot_ask_for_a_feature_that_there_is_not(compiled: ModuleType)
     for column in (-1, 2):
         with pytest.raises(IndexError, match="a feature that there is not"):
             compiled.model(features, weights, np.array([column]), thresholds, gives, 1, out)
-    with pytest.raises(ValueError, match="one row per weight"):
+    with pytest.raises(ValueError, match="expected 3 rows of 2 numbers, got 4"):
         compiled.model(features, np.ones(3), np.array([1]), thresholds, gives, 1, out)
     with pytest.raises(ValueError, match="depth 17"):
         compiled.model(features, weights, np.array([1]), thresholds, gives, 17, out)
+
+
+def test_rows_are_counted_without_overflow(compiled: ModuleType) -> None:
+    rows, out = np.zeros((3, 4), np.int16), np.empty(3, np.float32)
+    compiled.scan(rows, np.zeros(4, np.int16), 1.0, out)
+    assert out.tolist() == [0, 0, 0]
+    for vector in (np.zeros(3, np.int16), np.zeros(0, np.int16)):
+        with pytest.raises(ValueError, match="rows of"):
+            compiled.scan(rows, vector, 1.0, out)
+
+
+def test_an_array_that_lies_askew_is_refused(compiled: ModuleType) -> None:
+    askew = memoryview(bytearray(9))[1:].cast("f")
+    with pytest.raises(TypeError, match="scores: expected float32"):
+        compiled.ranks(askew, np.ones(2, np.bool_), floats([1]))
+
+
+def test_numbers_that_are_no_tuple_are_refused(compiled: ModuleType) -> None:
+    numbers = floats([1, 2])
+    with pytest.raises(TypeError, match="tuple"):
+        compiled.order(np.arange(2), numbers, numbers, np.arange(2), 7)
+    with pytest.raises(TypeError, match="tuple"):
+        matched(compiled, 7)
+
+
+def test_a_spread_that_is_no_number_counts_as_none(compiled: ModuleType) -> None:
+    numbers, allowed = floats([0.1, float("nan"), 0.3, 0.2]), np.ones(4, np.bool_)
+    words, meaning, both, rank = np.empty((4, 4), np.float32)
+    told = compiled.fuse(
+        numbers * 0, numbers * 0, numbers, allowed, None, None, words, meaning, both, rank,
+        (0.25, 0.9, 0.1, 0.9, 1e-5, -1.0),
+    )  # fmt: skip
+    assert told[3] == told[5] == 0

@@ -513,10 +513,13 @@ def _query_vector(
         notes["semantic"] = "query_embedding_unavailable"
         return None
     try:
-        vector = embedder.embed([text])[0]
+        vector = np.asarray(embedder.embed([text])[0], np.float32)
     except Exception as error:  # a plug-in and an extra: whatever it raises, words answer
         notes["semantic"] = "query_embedding_unavailable"
         notes["semantic_error"] = getattr(error, "code", type(error).__name__)
+        return None
+    if not np.isfinite(vector).all():
+        notes["semantic"] = "query_embedding_unavailable"
         return None
     return vector if vector.any() else None
 

@@ -12,6 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.errors import Misconfigured
 from clew.model.ids import new_id
 from clew.model.job import BACKFILL, BackfillState
 from clew.model.progress import Progress, no_progress
@@ -22,6 +26,7 @@ from clew.remember.prepare import embedding_text
 logger = logging.getLogger(__name__)
 
 Vector = tuple[bytes | None, str]
+RESPONSE_INVALID = "EMBEDDING_RESPONSE_INVALID"
 LEASE_S = 120.0  # taken anew with every batch, the slowest of which takes less
 _STORE = ""  # vectors are of no org
 
@@ -147,8 +152,15 @@ def _batches(store: Store, space: str, limit: int) -> Iterator[tuple[str, list[R
 
 
 def _pack(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
-    packed = embedder.embed(texts).astype("<f2")
-    return [(row.tobytes(), embedder.space.key) for row in packed]
+    return [(row.tobytes(), embedder.space.key) for row in packed(embedder, texts)]
+
+
+def packed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float16]:
+    """The vectors of some texts as they are kept. A plug-in may answer anything: what is no vector is refused."""
+    rows = np.asarray(embedder.embed(texts))
+    if rows.shape != (len(texts), embedder.space.dim) or not np.isfinite(rows).all():
+        raise Misconfigured("the embedder's answer is not one vector per text", code=RESPONSE_INVALID)
+    return rows.astype("<f2")
 
 
 def _missing(store: Store, org: str, space: str, before: int, limit: int) -> list[Row] | None:

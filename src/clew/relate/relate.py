@@ -27,6 +27,7 @@ from clew.model.scope import Reach
 from clew.relate.claims import Reading, read
 from clew.relate.contradict import contradictions
 from clew.relate.courtesy import Courtesy
+from clew.relate.embed import RESPONSE_INVALID, packed
 from clew.relate.nearest import Asked, Floats, Near, is_current, nearest, sharing_words
 from clew.relate.queue import enqueue
 from clew.relate.similar import similar_findings
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from clew.relate.llm import LlmRelations
 
 NOT_ACTIVE = "MEMORY_NOT_ACTIVE"
-REQUEST_FAILED, RESPONSE_INVALID = "EMBEDDING_REQUEST_FAILED", "EMBEDDING_RESPONSE_INVALID"
+REQUEST_FAILED = "EMBEDDING_REQUEST_FAILED"
 MAX_THINGS = 8  # that the text names, and by which others are looked for
 MAX_PER_THING = 8  # of the newest memories that name one
 
@@ -279,12 +280,9 @@ def _said(memory: Memory) -> tuple[Any, ...]:
 def embed_memories(store: Store, embedder: Embedder, subjects: Sequence[Subject]) -> dict[str, Floats]:
     """Made in one request, and kept in a transaction of their own: what follows may fail without costing them."""
     texts = [embedding_text(one.memory.title, one.memory.content) for one in subjects]
-    rows = np.asarray(embedder.embed(texts))
-    if rows.shape != (len(texts), embedder.space.dim) or not np.isfinite(rows).all():
-        raise Misconfigured("the embedder's answer is not one vector per text", code=RESPONSE_INVALID)
-    packed = rows.astype("<f2")
-    store.write(partial(_keep, subjects=subjects, packed=packed, space=embedder.space.key), durable=False)
-    return {one.memory.id: row.astype(np.float32) for one, row in zip(subjects, packed, strict=True)}
+    vectors = packed(embedder, texts)
+    store.write(partial(_keep, subjects=subjects, packed=vectors, space=embedder.space.key), durable=False)
+    return {one.memory.id: row.astype(np.float32) for one, row in zip(subjects, vectors, strict=True)}
 
 
 def _keep(tx: Tx, *, subjects: Sequence[Subject], packed: NDArray[np.float16], space: str) -> None:

@@ -248,6 +248,35 @@ class DownEmbedder(ToyEmbedder):
         raise Unavailable("the endpoint is down", code="EMBED_DOWN")
 
 
+class DoubleEmbedder(ToyEmbedder):
+    """A plug-in that answers in double precision."""
+
+    def embed(self, texts: Any) -> Any:
+        return super().embed(texts).astype(np.float64)
+
+
+def test_a_model_may_answer_in_double_precision(tmp_path: Path) -> None:
+    answers = []
+    for embedder in (ToyEmbedder(), DoubleEmbedder()):
+        with open_toy(tmp_path / f"{type(embedder).__name__}.db", embedder=embedder) as memory:
+            for text in ("the gateway port", "a bicycle", "gateways of the east"):
+                memory.remember(text)
+            found = memory.recall("gateway")
+            answers.append([(one.memory.content, one.relevance, one.rank_score) for one in found.results])
+    assert answers[0] == answers[1] != []
+
+
+def test_a_question_whose_vector_is_no_number_is_answered_by_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_toy(tmp_path / "clew.db", embedder=ToyEmbedder()) as memory:
+        memory.remember("the gateway port")
+        monkeypatch.setattr(ToyEmbedder, "embed", lambda self, texts: np.full((len(texts), self.dim), np.nan))
+        found = memory.recall("gateway")
+    assert [one.relevance for one in found.results] == [1.0]
+    assert found.trace.notes["semantic"] == "query_embedding_unavailable"
+
+
 @pytest.mark.parametrize("embedder", [None, DownEmbedder()])
 def test_t37_without_a_query_vector_words_answer_and_the_trace_says_so(tmp_path: Path, embedder: Any) -> None:
     with open_toy(tmp_path / "c.db", embedder=ToyEmbedder(synonyms=SYNONYMS)) as memory:
