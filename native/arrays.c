@@ -133,3 +133,35 @@ float sum_of(const float *numbers, Py_ssize_t count) {
     for (; at < count; at++) sum += numbers[at];
     return sum;
 }
+
+WIDE static void widen(const uint16_t *halves, uint32_t *singles, Py_ssize_t count) {
+    for (Py_ssize_t at = 0; at < count; at++) {
+        uint32_t half = halves[at], magnitude = (half & 0x7fffu) << 13, bits;
+        float number;
+        memcpy(&number, &magnitude, sizeof number);
+        number *= 0x1p112f; /* the two kinds count exponents from other zeros */
+        memcpy(&bits, &number, sizeof bits);
+        bits = (half & 0x7c00u) == 0x7c00u ? magnitude | 0x7f800000u : bits; /* no finite number */
+        singles[at] = bits | (half & 0x8000u) << 16;
+    }
+}
+
+/* widen(halves as bytes, out f32): numbers of 16 bits as such of 32, exactly. */
+PyObject *native_widen(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    enum { HALVES, OUT, ARRAYS };
+    Array a[ARRAYS] = {0};
+    PyObject *result = NULL;
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "widen takes 2 arguments, got %zd", count);
+    if (open_array(args[0], &a[HALVES], U8, -1, 0, "halves") == 0 && open_array(args[1], &a[OUT], F32, -1, 1, "out") == 0 &&
+        are_rows(&a[HALVES], a[OUT].count, 2)) {
+        if ((uintptr_t)a[HALVES].view.buf % 2)
+            PyErr_SetString(PyExc_TypeError, "halves: numbers that lie askew");
+        else {
+            widen(AT(a[HALVES], uint16_t), AT(a[OUT], uint32_t), a[OUT].count);
+            result = Py_NewRef(Py_None);
+        }
+    }
+    close_arrays(a, ARRAYS);
+    return result;
+}

@@ -12,6 +12,7 @@ static PyMethodDef METHODS[] = {
     FUNCTION(ranks),
     FUNCTION(scan),
     FUNCTION(spread),
+    FUNCTION(widen),
     {NULL, NULL, 0, NULL},
 };
 

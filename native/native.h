@@ -19,7 +19,7 @@
 #endif
 
 /* Of the functions and what they take; clew/native.py has the same. */
-#define REVISION 1
+#define REVISION 2
 
 typedef struct {
     Py_buffer view;
@@ -77,5 +77,6 @@ PyObject *native_order(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_ranks(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_scan(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_spread(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_widen(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 #endif

@@ -32,9 +32,9 @@ from clew.providers.static import StaticEmbedder
 from clew.recall.corpus import Corpus
 from clew.recall.fuse import Evidence, rank_scores, scales_of
 from clew.recall.lexical import asked_terms, score_terms
-from clew.recall.outline import FURTHER, Outline, outline_of
-from clew.recall.outline import LEADING as FIRST
-from clew.recall.segment import build_segment
+from clew.recall.outline import Outline, outline_of
+from clew.recall.segment import FURTHER, build_segment
+from clew.recall.segment import LEADING as FIRST
 from clew.recall.settle import CLOSER, estimated, settle, spread_of
 from clew.recall.settle import SURE as KEPT
 from clew.remember.prepare import WritePolicy, draft_memory, index_terms

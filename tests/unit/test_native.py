@@ -258,3 +258,16 @@ def test_a_spread_that_is_no_number_counts_as_none(compiled: ModuleType) -> None
         (0.25, 0.9, 0.1, 0.9, 1e-5, -1.0),
     )  # fmt: skip
     assert told[3] == told[5] == 0
+
+
+def test_numbers_of_16_bits_are_widened_exactly_whatever_they_are(compiled: ModuleType) -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16)
+    out = np.empty(1 << 16, np.float32)
+    compiled.widen(halves.tobytes(), out)
+    exact = halves.view(np.float16).astype(np.float32)
+    is_number = ~np.isnan(exact)
+    assert (out[is_number].view(np.uint32) == exact[is_number].view(np.uint32)).all() and np.isnan(
+        out[~is_number]
+    ).all()
+    with pytest.raises(ValueError, match="rows of"):
+        compiled.widen(b"123", np.empty(1, np.float32))

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 
 from clew.graph.activation import Activated, Activation, Spread
-from clew.graph.blend import Scored, blend, compare_shadow
+from clew.lazy import LazyModule
 from clew.model.recalled import Removed, Stage
 from clew.recall.fuse import of_allowed
 from clew.recall.run import RULE, Run
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from clew.graph import blend
     from clew.model.scope import Reach
     from clew.recall.graphs import Graphs
     from clew.recall.plan import Plan
     from clew.recall.walk import Walk
+else:
+    blend = LazyModule("clew.graph.blend")  # for comparisons, and the blend of another system
 
 WALKED_BY = ("graph_mode", "full")  # the plans that use the graph
 NO_SEEDS = "baseline retrieval produced no seed results"
@@ -270,7 +273,7 @@ def _blended(run: Run, found: dict[int, Reached], options: GraphOptions) -> NDAr
     activation = np.array([reached.activation for reached in found.values()])
     low, high = sorted((options.blend_min, options.blend_max))
     if options.refinement == "compat":
-        mixed = blend(activation, 1.0, options.activation_weight, low, high)
+        mixed = blend.blend(activation, 1.0, options.activation_weight, low, high)
     else:
         share = np.minimum(1.0, activation / max(options.decay, 1e-9))
         mixed = np.clip(own + options.activation_weight * share, low, high)
@@ -289,9 +292,9 @@ def _shadow(run: Run, blended: NDArray[np.float32]) -> dict[str, object]:
     lists = []
     for scores in (run.rank_score, blended):
         order = np.argsort(-np.where(run.allowed, scores, 0), kind="stable")[: run.options.limit]
-        lists.append([Scored(run.corpus.ids[at], float(scores[at]) / best) for at in order
+        lists.append([blend.Scored(run.corpus.ids[at], float(scores[at]) / best) for at in order
                       if run.allowed[at] and scores[at] > 0])  # fmt: skip
-    comparison = compare_shadow(*lists)
+    comparison = blend.compare_shadow(*lists)
     return asdict(comparison) | {"line": comparison.line}
 
 

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew import native
+from clew.recall.segment import FURTHER, LEADING
 
-LARGE = 20_000  # vectors; fewer are compared whole in the time that two looks take
-LEADING = FURTHER = 64  # components; tools/first_look.py prints what more and fewer of them find and take
 # Numbers that are multiplied at once. For more BLAS wakes its threads, and on a busy machine waits for them.
 AT_ONCE = 8_192
 # Components of the compiled part are whole numbers of 16 bits, of which this stands for the length of the longest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,8 +13,9 @@ from zlib import crc32
 
 import numpy as np
 
+from clew import native
+from clew.lazy import LazyModule
 from clew.model.memory import LAYERS, TYPES
-from clew.recall.outline import FURTHER, LARGE, LEADING, Outline, outline_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +23,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clew.ports import Row
+    from clew.recall import outline
+    from clew.recall.outline import Outline
+else:
+    outline = LazyModule("clew.recall.outline")  # of many vectors
 
+LARGE = 20_000  # vectors; fewer are compared whole in the time that two looks take
+LEADING = FURTHER = 64  # components; tools/first_look.py prints what more and fewer of them find and take
 NEVER = np.iinfo(np.int64).max
 MAX_DOCS = 1 << 24  # of one segment; more are searched on disk
 COLUMNS, ROWS_AT_ONCE = 16, 2_048
@@ -149,7 +157,7 @@ class Segment:
 
     def _make_outline(self) -> None:
         with suppress(np.linalg.LinAlgError):  # vectors that are no numbers: all of them are compared each time
-            self._outline.append(outline_of(self.vectors))
+            self._outline.append(outline.outline_of(self.vectors))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -252,7 +260,11 @@ def _matrix(blobs: Sequence[bytes | None], dim: int) -> tuple[NDArray[np.float32
     matrix = np.empty((len(found), dim), np.float32)
     for start in range(0, len(found), ROWS_AT_ONCE):
         part = matrix[start : start + ROWS_AT_ONCE]
-        part[:] = np.frombuffer(b"".join(found[start : start + len(part)]), "<f2").reshape(part.shape)
+        halves = b"".join(found[start : start + len(part)])
+        if native.compiled is not None and sys.byteorder == "little":
+            native.compiled.widen(halves, part)
+        else:
+            part[:] = np.frombuffer(halves, "<f2").reshape(part.shape)
     return matrix, np.array([blob is not empty for blob in found], np.bool_)
 
 

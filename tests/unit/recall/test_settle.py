@@ -21,9 +21,9 @@ from clew.model.memory import Draft
 from clew.model.space import VectorSpace
 from clew.providers.static import StaticEmbedder
 from clew.recall.fuse import Evidence, rank_scores, relevance, scales_of, semantic_relevance
-from clew.recall.outline import FURTHER, LEADING, Outline, outline_of
+from clew.recall.outline import Outline, outline_of
 from clew.recall.run import Run
-from clew.recall.segment import build_segment
+from clew.recall.segment import FURTHER, LEADING, build_segment
 from clew.recall.settle import FEW, estimated, make_exact, settle, spread_of
 from toys import START, ToldClock, open_toy
 
@@ -279,7 +279,7 @@ def test_python_does_not_end_in_the_middle_of_linear_algebra(memory: Clew, monke
         ready.wait(30)
         return outline_of(vectors)
 
-    monkeypatch.setattr("clew.recall.segment.outline_of", waiting)
+    monkeypatch.setattr("clew.recall.outline.outline_of", waiting)
     for _question in range(2):
         memory.recall("gateway")
     ready.set()
