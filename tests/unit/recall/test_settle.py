@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from clew import native
 from clew.bench.texts import texts
 from clew.clew import Clew
 from clew.model.memory import Draft
@@ -65,7 +66,15 @@ def turned(dim: int) -> Floats:
     return np.linalg.qr(np.random.default_rng(4).standard_normal((dim, dim)))[0].astype(np.float32)
 
 
-OUTLINE = cache(lambda: outline_of(made_up(SIZE, 1)))
+@cache
+def outlined_by(compiled: object) -> Outline:
+    return outline_of(made_up(SIZE, 1))
+
+
+def OUTLINE() -> Outline:
+    return outlined_by(native.compiled)
+
+
 ASKED = made_up(10, 2, falls=0.6)
 
 
