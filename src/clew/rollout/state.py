@@ -47,7 +47,8 @@ class RolloutState:
             looked_at, standing = self._read(org, project, now)
         except Exception as error:  # the rollout is an extra to every read
             code = getattr(error, "code", type(error).__name__)
-            logging.getLogger(__name__).warning("the rollout of an org cannot be read: %s", code)
+            if code != "STORE_CLOSED":  # a process that ends has no use for it
+                logging.getLogger(__name__).warning("the rollout of an org cannot be read: %s", code)
             return CANARY
         if len(self._kept) >= MAX_KEPT:
             self._kept.clear()
