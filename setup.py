@@ -8,7 +8,7 @@ from setuptools import Extension, setup
 NAMES = ("module", "arrays", "look", "score", "spread")
 WINDOWS = sys.platform == "win32"
 # The results stay those of plain arithmetic: nothing is contracted or put into another order.
-FLAGS = [] if WINDOWS else ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+FLAGS = [] if WINDOWS else ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 # It counts places in 64 bits, and the limited API knows no Python without a global lock.
 IS_FOR_THIS = sys.maxsize > 2**32 and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
