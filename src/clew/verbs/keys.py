@@ -64,7 +64,8 @@ class Keys(ConfigVerbs):
         """A new key; its token is told here and never again. Without roles, a user's key is a member's."""
         who = identity or Identity()
         place = self._managed(org, who, user)
-        now, id = self._clew.now(), new_id("key")
+        now = self._clew.now()
+        id = new_id("key", at_ms=to_micros(now) // 1000)
         roles = tuple(dict.fromkeys(roles)) or (("member",) if user and not agent else ())
         key = ApiKey(id, place, name.strip(), user, agent, roles, now, who.actor, expires)
         _check_key(key, now)
