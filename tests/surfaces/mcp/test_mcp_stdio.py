@@ -114,10 +114,12 @@ def test_without_the_extra_the_next_move_is_told(cli: Cli, monkeypatch: pytest.M
 def test_a_daemon_of_the_home_does_the_work_and_knows_that_an_agent_asks(tmp_path: Path) -> None:
     """With the daemon's own store elsewhere, what was written shows who wrote it."""
     settings = load_settings(home=tmp_path, environ={"CLEW_EMBED__PROVIDER": "none"})
-    with compose(settings, tmp_path / "elsewhere.db") as memory, daemon(memory):
+    asked: list[str] = []
+    with compose(settings, tmp_path / "elsewhere.db") as memory, daemon(memory, asked=asked):
         said = memory.remember("the user's own words").id
         with over_stdio(tmp_path, "--agent", "helper") as agent:
             id = agent("memory_remember", content="kept by the daemon")["id"]
+            assert asked, "the daemon was not asked"
             assert agent("memory_recall", query="kept by the daemon")["results"][0]["id"] == id
             assert agent("memory_context", query="kept by the daemon")["memory_ids"] == [id]
             agent("memory_edit", id=said, content="the agent's words")
