@@ -9,18 +9,19 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "clew"
 STEPS = {"graph", "remember", "relate", "recall", "inject", "deliver", "learn", "guard", "rollout", "hosts"}
-INNER = {"errors", "lazy", "model", "native", "ports"}
+INNER = {"errors", "lazy", "model", "native", "ports", "values"}
 # What each part may import besides itself. `clew` stands for the package's public names.
 ALLOWED = {
     "errors": set(),
-    "model": {"errors"},
+    "values": set(),
+    "model": {"errors", "values"},
     "lazy": set(),
     "native": {"_native"},
-    "ports": {"errors", "model"},
+    "ports": {"errors", "model", "values"},
     "presets": {"errors"},
-    "settings": {"errors", "presets"},
+    "settings": {"errors", "presets", "values"},
     **dict.fromkeys(STEPS, INNER | STEPS),
-    "graph": {"errors", "model", "native"},
+    "graph": {"errors", "model", "native", "values"},
     "store": INNER,
     "providers": INNER,
     "clew": INNER | STEPS | {"settings", "verbs"},
@@ -37,6 +38,7 @@ ALLOWED = {
         "settings",
         "compose",
         "recall",
+        "values",
     },  # it learns the weights of the ranker
     "surfaces": {
         "errors",
@@ -50,6 +52,7 @@ ALLOWED = {
         "providers",
         "wire",
         "hosts",
+        "values",
     },
 }
 

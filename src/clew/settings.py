@@ -11,7 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from typing import Any
 
 from clew.errors import Misconfigured
 from clew.presets import DOCUMENTED, PRESET_KEY, VARIABLES, in_our_unit, preset_named
+from clew.values import dataclass
 
 PROJECT_FILE = ".clew.toml"
 USER_FILE = "config.toml"

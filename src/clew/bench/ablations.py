@@ -8,11 +8,12 @@ nothing switched off and is what everybody gets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from clew.bench.intervals import estimates, gains
 from clew.bench.metrics import Score
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

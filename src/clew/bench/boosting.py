@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.bench.fitting import Example
 from clew.recall.trees import Tree, Trees
+from clew.values import dataclass
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from threading import Barrier
 from typing import Any
@@ -14,6 +13,7 @@ import clew
 from clew.bench.engine_sides import Side
 from clew.bench.metrics import percentile
 from clew.bench.queue import TEXT, Job
+from clew.values import dataclass
 
 WORKERS = 4
 SESSIONS = 10  # of each worker

@@ -8,7 +8,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +18,7 @@ from clew.compose import bulk_load, compose, is_postgres
 from clew.errors import InvalidInput
 from clew.model.scope import Scope
 from clew.settings import load_settings
+from clew.values import dataclass
 
 OWN = "postgres"  # instead of a URL: a server of the bench's own, gone when it is done
 PROJECT, LARGE = Scope(project="bench"), Scope(project="large")

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,6 +23,7 @@ from clew.bench.metrics import percentile
 from clew.bench.texts import questions, texts
 from clew.model.progress import Progress, no_progress
 from clew.model.scope import Scope
+from clew.values import dataclass
 
 Step = tuple[str, str, Callable[[], dict[str, Any]]]  # part of the report, its row, what measures some of it
 SIZES = [1_000, 10_000, 100_000]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from clew.values import dataclass
 
 STEPS = 30
 PENALTY = 1e-3  # on the square of each weight, once features are brought to unit spread

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach
 from clew.recall.graph import activation_of, expand
 from clew.recall.recall import search
+from clew.values import dataclass
 
 PROJECT = clew.Scope(project="bench")
 EDGES_PER_MEMORY = 10  # entity edges, with the default settings

@@ -13,7 +13,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from clew.recall.features import NAMES
 from clew.recall.ranker import is_refined, look_at
 from clew.recall.recall import search
 from clew.recall.trees import Tree, Trees, tell
+from clew.values import dataclass
 
 FOLDS = 5
 DIGITS = 4

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from clew.values import dataclass
 
 CUTOFFS = (2, 5, 10, 20)
 FIGURES = (*(f"recall@{k}" for k in CUTOFFS), "ndcg@10")

@@ -12,8 +12,10 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, product
+
+from clew.values import dataclass
 
 WORD = re.compile(r"[^\W\d_]+")
 OFTEN = 3  # occurrences within sentences from which a word is considered at all

@@ -6,8 +6,9 @@ Colours are classes with a second set for dark screens, so that the same file is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
+
+from clew.values import dataclass
 
 WIDTH, LEFT, RIGHT, TOP = 960, 74, 24, 64
 GAP = 46  # between two panels, room for a title

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from clew.bench.metrics import percentile
 from clew.bench.speed_bare import commit_one, full_table
 from clew.bench.speed_figures import Taken, answered, timed
 from clew.model.progress import Progress, no_progress
+from clew.values import dataclass
 
 SESSIONS = 100
 THREADS = 100  # a worker for each session

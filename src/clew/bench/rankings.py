@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clew.bench.intervals import gains
 from clew.bench.metrics import Score, score_ranking
 from clew.errors import InvalidInput
+from clew.values import dataclass
 
 Key = tuple[str, str, str]  # file, corpus, question
 Rankings = Mapping[Key, list[str]]

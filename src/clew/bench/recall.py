@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -29,6 +28,7 @@ from clew.bench.recall_table import table as table
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
 from clew.settings import load_settings
+from clew.values import dataclass
 
 RANKED = 100  # long enough for every cut-off and for a second look at the misses
 _DATE_FORMATS = ("%B-%d-%Y", "%Y-%m-%d %H:%M", "%d %B %Y")

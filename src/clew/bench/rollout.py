@@ -14,7 +14,6 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from clew.bench.week import DAYS, FAULT_AT, REPAIRED_AT, START, Asked, Week, at,
 from clew.compose import compose
 from clew.model.progress import Progress, no_progress
 from clew.settings import load_settings
+from clew.values import dataclass
 
 PROJECT = clew.Scope(project="bench")
 MEMORIES = SERVICES = 300  # each memory names two of the services

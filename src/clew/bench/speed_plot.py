@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from clew.bench.plot import LEFT, document, label
 from clew.bench.speed_figures import figures
+from clew.values import dataclass
 
 LIGHT = ("#0072b2", "#c24e00", "#007a58", "#a8487f", "#8a6d00", "#4b5bd1", "#57606a")
 DARK = ("#58b4f0", "#ff9a5c", "#3ddbb0", "#f0a6d2", "#e3c04a", "#a5b0ff", "#b1bac4")

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from clew.bench import speed_steps as steps
 from clew.bench import speed_writes
 from clew.bench.speed_cold import ONE_SCOPE, PROJECT, opened
 from clew.bench.speed_figures import Taken, figure, peak_memory_mb, resident_mb
+from clew.values import dataclass
 
 FILL, STEPS = 10, 27  # of a size; filling the store counts as many as it takes long
 COMMAND = (sys.executable, "-m", "clew.bench.speed_store")

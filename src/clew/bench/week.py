@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 START = datetime(2026, 3, 2, tzinfo=UTC)  # a Monday
 DAYS = 7

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from clew.deliver.pulse import Pulse
 from clew.deliver.report import attempt
 from clew.errors import Conflict, Denied, NotFound
 from clew.model.session import Beat
+from clew.values import dataclass
 
 BACK_OFF_S = (1.0, 2.0)  # between the three tries of one beat (rensei.md 2.9)
 

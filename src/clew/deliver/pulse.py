@@ -8,9 +8,10 @@ giving it twice. An answer without the held delivery means that it was revoked: 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from clew.model.session import Beat, Delivery
+from clew.values import dataclass
 
 MAX_FAILED = 3  # beats in a row after which the lock has run out (rensei.md 2.9)
 MAX_DEAD = 128  # dead letters that wait for a beat; more than that is a broken agent

@@ -19,7 +19,7 @@ the session, in the transaction of what they want to do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
@@ -29,6 +29,7 @@ from clew.guard.entities import POWERS
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import AgentSession
 from clew.ports import Tx
+from clew.values import dataclass
 
 T = TypeVar("T")
 PRIVATE = "[private]"  # in the place of a text

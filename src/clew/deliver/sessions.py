@@ -10,7 +10,7 @@ to whoever holds the lock, under a new token: a worker that was restarted fences
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -23,6 +23,7 @@ from clew.model.session import ENDED, OUTCOMES, AgentSession, Beat, Lock
 from clew.model.times import to_micros
 from clew.ports import Tx
 from clew.remember.redact import redact
+from clew.values import dataclass
 
 MAX_NAME = 200
 MAX_TITLE = 500

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clew.errors import Conflict
 from clew.model.session import RECEIPTS, STATES, AgentSession, Head
+from clew.values import dataclass
 
 # CONTRACTS: queued -> running -> finalizing -> completed; failed from running or finalizing; stopped from queued
 # or running. A session that is completed right from running passes through finalizing on its way.

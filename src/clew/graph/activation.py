@@ -12,7 +12,6 @@ as the graph is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +20,7 @@ import numpy as np
 from clew.graph.groups import Groups, first_best, group, highest, strongest, summed
 from clew.graph.refine import hub_damping, inhibit, refine
 from clew.graph.settings import Activation, Refinement
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,11 +6,12 @@ direction, so that a walk costs a few array operations per hop, however many edg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
 from clew.graph.settings import clamp_unit
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal, TypeGuard
+
+from clew.values import dataclass
 
 Refinement = Literal["compat", "personalised"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -21,6 +21,7 @@ from clew.model.config import AgentRights
 from clew.model.scope import Identity, Scope
 from clew.model.upkeep import Check
 from clew.ports import Store, Tx
+from clew.values import dataclass
 
 MAX_ADDED = 50  # files per org: every policy is looked at for every question
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

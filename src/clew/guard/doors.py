@@ -7,7 +7,7 @@ ones the owner's door stands open and Cedar is not even loaded. Everybody else i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from clew.errors import ClewError, Denied
@@ -15,6 +15,7 @@ from clew.lazy import LazyModule
 from clew.model.memory import CLASSIFICATIONS, Draft, Memory, Prepared
 from clew.model.recalled import Recalled, Trace, Why
 from clew.model.scope import Identity, Reach, Scope
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.guard import entities

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +17,7 @@ from clew.errors import Misconfigured
 from clew.guard.entities import NAMED_ROWS
 from clew.lazy import LazyModule
 from clew.model.access import AddedPolicy, Decision
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     import cedarpy

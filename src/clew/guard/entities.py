@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from clew.model.access import AccessContext, Resource
 from clew.model.config import AgentRights
 from clew.model.memory import CLASSIFICATIONS
 from clew.model.scope import Identity
+from clew.values import dataclass
 
 TYPES = {"memory": "Observation", "node": "GraphNode", "project": "Project", "org": "Org", "matrix": "Matrix"}
 NAMED_ROWS = ("Mem::Observation", "Mem::GraphNode")  # a policy that names one of these decides by id

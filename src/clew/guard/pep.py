@@ -16,7 +16,6 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from clew.errors import ClewError
 from clew.guard.engine import Engine, Loaded
@@ -24,6 +23,7 @@ from clew.guard.entities import TYPES, AttributeClass, Question, class_of, princ
 from clew.model.access import ACTIONS, AccessContext, AddedPolicies, Decision, Denial, PolicySource, Resource
 from clew.model.config import AgentRights
 from clew.model.scope import Identity
+from clew.values import dataclass
 
 TTL_S = 30.0  # FC-12 allows up to 60
 QUESTIONS, CLASSES = 500, 2_000  # kept at most

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, NewType, TypeVar
+
+from clew.values import dataclass
 
 # Text that may stand in a prompt. Only this module makes it, so that joining raw text into a block is a type error.
 SafeText = NewType("SafeText", str)

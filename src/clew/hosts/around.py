@@ -6,7 +6,6 @@ there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +18,7 @@ from clew.hosts.reading import read_regular
 from clew.hosts.repository import Repository, branch_of, find_repository, project_in
 from clew.hosts.table import HOSTS
 from clew.model.host import Around, HookEvent
+from clew.values import dataclass
 
 MAX_IGNORE_BYTES = 256 << 10
 HOLDS = ("resume", "fork")  # starts of a session whose transcript has a past

@@ -19,7 +19,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
@@ -41,6 +41,7 @@ from clew.model.scope import Identity
 from clew.model.session import AgentSession, Beat, Delivery
 from clew.model.start import Held
 from clew.ports import Store, Tx
+from clew.values import dataclass
 
 TWICE_S = 10.0  # two hooks for one event tell it within this time
 SEEN_S = 1.5  # until a hook has printed an answer: it lives for 0.8

@@ -24,7 +24,7 @@ somebody says so (`clew remember`, `clew edit`).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +37,7 @@ from clew.model.memory import Draft
 from clew.model.session import SessionReport
 from clew.model.tool_call import ToolCall
 from clew.remember.observe import draft_of_call
+from clew.values import dataclass
 
 MENDING = frozenset({"package", "migrate", "build", "deploy", "change"})  # kinds of commands that may be a fix
 RUN_FIELDS = frozenset({"tool", "command", "key", "kind"})

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clew.guard.render import TRIPLETS_HEADING
 from clew.hosts.reading import read_regular
 from clew.hosts.table import Host
+from clew.values import dataclass
 
 MAX_BYTES = 16 << 20
 MAX_IDS = 2_000

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -27,6 +27,7 @@ from clew.model.session import AgentSession, Inject, InjectDraft, Lock
 from clew.model.start import Held
 from clew.ports import Tx
 from clew.remember.redact import redact
+from clew.values import dataclass
 
 OPENS = frozenset(
     {"session_start", "prompt", "tool_start", "tool_end", "tool_failure", "tool_batch", "agent_start"}

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from clew.hosts.patterns import PHRASES, phrase, sections
 from clew.hosts.strip import own_words, prose
+from clew.values import dataclass
 
 MAX_READ = 20_000  # characters of a prompt or message that are looked at
 MAX_SPOKEN = 1_500  # characters somebody types; more is a document, and its rules are not those of who pasted it

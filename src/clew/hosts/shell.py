@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from clew.hosts.patterns import COMMANDS, any_of, sections
+from clew.values import dataclass
 
 MAX_COMMAND = 300
 MAX_READ = 4_000

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
+
+from clew.values import dataclass
 
 # Where the fields of an event stand in what a host sends; the first name that is there counts. Both hosts use the
 # same names so far, so one table serves both; a host that differs brings its own.

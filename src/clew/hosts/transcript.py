@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -24,6 +24,7 @@ from clew.hosts.rollout import RolloutReader
 from clew.model.host import Around
 from clew.model.memory import Draft
 from clew.model.times import parse_time
+from clew.values import dataclass
 
 Raw = Mapping[str, Any]
 CLAUDE_CODE, CODEX = "claude-code", "codex"

@@ -6,7 +6,7 @@ Whatever comes from another org is dropped before anybody is asked (rensei.md FC
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from clew.model.config import AgentRights
 from clew.model.inject import DENIED
 from clew.model.memory import Memory
 from clew.model.scope import Identity, Scope
+from clew.values import dataclass
 
 FOREIGN = "other_org"
 

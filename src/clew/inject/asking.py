@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from clew.inject.hooks import cut
 from clew.model.inject import VerbEvent
 from clew.recall.analyse import terms
+from clew.values import dataclass
 
 PATH, QUERY = "path", "query"
 PATH_PARTS = 4  # of a path from the root of the disk: `src/billing/vat.py` and a folder more

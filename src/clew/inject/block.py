@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Protocol
@@ -41,6 +41,7 @@ from clew.model.learning import Candidate
 from clew.model.scope import Identity, Scope
 from clew.model.start import SessionSummary
 from clew.remember.things import things_in
+from clew.values import dataclass
 
 _log = logging.getLogger(__name__)
 

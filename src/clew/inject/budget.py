@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
 from clew.errors import Misconfigured
+from clew.values import dataclass
 
 DEFAULT_CONTEXT_BUDGET: Mapping[str, int] = MappingProxyType(
     {"bug_fix": 750, "feature": 400, "refactor": 600, "chore": 300}  # rensei.md R-031

@@ -12,13 +12,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import Empty, Full, Queue
 from types import TracebackType
 from typing import Any
 
 from clew.inject.hooks import event_of_hook
 from clew.model.inject import VerbEvent
+from clew.values import dataclass
 
 Handler = Callable[[VerbEvent], object]
 REMEMBERED_EVENTS = 4_096

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -18,6 +18,7 @@ from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
 from clew.ports import Store
 from clew.recall.recall import MAX_LIMIT, Reader, find
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

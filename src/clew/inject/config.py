@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from clew.errors import InvalidInput
 from clew.model.inject import InjectionResult, VerbEvent
+from clew.values import dataclass
 
 DOCUMENTED_NAMES = {
     "enabled": "enabled",

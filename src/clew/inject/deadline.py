@@ -10,9 +10,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
+
+from clew.values import dataclass
 
 T = TypeVar("T")
 

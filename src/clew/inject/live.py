@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -36,6 +36,7 @@ from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import AgentSession, InjectDraft
 from clew.ports import Store, Tx
 from clew.remember.redact import redact
+from clew.values import dataclass
 
 MAX_LOGGED_CHARS = 500  # of what was asked
 MAX_MASKED_CHARS = 4 * MAX_QUERY_BYTES  # looked at for secrets: those at the end of what is asked are seen whole

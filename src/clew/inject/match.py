@@ -7,7 +7,7 @@ at. Nothing is written, and nothing is marked: running it twice finds the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from clew.model.graph_fact import GraphContextBlock
 from clew.model.inject import Considered, Observation, Skipped, Triplet, VerbEvent
 from clew.model.learning import Candidate, RankedCandidate
 from clew.model.scope import Scope
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

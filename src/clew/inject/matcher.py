@@ -7,7 +7,6 @@ farther away 0.48 (graph/triplets.py). 0.5 lets the first through and not the se
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from clew.guard.render import TRIPLETS_HEADING, pack, tokens, triplet_line
@@ -17,6 +16,7 @@ from clew.inject.graph_block import authorised, in_order, sources_of
 from clew.model.graph_fact import GraphContextBlock, GraphFact
 from clew.model.inject import EdgeKey
 from clew.model.scope import Identity, Scope
+from clew.values import dataclass
 
 FLOOR = 0.5
 MAX_TRIPLETS = 3

@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Hashable
-from dataclasses import dataclass
+
+from clew.values import dataclass
 
 MAX_SESSIONS = 1_024  # the session that was silent for longest goes first
 MAX_PER_SESSION = 32  # as many as may wait on the durable queue (rensei.md 2.10); beyond that the oldest goes

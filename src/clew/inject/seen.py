@@ -11,7 +11,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from clew.values import dataclass
 
 MAX_SESSIONS = 1_024  # one that is dropped is seeded again when it comes back
 

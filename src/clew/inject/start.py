@@ -11,7 +11,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
 
@@ -32,6 +32,7 @@ from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import AgentSession, Enqueued, InjectDraft
 from clew.model.start import Held, InjectReport, SessionSummary
 from clew.ports import Store, Tx
+from clew.values import dataclass
 
 _log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from clew.inject.access import Asker, Decider
@@ -19,6 +19,7 @@ from clew.inject.match import Matched, Situation
 from clew.model.ids import new_id
 from clew.model.inject import InjectionResult, VerbEvent
 from clew.model.scope import Identity, Scope
+from clew.values import dataclass
 
 
 @dataclass(slots=True)

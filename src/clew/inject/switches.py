@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clew.inject.matrix import resolved
 from clew.model.config import OrgFeatures, ProjectConfig, RecallSettings
 from clew.ports import Store
+from clew.values import dataclass
 
 MAX_KEPT = 512
 

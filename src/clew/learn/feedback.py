@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -20,6 +20,7 @@ from clew.learn.replay import looks_back, played, said
 from clew.model.learning import VERDICTS, Entry, FeedbackReport, Shown, Target, WeightChange
 from clew.model.session import OUTCOMES
 from clew.ports import Store, Tx
+from clew.values import dataclass
 
 SCALED = 0.25  # of what was never delivered, if it counts at all but not fully: rensei.md C-10
 

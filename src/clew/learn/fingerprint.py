@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from clew.learn.manifests import MANIFESTS, MAX_CHARS, Package, packages_of
 from clew.learn.stack import database_of, known
+from clew.values import dataclass
 
 MAX_MANIFESTS = 64
 # Other people's packages are no part of what a project is built with.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clew.guard.trust import is_observed, why_not_injected
@@ -20,6 +20,7 @@ from clew.learn.fingerprint import jaccard, similarity_pct
 from clew.model.inject import Observation
 from clew.model.memory import Memory
 from clew.model.scope import Scope
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.inject.candidates import MemoryStore, RetrievalQuery

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from clew.model.memory import CLASSIFICATIONS, Memory
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 # The parent of `inject` is `read`: what may not be read cannot be injected. `review` is for quarantined text.
 ACTIONS = ("read", "inject", "write", "feedback", "delete", "export", "transfer", "review", "configure", "operate")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
 from clew.model.times import from_micros, to_rfc3339
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from clew.model.memory import Memory
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 KEEPS = ("a", "b", "both", "neither")
 USER, IMPORT = "user", "import"  # origins besides those of model/relation.py

@@ -6,11 +6,11 @@ Whatever is in here was seen through a memory that the asking reach may see; row
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 ARROW = "→"
 SHARED = "shared_node"  # two things that one memory hangs on, without saying how they relate

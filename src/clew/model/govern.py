@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from clew.model.memory import Memory
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

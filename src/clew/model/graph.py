@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
+
+from clew.values import dataclass
 
 CLEW_NS = bytes.fromhex("6c4d5a1e7b0f5c3a9e210d8f4b7a3c55")  # the name space of our UUIDs
 # What the metadata of a memory gives, then the things that its text names.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from clew.model.access import Resource
 from clew.model.inject import EdgeKey, Skipped, Triplet
 from clew.model.memory import CLASSIFICATIONS, Memory
+from clew.values import dataclass
 
 _FILED = ("memory_type", "repo", "user")  # their labels are ours, not a memory's
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from clew.errors import InvalidInput
 from clew.model.learning import RankedCandidate
 from clew.model.memory import Memory
 from clew.model.times import parse_time, to_rfc3339
+from clew.values import dataclass
 
 PHASES = ("pre", "post", "failure")
 MEMORY_SCOPES = ("project", "org", "session")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.model.relation import Issue

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from clew.model.scope import Identity
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

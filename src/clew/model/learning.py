@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 FAILED = frozenset(("rework", "rejected"))
 # What people say about a memory themselves: signal and alpha, rensei.md 2.3.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from clew.model.explored import SeenEdge, SeenNode
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 
 class DatedEdge(NamedTuple):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
+
+from clew.values import dataclass
 
 PAIRS, SEMANTICS = "classification", "semantic_extraction"  # what a model is asked for; also stages of an issue
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import InvalidInput
 from clew.model.scope import Scope, is_encodable
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.model.graph import GraphDraft

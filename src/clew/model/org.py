@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 ROLES = ("owner", "admin", "member", "reviewer")
 AUTO, ACTIVE_WORKSPACE = "auto", "active_workspace"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from clew.model.memory import Memory
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 RETRIEVALS = ("lexical", "semantic", "hybrid")
 MODES = ("all", "working", "long_term", "rules_only")

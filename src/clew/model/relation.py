@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clew.model.memory import Memory
+from clew.values import dataclass
 
 SIMILAR, RULE, LLM = "similar", "rule", "llm"  # origins of witnesses
 ORIGINS = frozenset((SIMILAR, RULE, LLM))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 from clew.model.memory import Memory
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 TEXT_CHARS = 120  # of a memory that came in or fell out
 TIE = 1e-12  # a difference no larger is rounding

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar
 
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

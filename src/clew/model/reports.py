@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 HIGH, MIDDLE = 70, 40  # per cent: the bands of the injection rate
 WEIGHT_BANDS = ((0.8, "strong"), (0.5, "fair"), (0.2, "weak"), (0.0, "spent"))

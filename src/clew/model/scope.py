@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from clew.errors import Denied, InvalidInput, NotFound
+from clew.values import dataclass
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from clew.model.scope import Reach
 from clew.model.times import to_rfc3339
+from clew.values import dataclass
 
 STATES = ("queued", "running", "finalizing", "completed", "failed", "stopped")
 ENDED = frozenset(("completed", "failed", "stopped"))

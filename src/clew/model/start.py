@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from clew.model.access import Resource
 from clew.model.inject import Block
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

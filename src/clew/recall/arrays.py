@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +13,7 @@ from clew.graph.adjacency import Adjacency
 from clew.graph.packed import Arrays, Changes, can_spread, spread_packed
 from clew.model.times import to_micros
 from clew.recall.walk import NEVER, Entry, Nodes, Walk, entries_of, number_kinds
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ shadow it is looked for and counted, and the answer is the baseline.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from clew.recall import disputes
 from clew.recall.context_trace import Answered, Walked, metric_of, trace_of
 from clew.recall.recall import Reader, recall_and_run
 from clew.rollout.decide import Request, decide
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

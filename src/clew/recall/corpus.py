@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ import numpy as np
 from clew.recall.lexical import K1, B
 from clew.recall.question import name_terms
 from clew.recall.segment import MAX_DOCS, Segment, build_segment
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,6 @@ of the two follows from what they found. A constant weight on min-max scores let
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew import native
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.model.space import VectorSpace

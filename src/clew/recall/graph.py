@@ -9,7 +9,7 @@ finds is used: off, it is not walked; in the shadow, or while the gate blocks, i
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -24,6 +24,7 @@ from clew.recall.run import RULE, Run
 from clew.recall.settle import best
 from clew.rollout.decide import Decision, Request, decide
 from clew.rollout.standing import Standing
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

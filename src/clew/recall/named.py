@@ -6,7 +6,6 @@ something that others keep private learns nothing from the answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clew.errors import InvalidInput, NotFound
@@ -15,6 +14,7 @@ from clew.model.scope import Reach, is_encodable
 from clew.remember.edit import must_get
 from clew.remember.near import did_you_mean
 from clew.remember.things import fold_name, thing_named
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,7 +8,6 @@ estimate are scored again with the whole vectors (settle.py).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from clew import native
 from clew.recall.segment import FURTHER, LEADING
+from clew.values import dataclass
 
 # Numbers that are multiplied at once. For more BLAS wakes its threads, and on a busy machine waits for them.
 AT_ONCE = 8_192

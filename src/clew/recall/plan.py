@@ -7,11 +7,11 @@ language is recalled fully, unless it is empty. The rules are those of engram.md
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
 from clew.errors import InvalidInput
+from clew.values import dataclass
 
 Mode = Literal["no_recall", "minimal", "full", "graph_mode"]
 MODES: tuple[Mode, ...] = get_args(Mode)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from clew import native
 from clew.recall.features import NAMES, PLACE, features
 from clew.recall.settle import best, make_exact
 from clew.recall.trees import Trees
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.recall.question import Asked

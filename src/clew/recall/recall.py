@@ -7,7 +7,7 @@ ones, and a trace of what was left out where. Nothing is written, so running it 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +41,7 @@ from clew.recall.ranker import LEAST, RankOptions, is_refined, refine
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
 from clew.recall.settle import Rough, estimated, lowest_of_best, make_exact, settle, show_exactly, spread_of
 from clew.rollout.standing import CANARY, Standing
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

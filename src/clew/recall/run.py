@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from clew.model.memory import LAYERS
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

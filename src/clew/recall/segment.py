@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import numpy as np
 from clew import native
 from clew.lazy import LazyModule
 from clew.model.memory import LAYERS, TYPES
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

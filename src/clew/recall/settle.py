@@ -8,13 +8,13 @@ lies further down keeps its estimate. How many that takes is measured by tools/f
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clew import native
 from clew.recall.fuse import Evidence, rank_scores, relevance, semantic_relevance
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,6 @@ import math
 import os
 import re
 import threading
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +24,7 @@ from clew.graph.blend import ShadowComparison
 from clew.graph.settings import clamp_unit
 from clew.model.times import to_rfc3339
 from clew.recall.plan import MODES, UNKNOWN, Intent, infer_intent
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -9,11 +9,12 @@ beside the weights and are made by the same command (`clew bench learn`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from clew.values import dataclass
 
 Floats = NDArray[np.float64]
 

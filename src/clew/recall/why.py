@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clew.model.scope import Reach, Scope
@@ -10,6 +10,7 @@ from clew.recall.explain import reasons
 from clew.recall.recall import MAX_LIMIT, MAX_WORKING, Reader, asked_layers, filter_memories, plan_recall, search
 from clew.recall.run import RULE, WORKING, Run
 from clew.remember.edit import must_get
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from clew.errors import InvalidInput
 from clew.model.times import from_micros, to_micros, to_rfc3339
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,11 +10,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from clew.model.memory import Memory
 from clew.remember.trust import TRUSTS
+from clew.values import dataclass
 
 NEARLY = 0.95  # of a similar_to edge: from here on two memories say the same
 SAME_WORDS, NEAR = "same words", "nearly the same"

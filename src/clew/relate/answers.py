@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from clew.model.scope import is_encodable
 from clew.recall.analyse import terms
 from clew.relate.prompts import RELATIONSHIPS
 from clew.remember.redact import redact
+from clew.values import dataclass
 
 MAX_EDGES = 50
 MAX_SENTENCE_CHARS, MAX_EXPLANATION_CHARS, MAX_CONDITION_CHARS = 300, 500, 80

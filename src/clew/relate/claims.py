@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -46,6 +46,7 @@ from clew.relate.wording import (
     stem,
     words_of,
 )
+from clew.values import dataclass
 
 MAX_CHARS = 4_000
 MAX_SENTENCES = 40

@@ -10,7 +10,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -26,6 +26,7 @@ from clew.ports import Tx
 from clew.relate.queue import enqueue
 from clew.remember.graph import GraphPolicy, remap_id
 from clew.remember.lifecycle import is_expired, put_state, supersede
+from clew.values import dataclass
 
 PAGE = 200
 MIN_PREFIX = 8

@@ -7,7 +7,6 @@ none, because it only repeats what it was made from. So nobody becomes more beli
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ from clew.model.scope import Reach
 from clew.ports import Tx
 from clew.relate.alike import NEARLY, same_claim, text_of
 from clew.remember.lifecycle import is_expired
+from clew.values import dataclass
 
 Origin = tuple[str | None, ...]
 

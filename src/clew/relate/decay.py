@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from time import perf_counter
@@ -24,6 +24,7 @@ from clew.model.facts import EDGE_DECAY, EDGE_DECAY_AT, EDGE_DECAY_SO_FAR
 from clew.model.ids import new_id
 from clew.model.times import from_micros, to_micros, to_rfc3339
 from clew.ports import Row, Store, Tx
+from clew.values import dataclass
 
 PAGE = 1_000
 EDGES_PER_PASS = 5_000  # of a pass beside other work

@@ -8,7 +8,6 @@ projects nor witnesses.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +16,7 @@ from clew.model.graph import MAX_LABEL
 from clew.model.times import parse_time
 from clew.remember.link import checked_relation
 from clew.remember.things import MAX_KEY
+from clew.values import dataclass
 
 MAX_NAME = MAX_KEY + 40  # a type, a colon, a key
 MAX_WEIGHT = 1_000.0

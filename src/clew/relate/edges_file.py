@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -41,6 +41,7 @@ from clew.remember.line import numbered_lines, parse_object
 from clew.remember.link import SHARE, End, label_of, make_node, memory_end, seen_things, state_by_user
 from clew.remember.portable import ExportReport
 from clew.remember.things import thing_named
+from clew.values import dataclass
 
 FORMAT = "clew-edges"
 VERSION = 1

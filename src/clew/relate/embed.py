@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
@@ -22,6 +22,7 @@ from clew.model.progress import Progress, no_progress
 from clew.ports import Embedder, Row, Store, Tx
 from clew.relate.queue import enqueue
 from clew.remember.prepare import embedding_text
+from clew.values import dataclass
 
 logger = logging.getLogger(__name__)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from clew.model import job as codes
 from clew.model import relation
 from clew.model.job import Job, JobRun
+from clew.values import dataclass
 
 RETRY = "clew jobs retry {id}"
 # What a code means and what can be done about it. Those of providers are explained by their own words.

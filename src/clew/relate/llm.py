@@ -8,7 +8,7 @@ raises: whatever goes wrong is an issue, and likeness and rules go on without it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -32,6 +32,7 @@ from clew.relate.prompts import MAX_CONTEXT_CHARS, MAX_TEXT_CHARS, Prompt, Text,
 from clew.relate.spend import BUDGET_EXHAUSTED, RATE_LIMITED, Reservation, Spend, tokens_in
 from clew.remember.prepare import embedding_text
 from clew.remember.redact import redact
+from clew.values import dataclass
 
 T = TypeVar("T")
 OUT_OF_TIME = "LLM_OUT_OF_TIME"

@@ -9,7 +9,7 @@ trusted. Durable when it returns; merged twice, the second time changes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -27,6 +27,7 @@ from clew.remember.graph import GraphPolicy, remap
 from clew.remember.lifecycle import is_expired, put_state, supersede
 from clew.remember.prepare import index_terms
 from clew.remember.trust import trust_of
+from clew.values import dataclass
 
 MAX_DISPUTED = 100_000
 

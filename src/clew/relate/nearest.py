@@ -11,7 +11,6 @@ in one order: who changed last first, then by id. Reads only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +25,7 @@ from clew.model.times import to_micros
 from clew.recall.fuse import semantic_relevance
 from clew.recall.lexical import asked_terms, score_terms
 from clew.remember.prepare import embedding_text
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.model.space import VectorSpace

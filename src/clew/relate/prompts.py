@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from clew.model.relation import SEMANTIC
+from clew.values import dataclass
 
 RELATIONSHIPS = ("agrees", "contradicts", "refines", "unrelated")
 DIRECTIONS = ("from_new", "to_new")

@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from clew.errors import Conflict
@@ -20,6 +20,7 @@ from clew.model.job import ASKED_AGAIN, EDIT, RELATE, WORKER_LOST, Done, Failed,
 from clew.model.memory import Memory
 from clew.model.relation import PARTIAL_DEGRADE
 from clew.ports import Store, Tx
+from clew.values import dataclass
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ that is live: those from before there were jobs have none. No language model is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -28,6 +27,7 @@ from clew.relate.embed import BackfillPolicy, embed_missing
 from clew.relate.queue import enqueue_everything
 from clew.remember.graph import GraphPolicy, is_mapped, remap
 from clew.remember.prepare import index_terms
+from clew.values import dataclass
 
 BATCH = 500
 EVERY_ATTEMPT = 1 << 62

@@ -11,7 +11,7 @@ the model fails, or only vectors are new, what it said before stays. What is swi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,6 +34,7 @@ from clew.relate.similar import similar_findings
 from clew.relate.statements import MAX_SIMILAR, replace_relations
 from clew.remember.graph import SWITCHED_OFF, GraphPolicy, remap
 from clew.remember.prepare import embedding_text
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.ports import Clock, Embedder, Store, Tx

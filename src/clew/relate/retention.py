@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -23,6 +22,7 @@ from clew.model.memory import CLASSIFICATIONS, TYPES, Memory
 from clew.model.times import from_micros, to_micros
 from clew.ports import Store, Tx
 from clew.remember.forget import finish_pending, forget
+from clew.values import dataclass
 
 GRACE = timedelta(days=30)  # rensei.md 2.11: between a soft and a hard end
 CADENCE = timedelta(days=1)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from clew.errors import Unavailable
 from clew.model.llm import Spent, Usage
 from clew.ports import Store, Tx
+from clew.values import dataclass
 
 BUDGET_EXHAUSTED, RATE_LIMITED = "LLM_BUDGET_EXHAUSTED", "LLM_RATE_LIMITED"
 CHARS_PER_TOKEN = 4  # as everywhere in Clew: DESIGN.md, decision 9

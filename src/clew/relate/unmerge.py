@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ from clew.ports import Tx
 from clew.remember.edit import apply_edit, version_of
 from clew.remember.graph import GraphPolicy
 from clew.remember.prepare import index_terms
+from clew.values import dataclass
 
 PAGE = 200
 MIN_PREFIX = 8

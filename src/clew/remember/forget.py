@@ -10,7 +10,7 @@ twice is `not found` the second time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ from clew.ports import Store, Tx
 from clew.relate.decay import forget_labels
 from clew.remember.graph import unmap
 from clew.remember.lifecycle import changed_meanwhile, soft_delete
+from clew.values import dataclass
 
 BATCH = 500
 PREVIEWS = 1000  # how many a dry run lists

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
@@ -25,6 +24,7 @@ from clew.model.times import to_micros
 from clew.ports import Tx
 from clew.remember.extract import graph_draft
 from clew.remember.relations import causal_cue
+from clew.values import dataclass
 
 # Found by this step, and replaced when the memory changes; what a person or a model stated is left alone.
 OWN = frozenset(("metadata", "stated", "entity", "time", "causal", "mention", "derived", "lifecycle"))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -36,6 +35,7 @@ from clew.remember.graph import GraphPolicy, draft_of, remap
 from clew.remember.lifecycle import May, is_expired, may_read, not_found
 from clew.remember.near import did_you_mean
 from clew.remember.things import MAX_KEY, thing_named
+from clew.values import dataclass
 
 SHARE = 0.05  # what each further witness adds to an edge's confidence: store/graph.py
 SYMMETRIC = frozenset(("contradicts", "similar_to"))  # what holds one way holds the other way, too

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from clew.model.memory import Draft
+from clew.values import dataclass
 
 SHORTEST = 10  # characters; what is not longer is a label, not a statement
 JOINED = 600  # characters up to which nested bullets stay with their parent

@@ -17,7 +17,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import groupby, islice
@@ -37,6 +37,7 @@ from clew.remember.line import BOM, draft_of, numbered_lines, parse_object, plac
 from clew.remember.notes import parse_notes
 from clew.remember.prepare import WritePolicy, draft_memory
 from clew.remember.redact import redact
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.hosts import transcript as transcripts

@@ -9,7 +9,6 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
@@ -27,6 +26,7 @@ from clew.remember.classify import classify, highest
 from clew.remember.plain import is_plain
 from clew.remember.redact import redact
 from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
+from clew.values import dataclass
 
 _SPACES = re.compile(r"\s+")
 GIVEN_ID = re.compile(r"[\w.:@-]{1,120}")  # ids that callers and files bring along

@@ -14,9 +14,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
+
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

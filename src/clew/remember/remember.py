@@ -10,7 +10,7 @@ longer than a write should, such as relations to other memories, is left to a jo
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ from clew.remember.lifecycle import (
 )
 from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
 from clew.remember.trust import TRUSTS
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.guard import quarantine

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from clew.rollout.gate import Gate, evaluate_gate
 from clew.rollout.plan import Plan, build_plan
 from clew.rollout.policy import AUTOPILOT
 from clew.rollout.summary import Summary, read_summary
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.ports import RolloutTable

@@ -5,11 +5,12 @@ Names are those of the routes; the envelope around them is the surface's busines
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from clew.model.times import to_rfc3339
 from clew.rollout.summary import Alarm, alarms
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

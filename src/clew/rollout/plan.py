@@ -7,12 +7,12 @@ obstacle where hardly any answer could have grown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from clew.model.times import to_rfc3339
 from clew.rollout.windows import rounded
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.rollout.gate import Gate

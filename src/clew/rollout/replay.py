@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -32,6 +32,7 @@ from clew.ports import Tx
 from clew.recall.recall import MAX_LIMIT, Reader, recall
 from clew.rollout.paired import compare
 from clew.rollout.standing import CANARY
+from clew.values import dataclass
 
 LIMIT = 200  # questions
 PAGE = 500  # rows of the log

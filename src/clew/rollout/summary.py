@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from clew.model.rollout import moment
 from clew.model.times import to_rfc3339
 from clew.rollout.windows import MAX_SUMMARY_HOURS, clamped, rounded
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew.model.rollout import RequestCounts

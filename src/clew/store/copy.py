@@ -12,7 +12,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -23,6 +23,7 @@ from clew.model.progress import Progress, no_progress
 from clew.store import index
 from clew.store.copy_sides import Given, Page, Side, Table, dragged, plan, unfinished
 from clew.store.session import Row
+from clew.values import dataclass
 
 _SUMS = 1 << 64
 _NO_NUL = "\ufffd"  # what stands for a NUL where text cannot hold one

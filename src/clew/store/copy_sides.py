@@ -10,12 +10,12 @@ import json
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from clew.errors import Conflict, StoreRefused
 from clew.store import queries
 from clew.store.session import Row
+from clew.values import dataclass
 
 PAGE = 2_000  # rows
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from clew.store import queries
@@ -11,6 +10,7 @@ from clew.store.postgres_insert import BulkInsert
 from clew.store.postgres_wire import Statement, statement
 from clew.store.queries import PARAMETER
 from clew.store.session import Row
+from clew.values import dataclass
 
 PLANNED_ONCE = "-- planned once\n"  # says so in the text of a query that reads; what a write asks always is
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.waiting import Ready, Wait
 
 from clew.store.session import Row
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from psycopg.abc import PQGen

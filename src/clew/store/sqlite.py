@@ -13,7 +13,6 @@ import queue
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +26,7 @@ from clew.store.sqlite_answers import Answer, Outcome, Teller
 from clew.store.sqlite_errors import refused, sqlite_translated, store_closed, translated
 from clew.store.sqlite_log import Log
 from clew.store.sqlite_session import Session
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.govern import Grant, StoredFingerprint
 from clew.model.scope import Identity, Scope
+from clew.values import dataclass
 from clew.verbs import powers
 
 if TYPE_CHECKING:

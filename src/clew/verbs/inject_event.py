@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clew.inject.access import LateDecider
@@ -14,6 +13,7 @@ from clew.inject.injector import InSessionMemoryInjector
 from clew.inject.live import InStore
 from clew.inject.matcher import CONSIDERED, LOOKED_AT, GraphMatcher, GraphMatching, Seeds
 from clew.recall.common import common_terms
+from clew.values import dataclass
 from clew.verbs.inject_making import config_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from clew.values import dataclass
 
 Handler = dict[str, Any]
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from clew.errors import Conflict, InvalidInput, Unavailable
 from clew.hosts.private import make_private
 from clew.surfaces.hooks import merge
 from clew.surfaces.hooks.hosts import HOSTS, HostFiles
+from clew.values import dataclass
 
 SCOPES = ("user", "project")
 CREATED = "created"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -13,6 +13,7 @@ from clew.errors import ClewError
 from clew.surfaces.hooks import merge
 from clew.surfaces.hooks.hosts import HOSTS, Handler, HostFiles
 from clew.surfaces.hooks.install import SCOPES, file_of
+from clew.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

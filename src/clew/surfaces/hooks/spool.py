@@ -17,13 +17,13 @@ from binascii import crc32
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
 from clew.errors import Unavailable
 from clew.surfaces.hooks import offline
+from clew.values import dataclass
 
 FOLDER = "spool"
 NAME = "events.spool"

@@ -14,7 +14,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -32,6 +32,7 @@ from clew.surfaces.http.health import Health, Reason
 from clew.surfaces.http.routes import hooks, service
 from clew.surfaces.http.standing import Standing
 from clew.surfaces.http.watch import Watched
+from clew.values import dataclass
 from clew.wire.address import Address, address_of
 from clew.wire.client import refusal_of
 from clew.wire.transport import LOST, Transport

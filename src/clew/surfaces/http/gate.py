@@ -8,11 +8,11 @@ whoever asks first is not answered.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from clew.surfaces.http.problems import Refusal
 from clew.surfaces.http.request import LOOPBACK, NETWORK, Request
 from clew.surfaces.http.route import Route
+from clew.values import dataclass
 
 LOOPBACK_HOSTS = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _OWN_PAGES = ("none", "same-origin")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 
 from clew.errors import InvalidInput, Misconfigured, Unavailable
 from clew.surfaces.http.names import SOCKET_NAME
+from clew.values import dataclass
 
 BACKLOG = 512
 DEFAULT_TCP = "127.0.0.1:7433"

@@ -14,7 +14,7 @@ Lists take `Page` (`cursor`, `limit`) in their query and answer with `next_curso
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
@@ -23,6 +23,7 @@ import msgspec
 
 from clew.errors import ClewError
 from clew.model.scope import Identity, Scope
+from clew.values import dataclass
 
 if TYPE_CHECKING:
     from clew import Clew

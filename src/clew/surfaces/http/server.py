@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil
@@ -43,6 +42,7 @@ from clew.surfaces.http.standing import Standing
 from clew.surfaces.http.watch import Watched
 from clew.surfaces.http.workers import Workers
 from clew.surfaces.mcp import route as mcp
+from clew.values import dataclass
 from clew.verbs.serving import Serving
 from clew.wire.address import is_address
 from clew.wire.fingerprint import fingerprint_of

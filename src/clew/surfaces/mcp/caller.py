@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clew.model.scope import Identity, Scope
+from clew.values import dataclass
 from clew.wire.client import RemoteClew
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ The whole list costs every session that connects: a test keeps it under 2,500 to
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ import msgspec
 from clew.surfaces.mcp import arguments, tools
 from clew.surfaces.mcp.answers import Document
 from clew.surfaces.mcp.caller import Caller
+from clew.values import dataclass
 
 Schema = dict[str, Any]
 _TEXT: Schema = {"type": "string"}
