@@ -13,7 +13,8 @@ from clew.model.graph import NODE_TYPES, NodeRef, node_id, parse_ref
 from clew.model.scope import Reach, is_encodable
 from clew.remember.edit import must_get
 from clew.remember.near import did_you_mean
-from clew.remember.things import fold_name, thing_named
+from clew.remember.things import thing_named
+from clew.remember.word import fold_name
 from clew.values import dataclass
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from clew.errors import InvalidInput
 from clew.model.graph import MAX_LABEL
 from clew.model.times import parse_time
 from clew.remember.link import checked_relation
-from clew.remember.things import MAX_KEY
+from clew.remember.word import MAX_KEY
 from clew.values import dataclass
 
 MAX_NAME = MAX_KEY + 40  # a type, a colon, a key

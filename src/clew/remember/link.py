@@ -34,7 +34,8 @@ from clew.remember.extract import cut_label
 from clew.remember.graph import GraphPolicy, draft_of, remap
 from clew.remember.lifecycle import May, is_expired, may_read, not_found
 from clew.remember.near import did_you_mean
-from clew.remember.things import MAX_KEY, thing_named
+from clew.remember.things import thing_named
+from clew.remember.word import MAX_KEY
 from clew.values import dataclass
 
 SHARE = 0.05  # what each further witness adds to an edge's confidence: store/graph.py

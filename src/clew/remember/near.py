@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from clew.model.graph import parse_ref
 from clew.model.scope import Reach
 from clew.ports import Tx
-from clew.remember.things import fold_name
+from clew.remember.word import fold_name
 
 MAX_GUESSED = 2_000  # nodes that are looked at for names like the one asked for
 MAX_OFFERED = 3
