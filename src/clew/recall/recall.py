@@ -27,6 +27,7 @@ from clew.model.recalled import (
     Stage,
     Trace,
 )
+from clew.recall.choose import choose, stage
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_memories
 from clew.recall.disputed import Disputed
@@ -38,8 +39,8 @@ from clew.recall.lexical import Matches, asked_terms, score_terms
 from clew.recall.plan import Plan, plan
 from clew.recall.question import Asked, read_question
 from clew.recall.ranker import LEAST, RankOptions, is_refined, refine
-from clew.recall.run import LONG_TERM, RULE, WORKING, Run
-from clew.recall.settle import Rough, estimated, lowest_of_best, make_exact, settle, show_exactly, spread_of
+from clew.recall.run import Run
+from clew.recall.settle import Rough, estimated, make_exact, settle, spread_of
 from clew.rollout.standing import CANARY, Standing
 from clew.values import dataclass
 
@@ -60,12 +61,6 @@ else:
 
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
 MAX_LIMIT = 1_000
-MAX_WORKING = 3
-ROUNDED = 1e-5  # to what scores are rounded when they are compared
-# Candidates with a word or some likeness: from so many on it is known what is asked about, and what the last look
-# puts before the last of so many is answered, too. LoCoMo R@10 .849 with 10, .845 with 24: docs/performance.md.
-ENOUGH, AMONG = 10, 24
-NOWHERE = np.empty(0, np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +107,7 @@ def recall_and_run(
         is_disputed = reader.disputed.any_of(tx, reach.org, memories, version)
         conflicts = disputes.among(tx, reach, list(memories), now) if is_disputed else ()
     results = _results(run, memories, ways)
-    run.stages.append(_stage("read", len(run.chosen), len(results), started=started))
+    run.stages.append(stage("read", len(run.chosen), len(results), started=started))
     _count(run, reader, began)
     return Recalled(results, Trace(tuple(run.stages), run.notes), conflicts), run
 
@@ -245,7 +240,7 @@ def _refine(run: Run, reader: Reader) -> None:
         run.rank_score = found
         run.notes["refinement"] = f"failed: {getattr(error, 'code', type(error).__name__)}"
     looked_at = 0 if run.refined is None else len(run.refined)
-    run.stages.append(_stage("refine", looked_at, looked_at, started=started))
+    run.stages.append(stage("refine", looked_at, looked_at, started=started))
 
 
 def _through_graph(seen: Run, planned: Plan, asked: Question, reader: Reader, started: float) -> Run:
@@ -430,80 +425,6 @@ def _conditions(corpus: Corpus, options: RecallOptions, reach: Reach, reader: Re
         yield "filter", np.fromiter((id in ids for id in corpus.ids), np.bool_, len(corpus.ids))
 
 
-def choose(run: Run, rules_limit: int, started: float) -> None:
-    """Rules first, then working, then long-term; what is cut is counted."""
-    limit = run.options.limit
-    hits = _hits(run) if run.query.strip() else None
-    asked = {layer: _enough(run, layer, hits) for layer in asked_layers(run.options)}
-    found = {layer: places for layer, (_count, places) in asked.items()}
-    rules = _best(run, found.get(RULE), rules_limit)
-    working = _best(run, found.get(WORKING), min(MAX_WORKING, limit))
-    long_term = _best(run, found.get(LONG_TERM), max(1, limit - len(working)))
-    run.chosen = rules + working + long_term
-    if run.rough is not None:
-        show_exactly(run, np.array(run.chosen, np.intp))
-    counts = [
-        int(np.count_nonzero(run.allowed)),
-        sum(count for count, _places in asked.values()),
-        sum(len(places) for places in found.values()),
-    ]
-    cuts = zip(
-        ("layer", "below the floor", "beyond the limit"), counts, [*counts[1:], len(run.chosen)], strict=True
-    )
-    removed = [Removed(reason, into - out) for reason, into, out in cuts if into > out]
-    run.stages.append(_stage("rank", counts[0], len(run.chosen), removed, started))
-
-
-def _hits(run: Run) -> NDArray[np.bool_]:
-    """A shared word or some likeness, and the floor if one is asked for. Before enough that have that, the
-    last look may put others; where few have it, nothing else fills the answer."""
-    hits = (run.evidence.lexical > 0) | (run.relevance > 0)
-    hits[list(run.reached)] = True
-    hits[run.beside] = True
-    if run.refined is not None:
-        scores = run.rank_score[run.refined]
-        own = scores[hits[run.refined]]
-        if len(own) >= ENOUGH:
-            last = min(len(own), AMONG)
-            hits[run.refined[scores >= np.partition(own, -last)[-last]]] = True
-    if run.options.floor > 0:
-        hits &= run.relevance >= run.options.floor
-    return hits
-
-
-def _enough(run: Run, layer: int, hits: NDArray[np.bool_] | None) -> tuple[int, NDArray[np.intp]]:
-    """How many of a layer may be answered, and where those with enough evidence are: rules always have it."""
-    places = run.corpus.by_layer.get(layer, NOWHERE)
-    is_open = run.allowed if places is None else run.allowed[places]
-    count = int(np.count_nonzero(is_open))
-    if hits is not None and layer != RULE:
-        is_open = is_open & (hits if places is None else hits[places])
-    return count, np.flatnonzero(is_open) if places is None else places[is_open]
-
-
-def asked_layers(options: RecallOptions) -> list[int]:
-    layers = {"all": [WORKING, LONG_TERM], "working": [WORKING], "long_term": [LONG_TERM], "rules_only": []}
-    with_rules = options.rules and options.mode in ("all", "rules_only")
-    return layers[options.mode] + ([RULE] if with_rules else [])
-
-
-def _best(run: Run, found: NDArray[np.intp] | None, limit: int) -> list[int]:
-    """By rank score, then relevance, then the newest. Compared rounded, so that equal texts are equal whatever
-    their last bit says; the scores themselves stay as they are."""
-    if not limit or found is None or not len(found):
-        return []
-    has_query, ids = bool(run.query.strip()), run.corpus.ids
-    key = (run.rank_score if has_query else run.corpus.updated_at)[found]
-    if len(found) > limit:  # sort only what can win, ties included
-        can_win = key >= lowest_of_best(key, limit) - (2 * ROUNDED if has_query else 0)
-        found, key = found[can_win], key[can_win]
-    first = np.round(key, 5) if has_query else key
-    relevance, updated = np.round(run.relevance[found], 5), run.corpus.updated_at[found]
-    rows = zip((-first).tolist(), (-relevance).tolist(), (-updated).tolist(), found.tolist(), strict=True)
-    best = sorted((*order, ids[at], at) for *order, at in rows)
-    return [row[-1] for row in best[:limit]]
-
-
 def _query_vector(
     text: str, options: RecallOptions, embedder: Embedder | None, notes: dict[str, object]
 ) -> NDArray[np.float32] | None:
@@ -570,8 +491,3 @@ def _results(run: Run, memories: dict[str, Memory], ways: dict[int, GraphWay]) -
         )
         for rank, (at, why) in enumerate(zip(found, reasons(run, found), strict=True), 1)
     ]
-
-
-def _stage(name: str, into: int, out: int, removed: Iterable[Removed] = (), started: float | None = None) -> Stage:
-    ms = (time.perf_counter() - started) * 1000 if started is not None else 0.0
-    return Stage(name, into, out, tuple(removed), ms)

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clew.model.scope import Reach, Scope
+from clew.recall.choose import MAX_WORKING, asked_layers
 from clew.recall.explain import reasons
-from clew.recall.recall import MAX_LIMIT, MAX_WORKING, Reader, asked_layers, filter_memories, plan_recall, search
+from clew.recall.recall import MAX_LIMIT, Reader, filter_memories, plan_recall, search
 from clew.recall.run import RULE, WORKING, Run
 from clew.remember.edit import must_get
 from clew.values import dataclass

@@ -17,11 +17,12 @@ from clew.clew import Clew
 from clew.model.memory import Draft
 from clew.model.recalled import Recalled, RecallOptions
 from clew.model.scope import Identity, Reach, Scope
+from clew.recall import choose as choosing
 from clew.recall import ranker
-from clew.recall import recall as recalling
+from clew.recall.choose import choose
 from clew.recall.features import NAMES, by_name
 from clew.recall.ranker import LEAST, REFINEMENTS, RankOptions, look_at, model, switched_off
-from clew.recall.recall import choose, search
+from clew.recall.recall import search
 from clew.recall.run import Run
 from toys import START, ToldClock, ToyEmbedder, contents, open_toy
 
@@ -217,7 +218,7 @@ def test_a_reply_that_has_nothing_of_the_question_is_brought_in_by_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = "where is the bicycle"
-    monkeypatch.setattr(recalling, "ENOUGH", 1_000)
+    monkeypatch.setattr(choosing, "ENOUGH", 1_000)
     with with_a_reply(tmp_path / "on.db") as memory:
         found = {one.memory.content: one for one in memory.recall(query, limit=90).results}
         assert found[LONG].relevance == 0 and "neighbours" in [why.via for why in found[LONG].why]
@@ -237,7 +238,7 @@ def test_before_enough_that_has_something_of_the_question_the_last_look_may_put_
         assert found[LONG].relevance == 0 and "context" in [why.via for why in found[LONG].why]
         assert [one.relevance for one in found.values() if any(why.via == "context" for why in one.why)] == [0]
         assert LONG not in contents(memory.recall(query, limit=90, floor=0.1))
-        monkeypatch.setattr(recalling, "ENOUGH", len(found))
+        monkeypatch.setattr(choosing, "ENOUGH", len(found))
         assert LONG not in contents(memory.recall(query, limit=90))
 
 
@@ -342,7 +343,7 @@ def test_weights_and_trees_are_added_up() -> None:
 
 
 def test_what_is_forgotten_brings_nothing_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recalling, "ENOUGH", 1_000)
+    monkeypatch.setattr(choosing, "ENOUGH", 1_000)
     with with_a_reply(tmp_path / "clew.db") as memory:
         found = {
             one.memory.content: one.memory.id for one in memory.recall("where is the bicycle", limit=90).results
