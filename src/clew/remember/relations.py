@@ -16,6 +16,21 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from clew.model.graph import EdgeDraft, NodeRef
+from clew.remember.phrases import (
+    FIRST,
+    MARKS,
+    MAX_NEAR,
+    PREPOSITIONS,
+    End,
+    Sentence,
+    as_end,
+    clause_of,
+    consumed,
+    failing,
+    first_phrase,
+    last_phrase,
+    take,
+)
 from clew.remember.things import Thing
 
 MAX_CHARS = 20_000
@@ -24,9 +39,6 @@ MAX_SENTENCE = 300
 MAX_READ = 1_000  # characters of one sentence that are read
 MAX_CUES = 8  # in one sentence
 MAX_ITEMS = 8  # of one list
-MAX_TOPIC_WORDS = 4
-MAX_NEAR = 12  # words beside a cue that are read
-MAX_TOPIC_CHARS = 80
 MAX_CONDITION_WORDS = 8
 # In this order, from engram: the first that occurs is the cue.
 CAUSAL_CUES = ("as a result", "led to", "because of", "therefore", "caused", "because")
@@ -155,34 +167,20 @@ _SUPPOSITIONS = frozenset(
 _ASKS = re.compile(
     r"(?:do|does|did|is|are|was|were|should|could|can|would|why|what|which|who|how|where)(?!\w)(?!.*,)"
 )
-_MARKS = ",;:"
 
 # Sentences.
 
 
-class _Sentence(NamedTuple):
-    text: str  # as it stands in the memory
-    flat: str  # lower case, single spaces, each thing one character
-    words: list[str]  # of the flat text
-    doubt: int  # the word from which on all is supposed, not stated
-    things: list[Thing]
-
-    def thing(self, char: str) -> Thing | None:
-        index = ord(char) - _FIRST
-        return self.things[index] if 0 <= index < len(self.things) else None
-
-
-_FIRST = 0xE000  # private use: one character for each thing
 _PRIVATE = re.compile(r"[\ue000-\uf8ff]")
 _END = re.compile(r"[.!?;\n]+")
 _CLOSING = frozenset(" \t\n\r\"'”’)]*_`")
 _NOISE = str.maketrans(dict.fromkeys('`*"“”()[]', " "))
 
 
-def _sentences(text: str, things: list[Thing]) -> list[_Sentence]:
+def _sentences(text: str, things: list[Thing]) -> list[Sentence]:
     """Those that could state something: no questions, and none without a word that a cue begins with."""
     low = _lowered(text)
-    found: list[_Sentence] = []
+    found: list[Sentence] = []
     start, first, last = 0, 0, 0
     for stop, end, mark in [*_ends(text), (len(text), len(text), "")]:
         while last < len(things) and things[last].end <= stop:
@@ -214,35 +212,30 @@ def _ends(text: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _flatten(said: str, low: str, start: int, stop: int, things: list[Thing]) -> _Sentence:
+def _flatten(said: str, low: str, start: int, stop: int, things: list[Thing]) -> Sentence:
     inside = [thing for thing in things if thing.end <= stop]
     pieces: list[str] = []
     at = start
     for index, thing in enumerate(inside):
-        pieces += low[at : thing.start], " ", chr(_FIRST + index), " "
+        pieces += low[at : thing.start], " ", chr(FIRST + index), " "
         at = thing.end
     pieces.append(low[at:stop])
     flat = " ".join("".join(pieces).lstrip("-+• ").split()).replace(" ,", ",").replace(" 's ", " ")
     words = flat.split(" ")
     doubt = len(words)
     if not _SUPPOSITIONS.isdisjoint(words) or "todo" in flat:
-        doubt = next((i for i, word in enumerate(words) if word.rstrip(_MARKS) in _SUPPOSITIONS), doubt)
-    return _Sentence(said, flat, words, doubt, inside)
-
-
-class _End(NamedTuple):
-    ref: NodeRef
-    is_thing: bool
+        doubt = next((i for i, word in enumerate(words) if word.rstrip(MARKS) in _SUPPOSITIONS), doubt)
+    return Sentence(said, flat, words, doubt, inside)
 
 
 class _Reading(NamedTuple):
     """How far a sentence has been read: what one cue has used up is not the subject of the next."""
 
     end: int = 0
-    subjects: tuple[_End, ...] = ()  # of the last cue: "A calls B and uses C"
+    subjects: tuple[End, ...] = ()  # of the last cue: "A calls B and uses C"
 
 
-def _stated(sentence: _Sentence) -> list[EdgeDraft]:
+def _stated(sentence: Sentence) -> list[EdgeDraft]:
     """Cue by cue."""
     if _ASKS.match(sentence.flat):
         return []
@@ -251,7 +244,7 @@ def _stated(sentence: _Sentence) -> list[EdgeDraft]:
     for index, word in enumerate(sentence.words[: sentence.doubt]):
         if word in _ENTRY_WORDS and cues < MAX_CUES:
             cues += 1
-            clause = _clause(sentence.words[:index])
+            clause = clause_of(sentence.words[:index])
             if _DENIALS.isdisjoint(clause):
                 if holder := _HOLDERS.get(word):
                     found += holder(sentence, at)
@@ -261,7 +254,7 @@ def _stated(sentence: _Sentence) -> list[EdgeDraft]:
     return found
 
 
-def _read_cue(sentence: _Sentence, word: str, at: int, reading: _Reading) -> tuple[list[EdgeDraft], _Reading]:
+def _read_cue(sentence: Sentence, word: str, at: int, reading: _Reading) -> tuple[list[EdgeDraft], _Reading]:
     """What is stated by the cue that begins here. If nothing is, the word may be a noun: "the tests"."""
     for cue, pattern in _BY_WORD.get(word, ()):
         match = pattern.match(sentence.flat, at)
@@ -289,37 +282,7 @@ def _read_cue(sentence: _Sentence, word: str, at: int, reading: _Reading) -> tup
 
 # The ends of a relation.
 
-_BOUNDARIES = frozenset("but while whereas so that because then since when after before as - – —".split())
 _SEPARATOR = re.compile(r",? (?:and|or|plus|as well as|&) |, ")
-_DETERMINERS = frozenset(
-    "the a an our their its your my his her this that these those each every all some both any".split()
-)
-_STRIPPED = frozenset("new old current whole entire same other latest existing own actual very main".split())
-_PREPOSITIONS = frozenset(
-    "in of for on at from with to by via through over under inside within between against during into onto about "
-    "across after before behind per than like".split()
-)
-_STOPS = frozenset(
-    "and or but if when while because so that which who whose where is are was were be been being has have had do "
-    "does did not no will would can could should may might must as since until unless then being only again twice "
-    "every directly now also already still always instead rather whenever once using almost".split()
-)  # fmt: skip
-_PRONOUNS = frozenset(
-    "i we you he she it they me us him her them this that these those who which what everything nothing something "
-    "anything everyone someone anyone nobody one ones there here others another it's none most many much more less "
-    "both either each few all some any such".split()
-)
-_VAGUE = frozenset(
-    "thing things stuff reason way ways time times people lot kind part problem code bit day week month year today "
-    "yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday morning evening action place case "
-    "rest end start example note decision fact rule access attention care help good bad new old slow fast big "
-    "small".split()
-)
-_GENERIC = frozenset(
-    "class module function method file table service package library endpoint job handler component interface "
-    "object struct type field column script command repo repository client instance process app container pod "
-    "image".split()
-)
 _ADVERBS = frozenset(
     "now also still always often already just even then has have had all both almost never ever too simply "
     "sometimes".split()
@@ -330,7 +293,7 @@ _AFTER_CLAUSE = ("because of", "due to")  # before them stands what happened, no
 _RELATIVE = re.compile(r",? ?(?:which|that|who)$")
 
 
-def _edge(sentence: _Sentence, cue: _Cue, first: _End, second: _End, said: str) -> EdgeDraft | None:
+def _edge(sentence: Sentence, cue: _Cue, first: End, second: End, said: str) -> EdgeDraft | None:
     if cue.needs_thing and not (first.is_thing or second.is_thing):
         return None
     if cue.target and second.ref.type != cue.target:
@@ -344,7 +307,7 @@ def _edge(sentence: _Sentence, cue: _Cue, first: _End, second: _End, said: str) 
 
 
 def _draft(
-    sentence: _Sentence, source: _End, type_: str, target: _End, confidence: float, said: str
+    sentence: Sentence, source: End, type_: str, target: End, confidence: float, said: str
 ) -> EdgeDraft | None:
     if source.ref == target.ref:
         return None
@@ -352,170 +315,50 @@ def _draft(
     return EdgeDraft(source.ref, target.ref, type_, round(max(sure, 0.6), 2), said, sentence.text)
 
 
-def _clause(words: list[str]) -> list[str]:
-    """The words after the last one that ends a clause."""
-    for index in range(len(words) - 1, -1, -1):
-        if words[index] in _BOUNDARIES or words[index][-1] in _MARKS:
-            return words[index + 1 :]
-    return words
-
-
-def _subjects(sentence: _Sentence, start: int, reading: _Reading, *, is_clause: bool) -> tuple[_End, ...]:
+def _subjects(sentence: Sentence, start: int, reading: _Reading, *, is_clause: bool) -> tuple[End, ...]:
     before = sentence.flat[reading.end : start].rstrip()
     relative = _RELATIVE.search(before)
     if relative:
         before = before[: relative.start()]
-    clause = _clause(before.split())
+    clause = clause_of(before.split())
     while clause and (clause[-1] in _ADVERBS or clause[-1].endswith("ly")):
         clause = clause[:-1]
     if clause and clause[-1] == "and" and not is_clause:
         return reading.subjects
-    subject = _failing(sentence, clause) if is_clause else _last_phrase(sentence, clause)
+    subject = failing(sentence, clause) if is_clause else last_phrase(sentence, clause)
     if subject is None or (relative and relative[0].endswith("that") and not subject.is_thing):
         return ()
     is_first = reading.end == 0 and subject.is_thing
     return (*_listed_before(sentence, before), subject) if is_first else (subject,)
 
 
-def _listed_before(sentence: _Sentence, before: str) -> list[_End]:
+def _listed_before(sentence: Sentence, before: str) -> list[End]:
     """The A and B of "A, B and C depend on": things only, right before the last one."""
     items = _LISTED.search(before)
     if not items:
         return []
-    return [_End(thing.ref, True) for char in items[0] if (thing := sentence.thing(char))][:-1][:MAX_ITEMS]
+    return [End(thing.ref, True) for char in items[0] if (thing := sentence.thing(char))][:-1][:MAX_ITEMS]
 
 
 _LISTED = re.compile(r"(?:[\ue000-\uf8ff](?:,? and |, )(?:the )?){1,8}[\ue000-\uf8ff](?: all| both| now)?$")
 
 
-def _last_phrase(sentence: _Sentence, clause: list[str]) -> _End | None:
-    """The noun phrase that ends a clause; of "the retry logic in the worker" it is the logic.
-
-    A plain phrase must also begin the clause, perhaps after "in production": elsewhere it is mostly an object.
-    """
-    phrase, rest = _take_back(clause[-MAX_NEAR:])
-    while phrase and len(rest) > 1 and rest[-1] in _PREPOSITIONS:
-        phrase, rest = _take_back(rest[:-1]) if rest[-1] != "to" else ([], [])
-    end = _as_end(sentence, phrase) if phrase else None
-    if end and not end.is_thing and rest and rest[0] not in _PREPOSITIONS:
-        return None
-    return end
-
-
-def _take_back(words: list[str]) -> tuple[list[str], list[str]]:
-    """The trailing phrase, and what stands before it and its article."""
-    at = len(words)
-    while at and words[at - 1] not in _PREPOSITIONS and words[at - 1] not in _STOPS:
-        if words[at - 1] in _DETERMINERS:
-            return words[at:], words[: at - 1]
-        at -= 1
-        if "\ue000" <= words[at] <= "\uf8ff" and _begins_at(words, at):
-            break
-    return words[at:], words[:at]
-
-
-def _begins_at(words: list[str], at: int) -> bool:
-    """A thing begins its phrase, unless an article says that it began before."""
-    before = words[max(0, at - 3) : at]
-    return not any(word in _DETERMINERS for word in before)
-
-
-def _failing(sentence: _Sentence, clause: list[str]) -> _End | None:
-    """The subject of what happened because of something: it failed, or something was done to it."""
-    phrase, rest = _first_phrase(sentence, clause)
-    return _as_end(sentence, phrase) if rest and rest[0] in _FAILURES else None
-
-
-def _first_phrase(sentence: _Sentence, clause: list[str]) -> tuple[list[str], list[str]]:
-    """The noun phrase that begins a clause, up to the first verb that is known, and what follows it."""
-    words = clause[:MAX_NEAR]
-    while words and words[0] in _DETERMINERS:
-        words = words[1:]
-    for index, word in enumerate(words):
-        if word in _STOPS or word in _PREPOSITIONS or word in _FAILURES:
-            return words[:index], words[index:]
-        if sentence.thing(word[0]):
-            return words[: index + 1], words[index + 1 :]
-    return [], []
-
-
-_FAILURES = frozenset(
-    "failed fails fail crashed crashes crash broke breaks stopped stops restarts restarted hangs hung timed times "
-    "went goes kept keeps died dies is are was were got gets had has".split()
-)
-
-
-def _objects(sentence: _Sentence, after: str) -> list[_End]:
+def _objects(sentence: Sentence, after: str) -> list[End]:
     """What follows a cue: one phrase, or a list of them."""
-    found: list[_End] = []
+    found: list[End] = []
     rest = after.strip()
     while rest and len(found) < MAX_ITEMS:
         words = rest.split(" ", MAX_NEAR)[:MAX_NEAR]
-        phrase, ended = _take(words)
-        end = _as_end(sentence, phrase)
+        phrase, ended = take(words)
+        end = as_end(sentence, phrase)
         if end is None or (found and (not ended or phrase[0] in _ENTRY_WORDS)):  # the verb of another clause
             break
         found.append(end)
-        joint = _SEPARATOR.match(rest, len(" ".join(words[: _consumed(words, phrase)]).rstrip(",")))
+        joint = _SEPARATOR.match(rest, len(" ".join(words[: consumed(words, phrase)]).rstrip(",")))
         if not joint:
             break
         rest = rest[joint.end() :]
     return found
-
-
-def _consumed(words: list[str], phrase: list[str]) -> int:
-    skipped = 0
-    while skipped < len(words) and words[skipped] in _DETERMINERS:
-        skipped += 1
-    return skipped + len(phrase)
-
-
-def _take(words: list[str]) -> tuple[list[str], bool]:
-    """The leading phrase without its articles, and whether something ends it: no verb of its own follows."""
-    at = 0
-    while at < len(words) and words[at] in _DETERMINERS:
-        at += 1
-    taken: list[str] = []
-    for word in words[at:]:
-        bare = word.rstrip(",:")
-        if bare in _PREPOSITIONS or bare in ("and", "or", "plus", "as", "-", "–", "—"):
-            return taken, True
-        if bare in _STOPS or bare in _PRONOUNS or bare in _DETERMINERS or (taken and bare.endswith("ed")):
-            return taken, False
-        if taken and "\ue000" <= taken[-1] <= "\uf8ff":
-            return taken, False  # a thing is a phrase by itself; what follows it is a verb or an adverb
-        taken.append(bare)
-        if bare != word:
-            return taken, True
-    return taken, True
-
-
-def _as_end(sentence: _Sentence, phrase: list[str]) -> _End | None:
-    words = [word.strip("'’.,:") for word in phrase]
-    while words and (words[0] in _DETERMINERS or words[0] in _STRIPPED):
-        words = words[1:]
-    named = [index for index, word in enumerate(words) if word and sentence.thing(word[0])]
-    if named and (named[-1] == len(words) - 1 or all(word in _GENERIC for word in words[named[-1] + 1 :])):
-        thing = sentence.thing(words[named[-1]][0])
-        return _End(thing.ref, True) if thing and named[-1] <= 2 else None
-    if not 1 <= len(words) <= MAX_TOPIC_WORDS or any(word in _PRONOUNS or word in _STOPS for word in words):
-        return None
-    return _topic(sentence, words)
-
-
-def _topic(sentence: _Sentence, words: list[str]) -> _End | None:
-    things = [sentence.thing(word[:1] or " ") for word in words]
-    if words[-1] in _VAGUE or not all(
-        thing or _NOUN.fullmatch(word) for thing, word in zip(things, words, strict=True)
-    ):
-        return None
-    spelled = [thing.label.lower() if thing else word for thing, word in zip(things, words, strict=True)]
-    key = " ".join(" ".join(spelled).split())
-    return _End(NodeRef("topic", key), False) if 2 < len(key) <= MAX_TOPIC_CHARS else None
-
-
-# No numbers, signs, adverbs or "we've".
-_NOUN = re.compile(r"(?!\w+['’](?:ve|re|ll|d|m)$)(?!\w{3,}ly$)\w*[^\W\d_][\w'’.+#-]*")
 
 
 # Phrases that hold both ends.
@@ -539,28 +382,28 @@ _ORDER = re.compile(r"(?:please )?(?:use|run|restart|call|enable|deploy|set|star
 _HAPPENS = frozenset("runs run works work starts start fires triggers applies apply happens".split())
 
 
-def _preferred(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+def _preferred(sentence: Sentence, at: int) -> list[EdgeDraft]:
     return _bracketed(sentence, _PREFERENCE.match(sentence.flat, at), "prefers_over", is_turned=False)
 
 
-def _moved(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+def _moved(sentence: Sentence, at: int) -> list[EdgeDraft]:
     """People and meetings move too: at least one end is a thing."""
     found = _bracketed(sentence, _MOVE.match(sentence.flat, at), "supersedes", is_turned=True)
     return [edge for edge in found if edge.source.type != "topic" or edge.target.type != "topic"]
 
 
-def _root_cause(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+def _root_cause(sentence: Sentence, at: int) -> list[EdgeDraft]:
     return _bracketed(sentence, _ROOT_CAUSE.match(sentence.flat, at), "caused_by", is_turned=False)
 
 
-def _bracketed(sentence: _Sentence, match: re.Match[str] | None, type_: str, *, is_turned: bool) -> list[EdgeDraft]:
+def _bracketed(sentence: Sentence, match: re.Match[str] | None, type_: str, *, is_turned: bool) -> list[EdgeDraft]:
     if not match:
         return []
     inner = next(part for part in match.groups() if part).split(" ")
-    phrase, _ = _take(inner)
-    rest = inner[_consumed(inner, phrase) :]
-    is_whole = not rest or (rest[0] in _PREPOSITIONS and not match[0].endswith(" not "))
-    first = _as_end(sentence, phrase) if is_whole else None
+    phrase, _ = take(inner)
+    rest = inner[consumed(inner, phrase) :]
+    is_whole = not rest or (rest[0] in PREPOSITIONS and not match[0].endswith(" not "))
+    first = as_end(sentence, phrase) if is_whole else None
     seconds = _objects(sentence, sentence.flat[match.end() :])
     if not first or not seconds or not _NEGATIONS.isdisjoint(inner):
         return []
@@ -569,20 +412,20 @@ def _bracketed(sentence: _Sentence, match: re.Match[str] | None, type_: str, *, 
     return [edge] if edge else []
 
 
-def _because(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+def _because(sentence: Sentence, at: int) -> list[EdgeDraft]:
     """ "Because of X, Y stopped", at the beginning of a sentence."""
     match = _BECAUSE.match(sentence.flat) if at == 0 else None
     if not match:
         return []
-    cause = _as_end(sentence, _take(match["a"].split(" "))[0])
-    effect = _as_end(sentence, _first_phrase(sentence, sentence.flat[match.end() :].split())[0])
+    cause = as_end(sentence, take(match["a"].split(" "))[0])
+    effect = as_end(sentence, first_phrase(sentence, sentence.flat[match.end() :].split())[0])
     if not cause or not effect or not effect.is_thing:
         return []
     edge = _draft(sentence, effect, "caused_by", cause, 0.8, "because of")
     return [edge] if edge else []
 
 
-def _condition(sentence: _Sentence, at: int) -> list[EdgeDraft]:
+def _condition(sentence: Sentence, at: int) -> list[EdgeDraft]:
     flat = sentence.flat
     match = _CONDITION.match(flat, at)
     if not match or len(match["c"].split()) > MAX_CONDITION_WORDS:
@@ -592,16 +435,16 @@ def _condition(sentence: _Sentence, at: int) -> list[EdgeDraft]:
     words = before.split()
     if words and words[-1] in _HAPPENS:
         words.pop()
-    subject = _as_end(sentence, words) if words else None
+    subject = as_end(sentence, words) if words else None
     if subject is None:
         return []
     said = [thing.label.lower() if (thing := sentence.thing(word[0])) else word for word in match["c"].split()]
-    condition = _End(NodeRef("condition", "_".join("_".join(said).split())), True)
+    condition = End(NodeRef("condition", "_".join("_".join(said).split())), True)
     edge = _draft(sentence, subject, "conditional_on", condition, 0.65, "only")
     return [edge] if edge else []
 
 
-_HOLDERS: dict[str, Callable[[_Sentence, int], list[EdgeDraft]]] = {
+_HOLDERS: dict[str, Callable[[Sentence, int], list[EdgeDraft]]] = {
     **dict.fromkeys("prefer prefers preferred chose picked favors favours use uses using used".split(), _preferred),
     **dict.fromkeys("moved migrated switched ported transitioned replaced swapped".split(), _moved),
     "cause": _root_cause,
