@@ -135,10 +135,14 @@ def _files(args: argparse.Namespace) -> list[Path]:
     if "quality" not in args.stages:
         return []
     if not args.data:
-        raise SystemExit(
-            "Which data? make bench-peers DATA=folder, where the folder holds benchmark files (*.jsonl.gz, one "
-            "corpus per line: units, and questions with their gold units). Without any: STAGES=first,speed."
+        args.stages = [stage for stage in args.stages if stage != "quality"]
+        if not args.stages:
+            raise SystemExit("Quality needs data: make bench-peers DATA=folder, with benchmark files (*.jsonl.gz).")
+        print(
+            "Quality is left out: it needs data. make bench-peers DATA=folder, where the folder holds benchmark "
+            "files (*.jsonl.gz, one corpus per line: units, and questions with their gold units)."
         )
+        return []
     files = sorted(Path(args.data).glob("*.jsonl.gz"), key=lambda file: (file.stat().st_size, file.name))
     if not files:
         raise SystemExit(f"{args.data} holds no *.jsonl.gz; name the folder with the benchmark files.")

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 import clew
 from clew.bench.boosting import boost
+from clew.bench.corpora import read_corpora
 from clew.bench.fitting import Example, fit
 from clew.bench.metrics import CUTOFFS, Score, score_ranking, summarise
-from clew.bench.recall import Asking, ingested, read_corpora, sections
+from clew.bench.recall import Asking, ingested, sections
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import RecallOptions
@@ -103,10 +104,11 @@ def _as_text(report: dict[str, Any]) -> str:
 
 def collect(files: Sequence[Path], askings: Sequence[Asking], progress: Progress = no_progress) -> list[Question]:
     """Every question that has candidates, as often as there are ways to ask."""
-    total = sum(len(asking.of(corpus)) for asking in askings for file in files for corpus in read_corpora(file))
+    ways = list(product(askings, files))
+    total = sum(len(_known(asking, corpus)) for asking, file in ways for corpus in read_corpora(file))
     questions: list[Question] = []
     progress(0, total)
-    for asking, file in product(askings, files):
+    for asking, file in ways:
         label = file.name if len(askings) == 1 else f"{file.name}, {asking.embedder}"
         corpora = list(read_corpora(file))
         for number, corpus in enumerate(corpora):
@@ -123,6 +125,11 @@ def collect(files: Sequence[Path], askings: Sequence[Asking], progress: Progress
     return questions
 
 
+def _known(asking: Asking, corpus: dict[str, Any]) -> list[dict[str, Any]]:
+    """The questions whose answers are known."""
+    return [question for question in asking.of(corpus) if question["gold"]]
+
+
 def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[Question]:
     with (
         ingested(corpus, asking) as (store, scope, units),
@@ -130,13 +137,13 @@ def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[Questi
     ):
         memory.recall("warm up", scope=scope, counted=False)
         reader, options = memory._reader, RecallOptions(rules=False, counted=False)
-        for question in asking.of(corpus):
+        for question in _known(asking, corpus):
             run = search(question["text"], Reach.of(scope), options, reader=reader, now=memory.now(), refined=False)
             if run.asked is None or not is_refined(run):
                 continue
             looked = look_at(run, run.asked)
             of = [units[run.corpus.ids[at]] for at in looked.places.tolist()]
-            gold = {str(unit) for unit in question["gold"]}
+            gold = set(question["gold"])
             answers = np.array([not gold.isdisjoint(those) for those in of])
             example = Example(file, np.ascontiguousarray(looked.features.T), answers)
             yield Question(file, 0, question["category"], example, of, sorted(gold))

@@ -9,7 +9,7 @@ from clew.values import dataclass
 
 CUTOFFS = (2, 5, 10, 20)
 FIGURES = (*(f"recall@{k}" for k in CUTOFFS), "ndcg@10")
-BY_CATEGORY, CHOSEN = "by category", "chosen categories"
+ALL, BY_CATEGORY, CHOSEN = "all", "by category", "chosen categories"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,19 @@ def groups_of(categories: Sequence[str], chosen: Iterable[str] = ()) -> dict[str
     parts: dict[str, list[int]] = {}
     for at, category in enumerate(categories):
         parts.setdefault(category, []).append(at)
-    groups: dict[str, Group] = {"all": [range(len(categories))]} if categories else {}
-    groups |= {category: [part] for category, part in parts.items()}
+    groups: dict[str, Group] = {ALL: [range(len(categories))]} if categories else {}
+    groups |= {_told(category): [part] for category, part in parts.items()}
     if len(parts) > 1:
         groups[BY_CATEGORY] = list(parts.values())
     wanted = list(dict.fromkeys(chosen))
     if wanted and all(category in parts for category in wanted):
         groups[CHOSEN] = [parts[category] for category in wanted]
     return groups
+
+
+def _told(category: str) -> str:
+    """One may be called as a mean is."""
+    return f"category '{category}'" if category in (ALL, BY_CATEGORY, CHOSEN) else category
 
 
 def summarise(scores: Sequence[Score], chosen: Iterable[str] = ()) -> dict[str, dict[str, float]]:

@@ -24,8 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from clew.bench.corpora import read_corpora
 from clew.bench.perturb_names import Renaming, renaming
-from clew.bench.recall import read_corpora
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
 
@@ -100,7 +100,7 @@ def perturbed(corpus: dict[str, Any], seed: int) -> tuple[dict[str, Any], dict[s
 
 def _texts(corpus: dict[str, Any]) -> Iterator[str]:
     for unit in corpus["units"]:
-        yield unit["text"] or ""
+        yield unit["text"]
         yield unit.get("title") or ""
     for question in corpus["questions"]:
         yield question["text"]

@@ -13,7 +13,7 @@ from clew.bench.metrics import Score, score_ranking
 from clew.errors import InvalidInput
 from clew.values import dataclass
 
-Key = tuple[str, str, str]  # file, corpus, question
+Key = tuple[str, str, str, int]  # file, corpus, question, and the how manyth of them: names may repeat
 Rankings = Mapping[Key, list[str]]
 
 
@@ -28,8 +28,8 @@ class Answer:
     ms: float
 
     @property
-    def key(self) -> Key:
-        return self.file, str(self.corpus), str(self.question["id"])
+    def names(self) -> tuple[str, str, str]:
+        return self.file, self.corpus, self.question["id"]
 
     @property
     def score(self) -> Score:
@@ -46,27 +46,33 @@ class Answer:
 
 def read_rankings(file: Path) -> dict[Key, list[str]]:
     """By file, corpus and question, what `--rankings` wrote."""
-    rankings: dict[Key, list[str]] = {}
     try:
         with file.open(encoding="utf-8") as lines:
-            for line in filter(str.strip, lines):
-                entry = json.loads(line)
-                key = (str(entry["file"]), str(entry["corpus"]), str(entry["question"]))
-                if key in rankings:
-                    raise ValueError(f"{key} is there twice")
-                rankings[key] = [str(unit) for unit in entry["ranked"]]
+            entries = [json.loads(line) for line in lines if line.strip()]
+        names = [(str(entry["file"]), str(entry["corpus"]), str(entry["question"])) for entry in entries]
+        ranked = [[str(unit) for unit in entry["ranked"]] for entry in entries]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidInput(
             f"{file} cannot be read as rankings: {error}",
             code="BENCH_BASELINE_INVALID",
             next="give a file that clew bench recall --rankings wrote",
         ) from error
-    return rankings
+    return dict(zip(_numbered(names), ranked, strict=True))
+
+
+def _numbered(names: Iterable[tuple[str, str, str]]) -> list[Key]:
+    seen: Counter[tuple[str, str, str]] = Counter()
+    keys = []
+    for name in names:
+        keys.append((*name, seen[name]))
+        seen[name] += 1
+    return keys
 
 
 def against(baseline: Rankings, answers: Sequence[Answer], file: str, chosen: Iterable[str] = ()) -> dict[str, Any]:
     """How much better the answers are, over the questions that both have. The others are counted."""
-    pairs = [(answer, baseline[answer.key]) for answer in answers if answer.key in baseline]
+    keyed = zip(answers, _numbered(answer.names for answer in answers), strict=True)
+    pairs = [(answer, baseline[key]) for answer, key in keyed if key in baseline]
     of_this_file = sum(key[0] == file for key in baseline)
     return {
         "pairs": len(pairs),
@@ -83,4 +89,4 @@ def against(baseline: Rankings, answers: Sequence[Answer], file: str, chosen: It
 def of_other_files(baseline: Rankings, files: Iterable[str]) -> dict[str, int]:
     """Questions of the baseline whose files are not measured now, by file."""
     measured = set(files)
-    return dict(Counter(file for file, _corpus, _question in baseline if file not in measured))
+    return dict(Counter(file for file, *_rest in baseline if file not in measured))

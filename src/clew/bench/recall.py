@@ -1,15 +1,14 @@
 """`clew bench recall FILE...`: ingest each corpus through the public write path, ask every question through
 the public recall path, score the rankings.
 
-A file holds one corpus per line: units (id, text, and perhaps author, thread, at, title) and questions
-(id, text, gold unit ids, category). Author, thread, time and title become what they are in Clew.
+Author, thread, time and title of a unit become what they are in Clew (the files: corpora.py). A question whose
+answer is not known is asked and ranked like any other, and counts in no mean.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 
 import clew
 from clew.bench.ablations import FULL, Ablation, compared, ladder
+from clew.bench.corpora import read_corpora
 from clew.bench.intervals import estimates
 from clew.bench.metrics import percentile
 from clew.bench.rankings import Answer, Rankings, against, of_other_files, read_rankings
@@ -30,6 +30,7 @@ from clew.model.progress import Progress, no_progress
 from clew.settings import load_settings
 from clew.values import dataclass
 
+LABEL_CHARS = 240  # of a title, an author or a thread are taken, as many as a memory can have
 RANKED = 100  # long enough for every cut-off and for a second look at the misses
 _DATE_FORMATS = ("%B-%d-%Y", "%Y-%m-%d %H:%M", "%d %B %Y")
 
@@ -52,8 +53,9 @@ class Asking:
         return {"graph.write": self.graph, "relate.in_process": False} | chosen
 
     def of(self, corpus: dict[str, Any]) -> list[dict[str, Any]]:
-        """The questions that are asked. Those without a known answer cannot be scored."""
-        return [question for question in corpus["questions"] if question["gold"]][: self.limit_questions]
+        """The questions that are asked."""
+        questions: list[dict[str, Any]] = corpus["questions"][: self.limit_questions]
+        return questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,8 @@ def run(
     """Progress is told in questions. The files are read twice: the first time counts, and refuses what is broken
     before hours have gone into the others. Rankings are those of the last ablation, which is the default."""
     asking = Asking(embedder, graph, relate, limit_questions, tuple(ablations) or (FULL,))
-    if rankings and not rankings.absolute().parent.is_dir():
-        raise InvalidInput(f"there is no directory for {rankings}", code="BENCH_NO_DIRECTORY", next="make it first")
+    if rankings:
+        _check_place(rankings, files)
     versus = Against(read_rankings(baseline) if baseline else None, tuple(categories))
     files = list(dict.fromkeys(files))
     labels = _labels(files)
@@ -122,6 +124,17 @@ def run(
     if rankings:
         rankings.write_text("".join(written), encoding="utf-8")
     return report
+
+
+def _check_place(rankings: Path, files: Sequence[Path]) -> None:
+    """Before hours have gone into what could then not be written."""
+    folder = rankings.absolute().parent
+    if not folder.is_dir():
+        raise InvalidInput(f"there is no directory for {rankings}", code="BENCH_NO_DIRECTORY", next="make it first")
+    if rankings.resolve() in [file.resolve() for file in files]:
+        raise InvalidInput(f"{rankings} is what is measured", code="BENCH_OVERWRITES", next="name another file")
+    if rankings.is_dir() or not os.access(rankings if rankings.exists() else folder, os.W_OK):
+        raise InvalidInput(f"{rankings} cannot be written", code="BENCH_NO_PLACE", next="name another file")
 
 
 def _counting(progress: Progress, total: int) -> Callable[[], None]:
@@ -152,55 +165,41 @@ def _labels(files: Sequence[Path]) -> list[str]:
 def _checked(files: Sequence[Path], asking: Asking, categories: Sequence[str]) -> int:
     """How many questions there are."""
     asked = [question for file in files for corpus in read_corpora(file) for question in asking.of(corpus)]
-    known = dict.fromkeys(str(question["category"]) for question in asked)
+    if not asked:
+        raise InvalidInput(
+            "there is no question to ask", code="BENCH_DATA_INVALID", next="give files with units and questions"
+        )
+    known = dict.fromkeys(question["category"] for question in asked if question["gold"])
     for category in categories:
         if category not in known:
             raise InvalidInput(
                 f"no question is of category '{category}'",
                 code="BENCH_CATEGORY_UNKNOWN",
-                next=f"the files have: {', '.join(known)}",
+                next=f"the files have: {', '.join(known) or 'no answers'}",
             )
     return len(asked)
 
 
 def _report(label: str, answers: Sequence[Sequence[Answer]], asking: Asking, versus: Against) -> dict[str, Any]:
     """About one file: `answers` by step."""
-    steps = [(step, [answer.score for answer in of]) for step, of in zip(asking.steps, answers, strict=True)]
+    known = [[answer for answer in of if answer.question["gold"]] for of in answers]
+    steps = [(step, [answer.score for answer in of]) for step, of in zip(asking.steps, known, strict=True)]
     report: dict[str, Any] = {"scores": estimates(steps[-1][1], versus.categories), "ms": _times(answers[-1])}
-    present = {answer.question["category"] for answer in answers[-1]}
+    if unknown := len(answers[-1]) - len(known[-1]):
+        report["without_gold"] = unknown
+    present = {answer.question["category"] for answer in known[-1]}
     if missing := [category for category in versus.categories if category not in present]:
         report["categories_missing"] = missing
     if len(steps) > 1:
         report["ablations"] = compared(steps, versus.categories)
     if versus.baseline is not None:
-        report["against_baseline"] = against(versus.baseline, answers[-1], label, versus.categories)
+        report["against_baseline"] = against(versus.baseline, known[-1], label, versus.categories)
     return report
 
 
 def _times(answers: Sequence[Answer]) -> dict[str, float]:
     times = [answer.ms for answer in answers]
     return {"p50": round(percentile(times, 0.5), 3), "p99": round(percentile(times, 0.99), 3)}
-
-
-def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
-    opener = gzip.open if file.suffix == ".gz" else open
-    try:
-        with opener(file, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                if line.strip():
-                    yield _corpus(json.loads(line))
-    except (OSError, EOFError, ValueError) as error:
-        raise InvalidInput(
-            f"{file} cannot be read as benchmark data",
-            code="BENCH_DATA_INVALID",
-            next="give a .jsonl or .jsonl.gz file with a corpus per line: its name, its units and its questions",
-        ) from error
-
-
-def _corpus(line: Any) -> dict[str, Any]:
-    if not isinstance(line, dict) or not line.keys() >= {"corpus", "units", "questions"}:
-        raise ValueError(line)
-    return line
 
 
 def ask(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[int, Answer]]:
@@ -250,26 +249,30 @@ def _ingest(memory: clew.Clew, units: list[dict[str, Any]], scope: clew.Scope) -
     by_memory: dict[str, list[str]] = {}
     drafts = [_draft(unit) for unit in units]
     for unit, remembered in zip(units, memory.remember_many(drafts, scope=scope), strict=True):
-        by_memory.setdefault(remembered.id, []).append(str(unit["id"]))
+        by_memory.setdefault(remembered.id, []).append(unit["id"])
     return by_memory
 
 
 def _draft(unit: dict[str, Any]) -> clew.Draft:
+    """Labels are cut to what a memory takes."""
+    title, author, thread = ((unit.get(name) or "")[:LABEL_CHARS] for name in ("title", "author", "thread"))
     return clew.Draft(
-        content=unit["text"] or "(empty)",
-        title=unit.get("title"),
-        author=unit.get("author"),
-        thread=unit.get("thread"),
-        at=_when(unit.get("at")),
+        content=unit["text"].strip() or "(empty)",
+        title=title or None,
+        author=author or None,
+        thread=thread or None,
+        at=when(unit.get("at")),
     )
 
 
-def _when(text: str | None) -> datetime | None:
+def when(text: str | None) -> datetime | None:
+    """A moment as the files tell it; UTC where they do not say."""
     if not text:
         return None
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         pass
     for form in _DATE_FORMATS:
         try:

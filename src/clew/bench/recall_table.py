@@ -21,9 +21,11 @@ def _lines(report: Entry) -> Iterator[str]:
         yield f"{name}: {file['units']} units, recall p50 {file['ms']['p50']} ms, p99 {file['ms']['p99']} ms"
         for category, entry in file["scores"].items():
             yield from _means(category, entry)
+        if "without_gold" in file:
+            yield f"  {file['without_gold']} questions have no known answer: ranked, not scored"
         if "categories_missing" in file:
             yield f"  no mean over the chosen categories, without {', '.join(file['categories_missing'])}"
-        if "ablations" in file:
+        if "ablations" in file and file["scores"]:
             yield from _ablations(file["ablations"])
         if "against_baseline" in file:
             yield from _baseline(file["against_baseline"], report["baseline"]["file"])

@@ -159,10 +159,10 @@ def _put(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> Non
 
 
 def _candidates(run: Run) -> NDArray[np.int64]:
-    """The best by words, meaning and the graph, and whatever the graph led to. Notes what the others are below."""
-    count = max(CANDIDATES, run.options.limit)
-    found = best(run, count)
-    run.least_refined = float(run.rank_score[found].min(initial=np.inf)) if len(found) >= count else 0.0
+    """The best by words, meaning and the graph, and whatever the graph led to: as many however many are asked for,
+    so that the first of many are the first of few. Notes what the others are below."""
+    found = best(run, CANDIDATES)
+    run.least_refined = float(run.rank_score[found].min(initial=np.inf)) if len(found) >= CANDIDATES else 0.0
     if not run.reached:
         return found
     known = set(found.tolist())

@@ -12,7 +12,7 @@ import pytest
 import clew
 from clew.bench.ablations import ladder
 from clew.bench.metrics import CHOSEN, FIGURES
-from clew.bench.recall import measure, read_corpora, run, table
+from clew.bench.recall import measure, run, table, when
 from clew.errors import InvalidInput
 from clew.surfaces.cli.parser import parse
 
@@ -70,25 +70,6 @@ def test_progress_is_told_in_questions_of_all_files(tmp_path: Path) -> None:
     files = [written(tmp_path), written(tmp_path, "talk.jsonl.gz")]
     run(files, embedder="none", rankings=None, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
-
-
-@pytest.mark.parametrize("content", [b"{not json", b"\x1f\x8bbroken"])
-def test_a_file_that_holds_no_corpus_is_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "bad.jsonl").write_bytes(content)
-    with pytest.raises(InvalidInput) as refused:
-        list(read_corpora(tmp_path / "bad.jsonl"))
-    assert refused.value.code == "BENCH_DATA_INVALID"
-
-
-@pytest.mark.parametrize(
-    "line", ["[]", "7", '{"content": "a memory, not a corpus"}', '{"corpus": "a", "units": []}']
-)
-def test_a_line_that_is_no_corpus_is_refused(line: str, tmp_path: Path) -> None:
-    file = tmp_path / "other.jsonl"
-    file.write_text(line + "\n", encoding="utf-8")
-    with pytest.raises(InvalidInput) as refused:
-        list(read_corpora(file))
-    assert refused.value.code == "BENCH_DATA_INVALID"
 
 
 @pytest.mark.parametrize("relate", [True, False])
@@ -187,16 +168,92 @@ def test_gains_over_a_baseline_are_paired_and_what_only_one_side_has_is_counted(
 LINE = {"file": "f", "corpus": "c", "question": "q", "ranked": []}
 
 
-@pytest.mark.parametrize("lines", [[{"corpus": "c", "question": "q", "ranked": []}], [LINE, LINE], [["f"]]])
+@pytest.mark.parametrize(
+    "lines", [[{"corpus": "c", "question": "q", "ranked": []}], [LINE | {"ranked": 7}], [["f"]]]
+)
 def test_a_baseline_that_holds_no_rankings_is_refused(tmp_path: Path, lines: list[Any]) -> None:
     with pytest.raises(InvalidInput) as refused:
         run([written(tmp_path)], embedder="none", baseline=baseline_of(tmp_path, *lines))
     assert refused.value.code == "BENCH_BASELINE_INVALID" and "--rankings" in str(refused.value.next)
 
 
-def test_rankings_without_a_place_are_refused_before_anything_is_measured(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no directory"):
-        run([written(tmp_path)], embedder="none", rankings=tmp_path / "nowhere" / "ranked.jsonl")
+@pytest.mark.parametrize("name", ["nowhere/ranked.jsonl", "", "talk.jsonl"])
+def test_rankings_without_a_place_are_refused_before_anything_is_measured(tmp_path: Path, name: str) -> None:
+    file, asked = written(tmp_path), []
+    with pytest.raises(InvalidInput, match=r"no directory|cannot be written|is what is measured"):
+        run([file], embedder="none", rankings=tmp_path / name, progress=lambda *told: asked.append(told))
+    assert not asked and json.loads(file.read_text())["corpus"] == "talk"
+
+
+def with_questions(folder: Path, *questions: dict[str, Any]) -> Path:
+    file = folder / "other.jsonl"
+    file.write_text(json.dumps(CORPUS | {"questions": questions}), encoding="utf-8")
+    return file
+
+
+PORT, LUNCH = CORPUS["questions"]
+
+
+def test_a_question_without_a_known_answer_is_ranked_and_not_scored(tmp_path: Path) -> None:
+    hidden = {key: value for key, value in LUNCH.items() if key != "gold"}
+    file = with_questions(tmp_path, PORT, hidden)
+    report = run([file], embedder="none", rankings=tmp_path / "ranked.jsonl", ablations=ladder())
+    entry = report["files"]["other.jsonl"]
+    assert (entry["scores"]["all"]["questions"], entry["without_gold"]) == (1, 1)
+    ranked = {
+        line["question"]: line["ranked"]
+        for line in map(json.loads, (tmp_path / "ranked.jsonl").read_text().splitlines())
+    }
+    assert ranked["q1"][0] == "1" and set(ranked["q2"][:2]) == {"2", "3"}
+
+
+def test_a_file_without_any_answers_is_ranked_and_told_as_such(tmp_path: Path) -> None:
+    file = with_questions(tmp_path, PORT | {"gold": []})
+    report = run([file], embedder="none", ablations=ladder())
+    assert report["files"]["other.jsonl"]["scores"] == {}
+    assert "1 questions have no known answer: ranked, not scored" in table(report)
+
+
+def test_a_category_called_as_a_mean_leaves_the_mean_alone(tmp_path: Path) -> None:
+    file = with_questions(tmp_path, PORT | {"category": "all"}, LUNCH | {"gold": ["4"]})
+    scores = run([file], embedder="none")["files"]["other.jsonl"]["scores"]
+    assert scores["all"]["questions"] == 2 and scores["category 'all'"]["recall@2"] == 1
+
+
+def test_questions_of_one_name_are_compared_one_by_one(tmp_path: Path) -> None:
+    file, ranked = with_questions(tmp_path, PORT, LUNCH | {"id": "q1"}), tmp_path / "ranked.jsonl"
+    run([file], embedder="none", rankings=ranked)
+    compared = run([file], embedder="none", baseline=ranked)["files"]["other.jsonl"]["against_baseline"]
+    assert (compared["pairs"], compared["only_here"], compared["only_in_baseline"]) == (2, 0, 0)
+    assert compared["gains"]["all"]["ndcg@10"]["gain"] == 0
+
+
+def test_files_without_a_question_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("\n")
+    with pytest.raises(InvalidInput, match="no question to ask"):
+        run([tmp_path / "empty.jsonl"], embedder="none")
+
+
+def test_labels_are_cut_to_what_a_memory_takes(tmp_path: Path) -> None:
+    units = [{"id": 1, "text": "the gateway listens on port 8000", "title": "t" * 500, "author": "a" * 500}]
+    file = tmp_path / "long.jsonl"
+    file.write_text(json.dumps(CORPUS | {"units": units, "questions": [PORT]}))
+    assert run([file], embedder="none")["files"]["long.jsonl"]["scores"]["all"]["recall@2"] == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "at"),
+    [
+        ("2024-05-01T12:00:00+02:00", "2024-05-01T10:00:00+00:00"),
+        ("2024-05-01 12:00", "2024-05-01T12:00:00+00:00"),
+        ("March-15-2024", "2024-03-15T00:00:00+00:00"),
+        ("the other day", None),
+        ("", None),
+    ],
+)
+def test_times_are_read_as_the_files_tell_them(told: str, at: str | None) -> None:
+    moment = when(told)
+    assert (moment.isoformat() if moment else None) == at
 
 
 def test_ablations_without_the_graph_are_refused() -> None:

@@ -350,3 +350,12 @@ def test_what_is_forgotten_brings_nothing_in(tmp_path: Path, monkeypatch: pytest
         }
         memory.forget(found[ASKS])
         assert LONG not in contents(memory.recall("where is the bicycle", limit=90))
+
+
+def test_the_first_of_many_are_the_first_of_few(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "clew.db", embedder=ToyEmbedder(dim=32)) as memory:
+        for number in range(150):
+            memory.remember(f"The parser of part {number % 29} reads ticket {number}, see line {number * 7 % 31}.")
+        for question in ("which parser reads ticket 12", "part 7 line 3", "tickets of the parser"):
+            few, many = memory.recall(question, limit=10), memory.recall(question, limit=140)
+            assert contents(few) == contents(many)[:10]

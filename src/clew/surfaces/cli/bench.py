@@ -76,7 +76,7 @@ BENCH: tuple[Command, ...] = (
                         help="compare with rankings that were written before"),
                     arg("--categories", metavar="NAME,NAME", type=names,
                         help="also the plain mean over these categories"),
-                    arg("--limit-questions", metavar="N", type=count, help="only the first N questions"),
+                    arg("--limit-questions", metavar="N", type=count, help="only the first N of each corpus"),
                 ),
                 epilog="below each figure stand the ends of its 95 % bootstrap interval over questions. Gains are "
                        "paired; one counts when the lower end of its interval is above zero",
@@ -89,7 +89,7 @@ BENCH: tuple[Command, ...] = (
                     arg("--leave-out", metavar="NAME,NAME", type=names, help="categories not to learn from"),
                     arg("--embedder", metavar="NAME,NAME", type=names, suggest=("static", "minilm", "endpoint"),
                         help="other models than the configured one; one set of weights is learnt for all"),
-                    arg("--limit-questions", metavar="N", type=count, help="only the first N questions"),
+                    arg("--limit-questions", metavar="N", type=count, help="only the first N of each corpus"),
                 ),
             ),
             Command(

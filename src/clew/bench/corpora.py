@@ -1,0 +1,120 @@
+"""Benchmark files: one corpus per line, in one form whatever the writer of the file took for granted.
+
+A corpus has a name, units (id, text, and perhaps author, thread, at, title) and questions (id, text, and perhaps
+category and gold: the ids of the units that answer it). Ids may be numbers, gold may be a single id or missing;
+here ids are texts and gold is a list. What cannot be understood is refused, with the place where it stands.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from clew.errors import InvalidInput
+
+NO_CATEGORY = "(no category)"
+ENCODING = "utf-8-sig"  # some editors mark the beginning of a file
+_PACKED = b"\x1f\x8b"  # how gzip files begin, whatever they are called
+_LABELS = ("title", "author", "thread", "at")
+
+
+class _Odd(ValueError):
+    """Says what is wrong, and where in the file."""
+
+
+def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
+    """One after another. The file must be one: it is read more than once."""
+    if file.exists() and not file.is_file():
+        raise _refused(file, "is no regular file", "write its lines to a file first")
+    try:
+        for number, line in enumerate(_lines(file), 1):
+            if line.strip():
+                yield _corpus(_parsed(line, number), number)
+    except _Odd as error:
+        raise _refused(file, f"cannot be used: {error}", "mend the file") from error
+    except (OSError, EOFError, ValueError) as error:
+        raise _refused(
+            file,
+            "cannot be read as benchmark data",
+            "give a .jsonl or .jsonl.gz file with a corpus per line: its name, its units and its questions",
+        ) from error
+
+
+def _refused(file: Path, what: str, next_move: str) -> InvalidInput:
+    return InvalidInput(f"{file} {what}", code="BENCH_DATA_INVALID", next=next_move)
+
+
+def _lines(file: Path) -> Iterator[str]:
+    with file.open("rb") as raw:
+        is_packed = raw.read(2) == _PACKED
+    with gzip.open(file, "rt", encoding=ENCODING) if is_packed else file.open(encoding=ENCODING) as lines:
+        yield from lines
+
+
+def _parsed(line: str, number: int) -> dict[str, Any]:
+    corpus = json.loads(line)
+    if not isinstance(corpus, dict) or not corpus.keys() >= {"corpus", "units", "questions"}:
+        raise _Odd(f"line {number} has no 'corpus', 'units' or 'questions'")
+    return corpus
+
+
+def _corpus(corpus: dict[str, Any], number: int) -> dict[str, Any]:
+    name = _id(corpus["corpus"], f"the name in line {number}")
+    units = [_unit(unit, f"unit {at} of {name}") for at, unit in _each(corpus, "units", name)]
+    questions = [
+        _question(question, f"question {at} of {name}") for at, question in _each(corpus, "questions", name)
+    ]
+    seen: set[str] = set()
+    for unit in units:
+        if unit["id"] in seen:
+            raise _Odd(f"{name} has two units with the id '{unit['id'][:40]}'")
+        seen.add(unit["id"])
+    return corpus | {"corpus": name, "units": units, "questions": questions}
+
+
+def _each(corpus: Mapping[str, Any], field: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    if not isinstance(corpus[field], list):
+        raise _Odd(f"'{field}' of {name} is no list")
+    for at, item in enumerate(corpus[field], 1):
+        if not isinstance(item, dict):
+            raise _Odd(f"entry {at} in '{field}' of {name} is no object")
+        yield at, item
+
+
+def _unit(unit: dict[str, Any], where: str) -> dict[str, Any]:
+    told = {field: str(unit[field]) for field in _LABELS if unit.get(field) is not None}
+    return (
+        unit
+        | told
+        | {"id": _id(unit.get("id"), f"the id of {where}"), "text": _text(unit.get("text", _Odd), where)}
+    )
+
+
+def _question(question: dict[str, Any], where: str) -> dict[str, Any]:
+    gold = question.get("gold")
+    gold = [] if gold is None else gold if isinstance(gold, list) else [gold]
+    category = question.get("category")
+    return question | {
+        "id": _id(question.get("id"), f"the id of {where}"),
+        "text": _text(question.get("text", _Odd), where),
+        "gold": list(dict.fromkeys(_id(one, f"the gold of {where}") for one in gold)),
+        "category": NO_CATEGORY if category is None else _id(category, f"the category of {where}"),
+    }
+
+
+def _id(value: Any, what: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise _Odd(f"{what} is neither a text nor a number")
+    return str(value)
+
+
+def _text(value: Any, where: str) -> str:
+    """Nothing is a text, too: what a unit lost."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _Odd(f"{where} has no text")
+    return value

@@ -1,0 +1,103 @@
+"""Benchmark files: what is read as what, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.bench.corpora import NO_CATEGORY, read_corpora
+from clew.errors import InvalidInput
+
+UNIT = {"id": "u", "text": "said"}
+QUESTION = {"id": "q", "text": "asked", "gold": ["u"], "category": "c"}
+
+
+def corpus(**other: Any) -> dict[str, Any]:
+    return {"corpus": "name", "units": [UNIT], "questions": [QUESTION]} | other
+
+
+def read(folder: Path, *lines: Any) -> list[dict[str, Any]]:
+    file = folder / "file.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return list(read_corpora(file))
+
+
+def test_a_corpus_is_read_as_it_is(tmp_path: Path) -> None:
+    assert read(tmp_path, corpus(topic="kept"), corpus()) == [corpus(topic="kept"), corpus()]
+
+
+def test_numbers_become_texts_and_gold_a_list(tmp_path: Path) -> None:
+    units = [{"id": 1, "text": None, "author": 7, "title": None}]
+    questions = [{"id": 2, "text": "asked", "gold": 1, "category": 3}, {"id": 4, "text": "b", "gold": [1, "1"]}]
+    [found] = read(tmp_path, corpus(corpus=9, units=units, questions=questions))
+    assert found["corpus"] == "9"
+    assert found["units"] == [{"id": "1", "text": "", "author": "7", "title": None}]
+    assert [(one["id"], one["gold"], one["category"]) for one in found["questions"]] == [
+        ("2", ["1"], "3"),
+        ("4", ["1"], NO_CATEGORY),
+    ]
+
+
+@pytest.mark.parametrize("gold", [None, []])
+def test_an_answer_may_be_unknown(tmp_path: Path, gold: list[str] | None) -> None:
+    without = {"id": "p", "text": "asked", "category": "c"}
+    [found] = read(tmp_path, corpus(questions=[QUESTION | {"gold": gold}, without]))
+    assert [one["gold"] for one in found["questions"]] == [[], []]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.GZ", "a.data"])
+def test_a_packed_file_is_known_by_what_is_in_it(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(json.dumps(corpus()).encode()))
+    assert list(read_corpora(tmp_path / name)) == [corpus()]
+
+
+def test_a_mark_at_the_beginning_is_no_part_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps(corpus()), encoding="utf-8-sig")
+    assert list(read_corpora(tmp_path / "a.jsonl")) == [corpus()]
+
+
+ODD = [
+    ([], "no 'corpus'"),
+    (7, "no 'corpus'"),
+    ({"content": "a memory, not a corpus"}, "no 'corpus'"),
+    ({"corpus": "a", "units": []}, "no 'corpus', 'units' or 'questions'"),
+    (corpus(corpus=None), "the name in line 1 is neither a text nor a number"),
+    (corpus(units={"a": 1}), "'units' of name is no list"),
+    (corpus(questions=None), "'questions' of name is no list"),
+    (corpus(units=["text"]), "entry 1 in 'units' of name is no object"),
+    (corpus(units=[UNIT, UNIT]), "name has two units with the id 'u'"),
+    (corpus(units=[{"text": "without an id"}]), "the id of unit 1 of name"),
+    (corpus(units=[UNIT, {"id": "v"}]), "unit 2 of name has no text"),
+    (corpus(units=[{"id": True, "text": "x"}]), "the id of unit 1 of name"),
+    (corpus(questions=[{"text": "x", "gold": []}]), "the id of question 1 of name"),
+    (corpus(questions=[{"id": "x"}]), "question 1 of name has no text"),
+    (corpus(questions=[QUESTION | {"category": ["c"]}]), "the category of question 1 of name"),
+    (corpus(questions=[QUESTION | {"gold": [{}]}]), "the gold of question 1 of name"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), ODD, ids=[message for _line, message in ODD])
+def test_what_is_no_corpus_is_refused_with_its_place(tmp_path: Path, line: Any, message: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        read(tmp_path, line)
+    assert refused.value.code == "BENCH_DATA_INVALID" and message in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"{not json", b"\x1f\x8bbroken", b"\xff\xfe"])
+def test_a_file_that_holds_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "bad.jsonl").write_bytes(content)
+    with pytest.raises(InvalidInput) as refused:
+        list(read_corpora(tmp_path / "bad.jsonl"))
+    assert refused.value.code == "BENCH_DATA_INVALID" and "a corpus per line" in str(refused.value.next)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_is_refused_since_files_are_read_twice(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidInput, match="no regular file"):
+        list(read_corpora(tmp_path / "pipe"))
