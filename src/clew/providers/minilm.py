@@ -103,7 +103,8 @@ class Encoder:
         self._inputs, self._output = _ends(session, dim)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        rows = np.empty((len(texts), self._dim), np.float32)
+        """A text of which the model knows less than half, as one in another script than Latin, gives a zero row."""
+        rows = np.zeros((len(texts), self._dim), np.float32)
         for numbers, ids in self._batches(texts):
             rows[numbers] = self._run(ids)
         return rows
@@ -111,7 +112,8 @@ class Encoder:
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
         """Texts of like length together, so that little is spent on padding."""
         ids = [[CLS, *self._pieces.ids(text)[: MAX_PIECES - 2], SEP] for text in texts]
-        order = sorted(range(len(ids)), key=lambda number: len(ids[number]))
+        known = [number for number, text in enumerate(texts) if text.isascii() or _is_known(ids[number])]
+        order = sorted(known, key=lambda number: len(ids[number]))
         for start in range(0, len(order), BATCH):
             numbers = order[start : start + BATCH]
             yield numbers, [ids[number] for number in numbers]
@@ -122,6 +124,11 @@ class Encoder:
         feed = {name: array for name, array in feed.items() if name in self._inputs}
         (hidden,) = self._session.run([self._output], feed)
         return _pooled(hidden, mask)
+
+
+def _is_known(ids: Sequence[int]) -> bool:
+    foreign = WordPiece.foreign()
+    return 2 * sum(id in foreign for id in ids[1:-1]) <= len(ids) - 2
 
 
 def _ends(session: Any, dim: int) -> tuple[set[str], str]:

@@ -2,7 +2,8 @@
 
 A text begins with what it is about: the first pieces count fully, and each one after them a little less.
 
-In go texts, out come unit vectors; a text without a known word piece gives a zero row. The rows carry their
+In go texts, out come unit vectors; a text that is mostly unknown to the model (other scripts than Latin) gives a
+zero row, and words alone find it. The rows carry their
 own weight (a rare piece has a long row, "the" a short one), so nothing has to be counted when a text is read.
 Where the rows come from, and what they were measured to do, is in tools/embedder/README.md.
 """
@@ -64,19 +65,27 @@ class StaticEmbedder:
         """The rows of a few short texts are gathered together, those of a very long one piece by piece."""
         ids = np.frombuffer(b"".join(packed), dtype=IDS)
         if len(ids) > PIECES_AT_ONCE:
+            if not _is_mostly_known(self._scales.take(ids)):
+                return
             for start in range(0, len(ids), PIECES_AT_ONCE):
                 scales, rows = self._gather(ids[start : start + PIECES_AT_ONCE])
                 sums[0] += (scales * counts_of(start, len(scales))) @ rows
             return
         scales, rows = self._gather(ids)
-        end = 0
+        is_known, end = bool(scales.all()), 0
         for pieces, into in zip(packed, sums, strict=True):
             start, end = end, end + len(pieces) // ID_BYTES
-            np.dot(scales[start:end] * self._counts[: end - start], rows[start:end], out=into)
+            if is_known or _is_mostly_known(scales[start:end]):
+                np.dot(scales[start:end] * self._counts[: end - start], rows[start:end], out=into)
 
     def _gather(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         # `take` costs half of what indexing with a list of rows does.
         return self._scales.take(ids), self._rows.take(ids, axis=0).astype(np.float32)
+
+
+def _is_mostly_known(scales: NDArray[np.float32]) -> bool:
+    """Pieces that say nothing have no length. Of a text of which most is such, the few others would be all."""
+    return 2 * int(np.count_nonzero(scales)) >= len(scales)
 
 
 def counts_of(start: int, count: int) -> NDArray[np.float32]:

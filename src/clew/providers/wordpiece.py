@@ -11,6 +11,7 @@ import re
 import sys
 import unicodedata
 from array import array
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -70,6 +71,17 @@ def _fold(char: str) -> str:
 def _is_punctuation(char: str) -> bool:
     # ASCII signs such as $ and + are symbols to Unicode and punctuation to BERT.
     return char in _PUNCTUATION or unicodedata.category(char).startswith("P")
+
+
+def foreign_pieces(vocabulary: Sequence[str]) -> list[int]:
+    """The ids of the pieces of other scripts than Latin. BERT's vocabulary has their letters one by one: to a model
+    of English they say which script a text is in, and all texts of one script are alike."""
+    return [id for id, piece in enumerate(vocabulary) if not piece.isascii() and any(map(_is_foreign, piece))]
+
+
+def _is_foreign(char: str) -> bool:
+    is_letter = unicodedata.category(char)[0] in "LM"
+    return is_letter and not char.isascii() and not unicodedata.name(char, "").startswith("LATIN")
 
 
 class Pieces(Protocol):
@@ -164,6 +176,12 @@ class WordPiece:
 
     def __init__(self, vocab: Pieces) -> None:
         self._runs = _Runs(vocab)
+
+    @staticmethod
+    @cache
+    def foreign() -> frozenset[int]:
+        """What of the packaged vocabulary tells a model of English nothing."""
+        return frozenset((UNKNOWN, *foreign_pieces(VOCAB.read_text(encoding="utf-8").splitlines())))
 
     @staticmethod
     @cache

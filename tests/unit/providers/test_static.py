@@ -110,6 +110,33 @@ def test_the_revision_is_that_of_the_shipped_rows_and_of_how_they_are_added_up(e
     assert json.loads((DATA / "clew_static.json").read_text())["sha256"] == hashlib.sha256(content).hexdigest()
 
 
+OTHER_SCRIPTS = {
+    "Japanese": ("金曜日の午後は絶対にデプロイしない", "りんごのパイの焼き方"),
+    "Chinese": ("周五下午禁止部署", "会话保存在缓存里"),
+    "Russian": ("Никогда не выкладываем по пятницам", "как испечь яблочный пирог"),
+    "Korean": ("금요일 오후에는 배포하지 않는다", "세션은 Redis에 저장한다"),
+    "Greek": ("Ποτέ δεν ανεβάζουμε Παρασκευή", "πώς φτιάχνεται μηλόπιτα"),
+    "Arabic": ("لا ننشر أبدا يوم الجمعة", "كيف تخبز فطيرة التفاح"),
+    "emoji": ("🚀 🎉", "🔥"),
+}
+
+
+@pytest.mark.parametrize("script", OTHER_SCRIPTS)
+def test_a_text_in_a_script_that_the_model_cannot_read_has_no_meaning(
+    embedder: StaticEmbedder, script: str
+) -> None:
+    """Letters of one script are alike: every Japanese text would mean the same as every other."""
+    assert not embedder.embed(OTHER_SCRIPTS[script]).any()
+    assert not embedder.embed([OTHER_SCRIPTS[script][0] * 1_000]).any()
+
+
+def test_a_few_foreign_words_do_not_change_what_a_text_means(embedder: StaticEmbedder) -> None:
+    plain, mixed, accented = embedder.embed(
+        ["the deploy guide names the gateway", "the deploy guide 配備 names the gateway", "the café déploys it"]
+    )
+    assert plain @ mixed > 0.9 and accented.any()
+
+
 def test_loading_needs_numpy_alone() -> None:
     code = (
         "import sys; from clew.providers.static import StaticEmbedder; StaticEmbedder().embed(['a test']);"
