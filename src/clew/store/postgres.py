@@ -19,8 +19,8 @@ from psycopg import errors as pg
 
 from clew.errors import ClewError, StoreRefused
 from clew.model.address import without_password
+from clew.store import forked, postgres_schema, postgres_types, queries
 from clew.store import postgres_framing as framing
-from clew.store import postgres_schema, postgres_types, queries
 from clew.store.moment import Moment
 from clew.store.postgres_errors import (
     UNDONE,
@@ -83,6 +83,7 @@ class PostgresEngine:
         self._moment = Moment()
         self._closed = False
         self._pool = Pool(url, size=connections, configure=_configure, location=self.location)
+        forked.watch(self)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -278,6 +279,10 @@ class PostgresEngine:
                 raise store_closed()
             self._listeners.append(Listener(self.url, f"clew_{channel}", told))
         return True
+
+    def leave_to_parent(self) -> None:
+        """In a process that was forked. psycopg closes connections only where they were made."""
+        self._closed, self._lock, self._listeners, self._handed_over = True, threading.Lock(), [], None
 
     def close(self) -> None:
         """Finish what was handed over, then let go of the server."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 
 from clew.errors import ClewError
-from clew.store import queries
+from clew.store import forked, queries
 from clew.store.moment import Moment
 from clew.store.sqlite_answers import Answer, Outcome, Teller
 from clew.store.sqlite_errors import refused, sqlite_translated, store_closed, translated
@@ -45,6 +45,9 @@ _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _CLOSE = object()
 
 
+_INHERITED: list[apsw.Connection] = []  # by a fork
+
+
 @dataclass(slots=True)
 class _Write:
     action: Callable[[Session], Any]
@@ -57,6 +60,16 @@ def _joins(job: _Write) -> Hashable:
     """What is equal for writes that may be made together; None for one that stays by itself. So does that of
     whoever got a future, and may give it up until its turn comes."""
     return getattr(job.action, "joins", None) if isinstance(job.future, Answer) else None
+
+
+def _tell_failed(future: Future[Any] | Outcome, error: BaseException) -> None:
+    """Whoever does not know yet. One that gives up at this very moment needs no answer."""
+    if not future.done():
+        try:
+            future.set_exception(error)
+        except Exception:
+            if not future.done():
+                raise
 
 
 class SqliteEngine:
@@ -79,10 +92,23 @@ class SqliteEngine:
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._handed_over = 0  # to the writer thread, and not settled yet
-        self._turn = threading.Lock()  # held by whoever writes
+        self._turn = threading.RLock()  # held by whoever writes
         self._writing: Session | None = None
         self._synchronous = 2
-        self._closed = False
+        self._closed = self._is_inherited = False
+        forked.watch(self)
+
+    def _no_store(self) -> ClewError:
+        return forked.store_inherited() if self._is_inherited else store_closed()
+
+    def leave_to_parent(self) -> None:
+        """In a process that was forked. The connections are kept, unused: to close one could delete the log under
+        the parent."""
+        _INHERITED.extend(self._connections)
+        self._connections, self._writing, self._writer, self._spare = [], None, None, None
+        self._lock, self._turn, self._queue = threading.Lock(), threading.RLock(), queue.SimpleQueue()
+        self._local, self._log = threading.local(), Log(self._beside)
+        self._closed = self._is_inherited = True
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -90,15 +116,18 @@ class SqliteEngine:
     def read(self) -> Iterator[Session]:
         """One consistent snapshot; never waits for writers."""
         session = self._reader()
+        connection = session.connection
         with sqlite_translated(self.path):
-            session.connection.execute("BEGIN")
+            if connection.in_transaction:
+                connection.execute("BEGIN")  # raises: within a snapshot there is no other, and it stays
             try:
+                connection.execute("BEGIN")  # in here: an interrupt may come as soon as it is done
                 yield session
             finally:
                 if self._closed:
-                    session.connection.close()
-                elif session.connection.in_transaction:  # not after an error that ended it
-                    session.connection.execute("COMMIT")
+                    connection.close()
+                elif connection.in_transaction:  # not after an error that ended it
+                    connection.execute("COMMIT")
 
     def data_version(self) -> tuple[int, int]:
         """Changes whenever another connection committed: a cheap first look before the change log."""
@@ -113,12 +142,12 @@ class SqliteEngine:
         """Whether a counter of an org or of the store ever moved, without the transaction that several looks need.
         By the connection that writes if nobody does: it alone keeps its pages when it writes. None in the middle of
         a snapshot, which may be older."""
-        if self._writing is not None and self._turn.acquire(blocking=False):
+        if self._writing is not None:
             try:
-                if not self._closed:
+                if self._turn.acquire(blocking=False) and not self._closed:
                     return self._has_counted(self._writing, org, name)
             finally:
-                self._turn.release()
+                self._give_turn_back()
         session = self._reader()
         return None if session.connection.in_transaction else self._has_counted(session, org, name)
 
@@ -134,7 +163,7 @@ class SqliteEngine:
 
     def _reader(self) -> Session:
         if self._closed:
-            raise store_closed()
+            raise self._no_store()
         session: Session | None = getattr(self._local, "session", None)
         if session is None:
             self._drop_idle_readers()
@@ -181,16 +210,26 @@ class SqliteEngine:
     def _write_here(self, action: Callable[[Session], Any], durable: bool, savepoint: bool) -> Outcome | None:
         """Where nobody else writes or waits to: two changes of threads cost as much as the rest of a small write.
         None when somebody does; what was handed over before comes before this."""
-        if self._handed_over or not self._turn.acquire(blocking=False):
+        if self._handed_over:
             return None
         try:
+            if not self._turn.acquire(blocking=False):
+                return None
             if self._closed:
-                raise store_closed()
+                raise self._no_store()
             outcome = Outcome()
             self._settle([_Write(action, durable, savepoint, outcome)])
             return outcome
         finally:
+            self._give_turn_back()
+
+    def _give_turn_back(self) -> None:
+        """If this thread has it. It is taken within a `try`, for an interrupt may come as soon as it is taken; and
+        for a turn that nobody gives back all later writes would wait."""
+        try:
             self._turn.release()
+        except RuntimeError:  # somebody else's
+            return
 
     def submit(
         self,
@@ -223,7 +262,7 @@ class SqliteEngine:
         closed, and what it began is undone."""
         with self._lock:
             if self._closed:
-                raise store_closed()
+                raise self._no_store()
             connection, self._spare = self._spare, None
         if connection is None:
             connection = self._connect()
@@ -242,10 +281,11 @@ class SqliteEngine:
     def _hand_over(self, job: _Write) -> None:
         with self._lock:
             if self._closed:
-                raise store_closed()
+                raise self._no_store()
             if self._writer is None:
-                self._writer = threading.Thread(target=self._write_loop, name="clew-writer", daemon=True)
-                self._writer.start()
+                writer = threading.Thread(target=self._write_loop, name="clew-writer", daemon=True)
+                writer.start()  # may fail; then the next write tries again
+                self._writer = writer
             self._handed_over += 1
             self._queue.put(job)
 
@@ -307,8 +347,7 @@ class SqliteEngine:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
             for job in batch:
-                if not job.future.done():
-                    job.future.set_exception(error)
+                _tell_failed(job.future, error)
             return
         self._teller.tell([(job.future, result) for job, result in done])
 
@@ -400,7 +439,9 @@ class SqliteEngine:
             self._writer.join()
         with self._turn:  # whoever writes on its own thread comes to an end
             self._log.close()
-            for connection in self._connections:
+            with self._lock:
+                connections = list(self._connections)
+            for connection in connections:
                 try:
                     connection.close()
                 except apsw.ThreadingViolationError:  # in the middle of a query: its thread closes it, see `read`

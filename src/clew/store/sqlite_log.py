@@ -48,8 +48,10 @@ class Log:
                 connection.wal_checkpoint()
         elif pages >= self._due and (self._thread is None or not self._thread.is_alive()):
             self._due = pages + DUE
-            self._thread = threading.Thread(target=self._empty, name="clew-log", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._empty, name="clew-log", daemon=True)
+            with suppress(RuntimeError):  # no thread to be had: the commit is done, and a later one tries again
+                thread.start()
+                self._thread = thread
         return apsw.SQLITE_OK
 
     def _empty(self) -> None:

@@ -129,9 +129,7 @@ def test_vectors_have_unit_length_even_for_an_empty_text(tiny: Encoder) -> None:
 
 
 def test_a_text_in_a_script_that_the_model_cannot_read_gives_no_direction(tiny: Encoder) -> None:
-    vectors = tiny.embed(
-        ["a plain text", "金曜日の午後は絶対にデプロイしない", "naïve café", "по пятницам"]
-    )
+    vectors = tiny.embed(["a plain text", "金曜日の午後は絶対にデプロイしない", "naïve café", "по пятницам"])
     assert vectors.any(axis=1).tolist() == [True, False, True, False]
 
 

@@ -1,0 +1,48 @@
+"""A process that was forked after a store was opened: it is told to open its own, and loses nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+SCRIPT = """
+import os, sys, threading
+from pathlib import Path
+import clew
+home = Path(sys.argv[1])
+memory = clew.open(home / "clew.db", home=home, embed={"provider": "none"})
+memory.remember("from the parent")
+busy = threading.Thread(target=lambda: [memory.remember(f"beside {n}") for n in range(20)])
+busy.start()
+busy.join()
+held = memory.store.engine._turn
+held.acquire()  # as if a thread wrote right now: its locks come along as they are
+if (child := os.fork()) == 0:
+    for verb in (lambda: memory.remember("lost"), lambda: memory.recall("parent"), lambda: memory.list()):
+        try:
+            verb()
+        except clew.ClewError as error:
+            print(error.code, error.next, flush=True)
+    memory.close()
+    with clew.open(home / "clew.db", home=home, embed={"provider": "none"}) as own:
+        print(own.remember("from the child").memory.content, flush=True)
+    os._exit(0)
+held.release()
+os.waitpid(child, 0)
+memory.close()
+with clew.open(home / "clew.db", home=home, embed={"provider": "none"}) as again:
+    found = {one.content for one in again.list(limit=100)}
+    print(len(found), {"from the parent", "from the child"} <= found)
+"""
+
+
+def test_a_forked_process_opens_its_own_and_nothing_is_lost(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT, tmp_path], capture_output=True, text=True, timeout=60)
+    told = "STORE_CLOSED open it after the fork, in this process"
+    assert done.stdout.splitlines() == [told] * 3 + ["from the child", "22 True"], done.stderr
