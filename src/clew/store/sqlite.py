@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import weakref
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import count, groupby
@@ -46,6 +47,10 @@ _CLOSE = object()
 
 
 _INHERITED: list[apsw.Connection] = []  # by a fork
+
+
+class _Snapshot:
+    """As long as somebody reads one, this is there."""
 
 
 @dataclass(slots=True)
@@ -119,7 +124,10 @@ class SqliteEngine:
         connection = session.connection
         with sqlite_translated(self.path):
             if connection.in_transaction:
-                connection.execute("BEGIN")  # raises: within a snapshot there is no other, and it stays
+                # Raises within a snapshot, which stays; what an interrupt left of one that is over is let go.
+                connection.execute("BEGIN" if self._local.snapshot() else "ROLLBACK")
+            snapshot = _Snapshot()
+            self._local.snapshot = weakref.ref(snapshot)
             try:
                 connection.execute("BEGIN")  # in here: an interrupt may come as soon as it is done
                 yield session
@@ -147,7 +155,10 @@ class SqliteEngine:
                 if self._turn.acquire(blocking=False) and not self._closed:
                     return self._has_counted(self._writing, org, name)
             finally:
-                self._give_turn_back()
+                try:  # noqa: SIM105 - see `_write_here`
+                    self._turn.release()
+                except RuntimeError:
+                    pass
         session = self._reader()
         return None if session.connection.in_transaction else self._has_counted(session, org, name)
 
@@ -221,15 +232,12 @@ class SqliteEngine:
             self._settle([_Write(action, durable, savepoint, outcome)])
             return outcome
         finally:
-            self._give_turn_back()
-
-    def _give_turn_back(self) -> None:
-        """If this thread has it. It is taken within a `try`, for an interrupt may come as soon as it is taken; and
-        for a turn that nobody gives back all later writes would wait."""
-        try:
-            self._turn.release()
-        except RuntimeError:  # somebody else's
-            return
+            # Taken within the `try`, for an interrupt may come as soon as it is taken; given back by no function of
+            # ours, for one may come as soon as that is called. For a turn that is not given back all others wait.
+            try:  # noqa: SIM105
+                self._turn.release()
+            except RuntimeError:  # it is somebody else's
+                pass
 
     def submit(
         self,

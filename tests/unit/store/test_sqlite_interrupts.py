@@ -76,6 +76,15 @@ def test_a_read_that_is_interrupted_when_it_has_begun_leaves_no_snapshot_behind(
         assert tx.schema() > 0
 
 
+def test_a_snapshot_that_an_interrupt_left_open_is_let_go_by_the_next_read(engine: SqliteEngine) -> None:
+    with engine.read() as tx:
+        assert tx.schema() > 0
+    engine._reader().connection.execute("BEGIN")  # as if the end of that read had been interrupted
+    engine.write(lambda tx: tx.run("meta_put", key="k", value="v"))
+    with engine.read() as tx:
+        assert tx.value("meta_get", key="k") == "v"
+
+
 def test_a_read_within_a_read_is_refused_and_the_outer_one_goes_on(engine: SqliteEngine) -> None:
     with engine.read() as tx:
         with pytest.raises(Exception, match="within a transaction"), engine.read():
