@@ -9,6 +9,7 @@ nothing and acknowledges nothing: it is looked at in the transaction that would 
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
@@ -83,6 +84,8 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     if known:
         return Enqueued(known=known)
     reason = _why_not(draft, state=room[0], waiting=room[4], policy=policy)
+    if not reason and _is_source_gone(tx, draft, reach.org, now):
+        reason = SOURCE_GONE
     if reason and draft.kind == "user":
         raise _refused(draft.session, reason, policy)
     if reason:
@@ -92,6 +95,17 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
         reach.org, new_id("inj", at_ms=to_micros(now) // 1000), draft, content_hash=content_hash, now=now
     )
     return Enqueued(inject, known=None if inject else tx.injects.same(reach.org, draft.session, content_hash))
+
+
+def _is_source_gone(tx: Tx, draft: InjectDraft, org: str, now: datetime) -> bool:
+    """Whether a memory behind a block was forgotten while it was rendered, or may no longer be told: what is erased
+    for good is not to be written down again."""
+    ids = list(dict.fromkeys((*draft.observation_ids, *draft.source_ids)))
+    if draft.kind == "user" or not ids:
+        return False
+    if draft.is_rendered and len(tx.memories.taken_ids(org, ids)) < len(ids):
+        return True
+    return tx.injects.are_sources_gone(org, json.dumps(ids), since=to_micros(now), now=now)
 
 
 def claim(tx: Tx, lock: Lock, *, policy: DeliverPolicy, now: datetime) -> Delivery | None:

@@ -294,6 +294,7 @@ def draft_of(session: AgentSession, block: Block) -> InjectDraft:
             observation_ids=block.memory_ids,
             node_ids=block.graph_node_ids,
             source_ids=block.source_ids,
+            is_rendered=True,
         )
     )
 

@@ -110,6 +110,7 @@ class InjectDraft:
     observation_ids: tuple[str, ...] = ()
     node_ids: tuple[str, ...] = ()
     source_ids: tuple[str, ...] = ()  # memories it rests on besides those it shows
+    is_rendered: bool = False  # from memories of this store; ids that others name may be of a store of theirs
 
 
 @dataclass(frozen=True, slots=True)

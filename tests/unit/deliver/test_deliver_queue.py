@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 
@@ -15,6 +16,7 @@ from clew.deliver import ack_memory_inject, claim_pending_inject_for_session, en
 from clew.errors import Conflict, InvalidInput, NotFound
 from clew.learn import apply_feedback
 from clew.model.inject import ContextInjectionLog
+from clew.model.memory import Draft
 from clew.model.scope import Scope
 from clew.model.session import InjectDraft
 from toys import ToldClock
@@ -295,9 +297,18 @@ def test_a_block_that_arrives_after_its_source_was_hard_forgotten_is_not_deliver
     token = desk.claim_session()
     memory = desk.clew.remember("gone soon")
     desk.clew.forget(memory.id, hard=True)
-    desk.put("quotes", observation_ids=(memory.id,))
-    assert desk.claim(token) is None
-    assert desk.reasons() == ["source_gone"]
+    draft = InjectDraft(desk.id, "quotes", observation_ids=(memory.id,))
+    assert desk.clew.queue.offer(draft).reason == "source_gone"
+    assert desk.claim(token) is None and desk.reasons() == []
+
+
+def test_a_block_that_was_rendered_while_an_imported_source_was_hard_forgotten_is_not_kept(desk: Desk) -> None:
+    """Its id is not of our making: that of somebody else's memory may well be unknown here."""
+    memory = desk.clew.remember(Draft(content="gone soon", id="note-1"))
+    desk.clew.forget(memory.id, hard=True)
+    draft = InjectDraft(desk.id, "quotes it", observation_ids=("note-1",))
+    assert desk.clew.queue.offer(replace(draft, is_rendered=True)).reason == "source_gone"
+    assert desk.clew.queue.offer(draft).inject is not None
 
 
 def changed(desk: Desk, change: Callable[[str], object]) -> None:
