@@ -10,11 +10,11 @@ from sessions import a_session
 
 from clew.model.graph import NodeRef, node_id, uuid_text
 from clew.model.inject import Considered, ContextInjectionLog, EdgeKey
-from clew.model.learning import RankedCandidate
+from clew.model.learning import Diagnostics, RankedCandidate
 from clew.model.scope import Reach
 from clew.model.session import AgentSession, InjectDraft
 from clew.model.start import SessionSummary
-from clew.ports import Store
+from clew.ports import Store, Tx
 
 LOG = ContextInjectionLog(
     session_id="ses_1", org_id="local", project_id="shop", agent_id="agent", phase="in_session", event_id="ev",
@@ -181,3 +181,46 @@ def test_ranks_go_with_the_row_that_they_are_behind_and_no_more_than_a_portion(s
     assert store.write(lambda tx: tx.injections.tidy("local", quiet_before=later, before=NOW, limit=2)) == 2
     with store.read() as tx:
         assert [len(tx.injections.ranks("local", id)) for id in ids] == [0, 0, 1]
+
+
+def test_what_was_asked_for_is_forgotten_project_by_project(store: Store) -> None:
+    for session, project in (("ses_shop", "shop"), ("ses_bank", "bank"), ("ses_none", "")):
+        write(store, replace(LOG, session_id=session, project_id=project or None))
+    write(store, replace(LOG, org_id="acme", session_id="ses_acme"))
+
+    def texts() -> list[str]:
+        with store.read() as tx:
+            places = [("local", "ses_shop"), ("local", "ses_bank"), ("local", "ses_none"), ("acme", "ses_acme")]
+            return [tx.injections.of_session(org, session)[0].query_text for org, session in places]
+
+    store.write(lambda tx: tx.injections.forget_queries("local", "shop"))
+    assert texts() == ["", "q", "", "q"]
+    store.write(lambda tx: tx.injections.forget_queries("local", None))
+    assert texts() == ["", "", "", "q"]
+
+
+def test_the_texts_of_a_session_are_forgotten_and_those_of_others_stay(store: Store) -> None:
+    for org, id in (("local", "ses_1"), ("local", "ses_2"), ("acme", "ses_1")):
+        session = a_session(id=id, org=org, title="said", description="at length")
+        store.write(lambda tx, session=session: tx.sessions.insert(session))
+        kept = summary(id, org=org)
+        store.write(lambda tx, kept=kept: tx.injections.put_summary(kept, at=NOW))
+        found = Diagnostics(
+            session_id=id, outcome="accepted", errors=({"said": 1},), tool_calls=({"tool": "Bash"},)
+        )
+        store.write(lambda tx, org=org, found=found: tx.learning.put_diagnostics(org, found, now=NOW))
+
+    def forget(tx: Tx) -> None:
+        tx.sessions.forget_texts("local", "ses_1")
+        tx.injections.forget_summary("local", "ses_1")
+        tx.learning.forget_diagnostics("local", "ses_1")
+
+    store.write(forget)
+    with store.read() as tx:
+        for org, id in (("local", "ses_1"), ("local", "ses_2"), ("acme", "ses_1")):
+            is_kept = (org, id) != ("local", "ses_1")
+            session, diagnostics = tx.sessions.get(Reach.everything(org), id), tx.learning.diagnostics(org, id)
+            assert session and diagnostics
+            assert bool(session.title) == bool(session.description) == is_kept
+            assert (tx.injections.summary(org, id) is not None) == is_kept
+            assert bool(diagnostics.errors) == bool(diagnostics.tool_calls) == is_kept

@@ -27,6 +27,7 @@ from clew.values import dataclass
 
 BATCH = 500
 PREVIEWS = 1000  # how many a dry run lists
+ERASED = ("rows", "history", "full text", "vectors", "graph", "queue", "session texts", "free pages")
 OUT_OF_REACH = "exports and backups made earlier are out of reach; delete them yourself"
 
 
@@ -43,7 +44,7 @@ class Receipt:
         answer: dict[str, Any] = {"forgotten": len(self.ids), "ids": list(self.ids), "hard": self.hard}
         if self.hard:
             answer |= {
-                "erased": ["rows", "history", "full text", "vectors", "graph", "queue", "free pages"],
+                "erased": list(ERASED),
                 "log": self.log,
                 "not_erased": OUT_OF_REACH,
             }
@@ -180,11 +181,21 @@ def _forget_batch(
         for org in {memory.org for memory in batch}:  # blocks on the queue quote what is forgotten
             tx.injects.erase_memories(org, forgotten, now=now)
             tx.replays.drop_org(org)  # and so may answers that are kept for requests sent again
+        for org, project in {(memory.org, memory.project) for memory in batch}:
+            tx.injections.forget_queries(org, project)  # whoever asks for something may quote it
         for org, session in {(memory.org, memory.session) for memory in batch if memory.session}:
-            tx.hosts.forget_facts(org, session)  # what a hook told, from which it was made
+            _forget_session(tx, org, session)
         forget_labels(tx)
         tx.meta.put(PURGE_PENDING, forgotten[-1])
     return forgotten
+
+
+def _forget_session(tx: Tx, org: str, session: str) -> None:
+    """What is kept of the session from which a memory was made: a prompt is its title, and may be the memory."""
+    tx.hosts.forget_facts(org, session)
+    tx.sessions.forget_texts(org, session)
+    tx.injections.forget_summary(org, session)
+    tx.learning.forget_diagnostics(org, session)
 
 
 def _hide(tx: Tx, memory: Memory, now: datetime) -> None:

@@ -131,6 +131,13 @@ class InjectionTable:
         values = {_SUMMARY_COLUMN.get(name, name): _stored(name, getattr(summary, name)) for name in _SUMMARY}
         self._session.run("summary_put", **values, created_at=to_micros(summary.created_at or at))
 
+    def forget_queries(self, org: str, project: str | None) -> int:
+        """What was asked for in a project, or in all of them, is no longer in the log; what was shown still is."""
+        return self._session.run("log_queries_forget", org_id=org, project_id=project or "")
+
+    def forget_summary(self, org: str, session: str) -> int:
+        return self._session.run("summary_forget", org_id=org, session_id=session)
+
     def summary(self, org: str, session: str) -> SessionSummary | None:
         row = self._session.one("summary_of_session", org_id=org, session_id=session)
         return _summary(row) if row else None

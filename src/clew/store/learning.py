@@ -149,6 +149,10 @@ class LearningTable:
         values = {field.name: _plain(getattr(found, field.name)) for field in fields(found)}
         self._session.run("diagnostics_put", org_id=org, created_at=to_micros(now), **values)
 
+    def forget_diagnostics(self, org: str, session: str) -> int:
+        """Its texts; the numbers stay."""
+        return self._session.run("diagnostics_forget", org_id=org, session_id=session)
+
     def diagnostics(self, org: str, session: str) -> Diagnostics | None:
         row = self._session.one("diagnostics_of", org_id=org, session_id=session)
         if row is None:

@@ -76,6 +76,10 @@ class SessionTable:
     def ask_stop(self, session: AgentSession) -> None:
         self._session.run("session_ask_stop", org_id=session.org, id=session.id)
 
+    def forget_texts(self, org: str, id: str) -> int:
+        """Title and description."""
+        return self._session.run("session_texts_forget", org_id=org, id=id)
+
     def is_locked(self, session: AgentSession) -> bool:
         """Whether any worker holds it, by the database's clock."""
         key = {"org_id": session.org, "id": session.id}

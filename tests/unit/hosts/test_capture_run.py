@@ -16,6 +16,7 @@ from clew.model.host import Around
 from clew.model.memory import Memory
 from clew.model.scope import Identity, Scope
 from toys import ToldClock
+from traces import traces
 
 ROOT = "/home/dev/shop"
 HERE = Around(project="shop", root=ROOT)
@@ -69,6 +70,20 @@ def test_a_session_leaves_its_task_its_files_its_fix_and_its_decision(memory: Cl
     assert kinds(found) == {"task", "edit", "fix", "statement"}
     assert {(one.trust, one.layer) for one in found} == {("agent", "long_term")}
     assert {one.origin for one in found if one.metadata["captured"] == "task"} == {"user_prompt"}
+
+
+def test_a_hard_forget_leaves_no_trace_of_the_session_that_it_was_made_from(memory: Clew, tmp_path: Path) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Fix the Zanzibar login. We decided to use Zanzibar for caching.")
+    bash(memory, "pytest tests/test_zanzibar.py", error="Exit code 1\nAssertionError: zanzibar is down")
+    tell(memory, "PostToolUse", tool_name="Edit", tool_input={"file_path": f"{ROOT}/src/zanzibar.py"})
+    bash(memory, "pytest tests/test_zanzibar.py")
+    tell(memory, "Stop", last_assistant_message="I used Zanzibar instead of a dictionary for the cache.")
+    tell(memory, "SessionEnd", reason="other")
+    assert captured(memory) and traces(tmp_path, ["zanzibar"])
+    receipt = memory.forget_many(everything=True, hard=True, scope=Scope(project="shop"))
+    assert "session texts" in receipt.as_json()["erased"]
+    assert traces(tmp_path, ["zanzibar"]) == []
 
 
 def test_a_rule_of_a_prompt_is_a_rule_for_everybody_once_somebody_states_it(memory: Clew) -> None:

@@ -18,6 +18,7 @@ import clew
 from clew import Draft, Filter, InvalidInput, NotFound, Scope
 from clew.clew import Clew
 from clew.model.facts import PURGE_PENDING
+from clew.model.inject import VerbEvent
 from clew.model.scope import Reach
 from clew.remember.forget import BATCH, PREVIEWS, finish_pending, finish_purge, forget, is_purge_pending
 from clew.remember.prepare import index_terms
@@ -134,6 +135,20 @@ def test_a_hard_forget_leaves_no_trace_of_terms_and_vector(memory: Clew, tmp_pat
     memory.forget(stored.id, hard=True)
     assert terms[:12] not in raw_bytes(tmp_path)
     assert vector not in raw_bytes(tmp_path)
+
+
+def test_a_hard_forget_leaves_no_trace_in_what_agents_asked_for(memory: Clew, tmp_path: Path) -> None:
+    scope = Scope(project="shop")
+    kept = memory.remember("The Zyxquorvian certificate rotates every Tuesday", scope=scope)
+    session = memory.sessions.start(scope=scope, title="certificates", agent="bot")
+    memory.sessions.claim(session.id, "w1")
+    event = VerbEvent(session=session.id, phase="post", tool="Grep", event_id="e1", project="shop",
+                      query="Zyxquorvian certificate rotates every Tuesday")  # fmt: skip
+    memory.inject.event(event)
+    assert "Zyxquorvian" in memory.inject.log(session.id)[-1].query_text
+    memory.forget(kept.id, hard=True)
+    assert memory.inject.log(session.id)[-1].query_text == ""
+    assert traces(tmp_path, ["zyxquorvian"]) == []
 
 
 def test_a_hard_forget_takes_the_history_along(memory: Clew, tmp_path: Path) -> None:

@@ -67,6 +67,13 @@ ON CONFLICT (org_id, session_id) DO UPDATE SET
   errors = excluded.errors, open_items = excluded.open_items, classification = excluded.classification,
   trust = excluded.trust
 
+-- log_queries_forget: no question of a project's sessions stays in the log, nor of those of no project; '' means all
+UPDATE context_injection_logs SET query_text = '' WHERE org_id = :org_id AND query_text <> ''
+  AND (:project_id = '' OR project_id IN (:project_id, ''))
+
+-- summary_forget: nothing stays of how a session went
+DELETE FROM session_summaries WHERE org_id = :org_id AND session_id = :session_id
+
 -- summary_columns: one session summary (a fragment)
 id, org_id, session_id, project_id, user_id, agent, work_type, issue, outcome, goal, text, files, errors,
   open_items, classification, trust, weight, created_at

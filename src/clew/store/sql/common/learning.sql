@@ -90,6 +90,10 @@ ON CONFLICT (org_id, session_id) DO UPDATE SET
   failure_category = excluded.failure_category, failure_context = excluded.failure_context,
   helpful_ids = excluded.helpful_ids, misleading_ids = excluded.misleading_ids
 
+-- diagnostics_forget: what its texts tell of a session
+UPDATE session_diagnostics SET tool_calls = '[]', files_modified = '[]', errors = '[]', failure_context = ''
+WHERE org_id = :org_id AND session_id = :session_id
+
 -- diagnostics_of: how a session went
 SELECT session_id, project_id, outcome, observation_ids, graph_node_ids, graph_edge_keys, tool_calls, files_modified,
   errors, failure_category, failure_context, helpful_ids, misleading_ids

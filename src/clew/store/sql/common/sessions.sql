@@ -38,3 +38,6 @@ WHERE org_id = :org_id AND key = 'session:' || :id AND expires_at > ($clock)
 
 -- session_unlock: nobody holds it any more
 DELETE FROM leases WHERE org_id = :org_id AND key = 'session:' || :id
+
+-- session_texts_forget: what a session was said to be about
+UPDATE sessions SET title = '', description = '' WHERE org_id = :org_id AND id = :id
