@@ -65,8 +65,9 @@ from clew.relate.retention import RetentionReport
 from clew.relate.unmerge import Undone
 from clew.relate.worker import JobRunner
 from clew.remember.forget import Preview, Receipt
+from clew.remember.imported import ImportReport
 from clew.remember.link import Linked
-from clew.remember.portable import ExportReport, ImportReport
+from clew.remember.portable import ExportReport
 from clew.rollout.payload import Metrics, RolloutShown, StatusShown, Traced
 from clew.rollout.plan import Plan
 from clew.verbs.govern import TransferStatus

@@ -57,8 +57,9 @@ if TYPE_CHECKING:
     from clew.remember import observe as observing
     from clew.remember import remember as remembering
     from clew.remember.forget import Preview, Receipt
+    from clew.remember.imported import ImportReport
     from clew.remember.link import Linked
-    from clew.remember.portable import ExportReport, ImportReport
+    from clew.remember.portable import ExportReport
     from clew.rollout import meter as metering
     from clew.rollout import state as rolling
     from clew.rollout import upkeep as judging

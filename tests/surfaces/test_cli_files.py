@@ -51,7 +51,51 @@ def test_an_import_tells_which_lines_did_not_come_in(cli: Cli) -> None:
     outcome = cli("import", "in.jsonl")
     assert outcome.code == 1 and "added 1 memory" in outcome.out
     assert all(f"line {number}: " in outcome.out for number in (2, 3, 4))
+    assert outcome.err.startswith(
+        "clew: not all of in.jsonl came in [IMPORT_INCOMPLETE]. Next: correct line 2, 3, 4"
+    )
+    assert outcome.err.count("\n") == 1
     assert contents(cli) == ["good"]
+
+
+def test_an_export_cut_off_comes_with_the_next_move(cli: Cli) -> None:
+    cli.remember("first")
+    cli.remember("second")
+    cli("export", "out.jsonl")
+    file = cli.directory / "out.jsonl"
+    file.write_bytes(file.read_bytes()[:-20])
+    outcome = cli("import", "out.jsonl", "--home", str(cli.home / "other"), "--json")
+    assert (outcome.code, outcome.json["added"], outcome.json["truncated"]) == (1, 1, True)
+    assert outcome.json["next"] == "the file ends in line 3: import it again when it is complete"
+    assert f"[IMPORT_INCOMPLETE]. Next: {outcome.json['next']}" in outcome.err
+
+
+def test_short_notes_come_in_and_what_does_not_is_counted(cli: Cli) -> None:
+    notes = "# Style\n\n- Use tabs\n- pnpm only\n- 使用四个空格缩进\n- テストは必須です\n- Testing\n"
+    (cli.directory / "CLAUDE.md").write_text(notes, encoding="utf-8")
+    outcome = cli("import", "CLAUDE.md")
+    assert (outcome.code, len(contents(cli))) == (0, 4)
+    assert "1 line that says nothing by itself was left out: 7\n" in outcome.out
+    assert cli("import", "CLAUDE.md", "--json").json["left_out"] == [7]
+
+
+def test_an_import_puts_all_into_the_project_it_is_told(cli: Cli) -> None:
+    cli.remember("of the shop", "--project", "acme/shop")
+    cli("export", "out.jsonl")
+    assert cli("import", "out.jsonl", "--project", "new").out.startswith("added 1 memory, 0 were known\n")
+    assert cli("import", "out.jsonl", "--project", "new").out.startswith("added 0 memories, 1 were known\n")
+    assert contents(cli) == ["of the shop", "of the shop"]
+
+
+def test_an_id_that_another_text_has_comes_with_the_next_move(cli: Cli) -> None:
+    id = cli.remember("as it was")
+    cli("export", "out.jsonl")
+    cli("edit", id, "--content", "as it is")
+    outcome = cli("import", "out.jsonl")
+    assert outcome.code == 0 and "1 have an id or a key that another text has, and were left out\n" in outcome.out
+    assert (
+        f"next: compare with what is there: clew show {id}; to keep both, import with --project P\n" in outcome.out
+    )
 
 
 def test_notes_belong_to_the_project_they_lie_in(cli: Cli) -> None:
@@ -76,15 +120,15 @@ def test_an_export_keeps_its_places_whatever_its_file_is_called(cli: Cli) -> Non
 def test_notes_go_where_the_options_say(cli: Cli) -> None:
     (cli.directory / ".clew.toml").write_text('project = "acme/shop"')
     for words, project in (["--no-project"], None), (["--project", "acme/bank"], "acme/bank"), ([], "acme/shop"):
-        (cli.directory / "notes.json").write_text(f"- Never deploy on Fridays ({project})\n")
-        assert cli("import", "notes.json", *words).code == 0
+        (cli.directory / "notes.txt").write_text(f"- Never deploy on Fridays ({project})\n")
+        assert cli("import", "notes.txt", *words).code == 0
     listed = cli("list", "--all-projects", "--json").json["memories"]
     assert {(entry["content"].partition("(")[2], entry.get("project")) for entry in listed} == {
         ("None)", None),
         ("acme/bank)", "acme/bank"),
         ("acme/shop)", "acme/shop"),
     }
-    both = cli("import", "notes.json", "--no-project", "--project", "x", "--json")
+    both = cli("import", "notes.txt", "--no-project", "--project", "x", "--json")
     assert both.error["code"] == "USAGE"
 
 

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, NoReturn
 from clew.errors import InvalidInput
 from clew.model.ids import stable_id
 from clew.model.memory import Draft, Past
+from clew.model.scope import Scope
 from clew.model.times import parse_time, to_micros
 from clew.remember.prepare import GIVEN_ID, content_hash
 from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
@@ -89,6 +90,12 @@ def draft_of(fields: Mapping[str, Any], *, keeps_trust: bool, now: datetime) -> 
         past=_past(fields, now),
         **values,
     )
+
+
+def id_in_place(draft: Draft, scope: Scope) -> str:
+    """The id for what has one already in another place: the same on every run."""
+    digest = sha256(json.dumps([draft.id, scope.project, scope.user]).encode()).digest()
+    return stable_id("mem", at_ms=to_micros(draft.at) // 1000 if draft.at else 0, digest=digest)
 
 
 def _past(fields: Mapping[str, Any], now: datetime) -> Past:

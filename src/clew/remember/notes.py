@@ -3,7 +3,8 @@
 One memory per bullet and per paragraph. Nested bullets stay with their parent while the whole is short; otherwise
 each becomes a memory of its own that begins with the parent's words. A code block stays with the text above it,
 since "run the tests with:" says nothing without it. The heading above becomes the title, the section the category.
-Front matter is not a memory; its `globs` or `paths` say which files the notes are about.
+Front matter is not a memory; its `globs` or `paths` say which files the notes are about. What says nothing by
+itself is left out and told: a lone word, a heading above nothing, an include, a picture, code without words.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import field
 from clew.model.memory import Draft
 from clew.values import dataclass
 
-SHORTEST = 10  # characters; what is not longer is a label, not a statement
+SHORT = 10  # characters; what is longer says something, however few its words
 JOINED = 600  # characters up to which nested bullets stay with their parent
 LONGEST = 4_000  # characters of one memory; longer text is cut between words
 CODE = 2_000  # characters of a code block worth keeping with its text
@@ -32,6 +33,10 @@ _NOT_A_STATEMENT = re.compile(r"@\S+|!?\[!?\[?[^\]]*\]\([^)]*\)\]?(?:\([^)]*\))?
 _PATH_KEY = re.compile(r"(?:globs|paths|applyTo)\s*:\s*(?P<value>.*)")
 _SLUG = re.compile(r"[^\w]+")
 _MARKUP = re.compile(r"[*_`~]+")
+# Thai, Lao, Burmese, Khmer, Japanese, Chinese: no spaces between words, of which most have two characters.
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
+)
 _ENDING = " \t\n.,;:!?"
 
 # The first that fits decides. Words from the documented inference of memories.sh, with their plain synonyms.
@@ -40,6 +45,14 @@ _TYPES = (
     ("decision", re.compile(r"\b(?:chose|chosen|decided|because|instead of)\b", re.IGNORECASE)),
     ("fact", re.compile(r"\b(?:is|are|was|were|has|have|uses|contains|runs|lives)\b", re.IGNORECASE)),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """`left_out`: the numbers of the lines that say nothing by themselves."""
+
+    drafts: tuple[Draft, ...]
+    left_out: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -58,16 +71,20 @@ class _Item:
         return "".join(self.parts)
 
 
-def parse_notes(text: str, name: str) -> list[Draft]:
+def parse_notes(text: str, name: str) -> Notes:
     """Drafts in the order of the file, without repetitions. Never raises, whatever the text."""
     lines = _without_comments(text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     body, paths = _front_matter(lines)
     drafts: dict[str, Draft] = {}
-    for item in _Reader(lines, body).items():
+    reader = _Reader(lines, body)
+    for item in reader.items():
+        if item.text and not _says_something(_joined(item)):
+            reader.left_out.add(item.line)
+            continue
         for line, content in _statements(item):
             draft = _draft(content, item, name=name, line=line, paths=paths)
             drafts.setdefault(_same(content), draft)
-    return list(drafts.values())
+    return Notes(tuple(drafts.values()), tuple(sorted(reader.left_out)))
 
 
 def infer_type(text: str) -> str:
@@ -98,7 +115,9 @@ def _statements(item: _Item) -> Iterator[tuple[int, str]]:
         yield from ((item.line, piece) for piece in _pieces(whole))
         return
     lead = item.text[:LEAD].rstrip(_ENDING)
-    yield from ((item.line, piece) for piece in _pieces("\n".join([item.text, *item.code])))
+    own = "\n".join([item.text, *item.code])
+    if _says_something(own):  # or it is a label, which its bullets repeat
+        yield from ((item.line, piece) for piece in _pieces(own))
     for child in item.children:
         yield from ((child.line, piece) for piece in _pieces(f"{lead}: {_joined(child)}"))
 
@@ -113,15 +132,28 @@ def _pieces(text: str) -> Iterator[str]:
     while len(text) - start > LONGEST:
         middle, end = start + LONGEST // 2, start + LONGEST
         cut = next((at for space in "\n " if (at := text.rfind(space, middle, end)) > 0), end)
-        yield from _worth_keeping(text[start:cut])
+        yield from _with_words(text[start:cut])
         start = cut
-    yield from _worth_keeping(text[start:])
+    yield from _with_words(text[start:])
 
 
-def _worth_keeping(text: str) -> Iterator[str]:
+def _with_words(text: str) -> Iterator[str]:
+    if any(map(str.isalnum, text)):
+        yield text.strip()
+
+
+def _says_something(text: str) -> bool:
+    """Two words say something, a lone one or a label does not. A character of a script without spaces is half a
+    word: four of them, or two beside a name, make a statement."""
     text = text.strip()
-    if len(text) > SHORTEST and any(map(str.isalnum, text)):
-        yield text
+    if len(text) > SHORT or text.endswith((":", "：")):
+        return len(text) > SHORT and any(map(str.isalnum, text))
+    return sum(map(_halves, text.split())) >= 4
+
+
+def _halves(chunk: str) -> int:
+    unspaced = len(_UNSPACED.findall(chunk))
+    return unspaced + (2 if any(map(str.isalnum, _UNSPACED.sub("", chunk))) else 0)
 
 
 def _same(content: str) -> str:
@@ -134,9 +166,10 @@ class _Reader:
     def __init__(self, lines: list[str], start: int) -> None:
         self._lines = lines
         self._at = start
-        self._headings: list[tuple[int, str]] = []
+        self._headings: list[tuple[int, str, int]] = []  # level, title, line
         self._open: list[_Item] = []  # the paragraph, or the bullet with its ancestors
         self._after_blank = False
+        self.left_out: set[int] = set()
 
     def items(self) -> Iterator[_Item]:
         """Paragraphs and top-level bullets, each once nothing more can be added to it."""
@@ -183,22 +216,22 @@ class _Reader:
             self._at += 1
         code = "\n".join([opening, *self._lines[first : self._at], marks])
         self._at += 1
-        if len(code) > CODE:
+        if len(code) > CODE or not (self._open or self._headings):
+            self.left_out.add(first)
             return None
         if self._open:
             self._open[-1].code.append(code)
-            return None
-        if not self._headings:
             return None
         item = self._begin(f"{self._headings[-1][1]}:", line=first)
         item.code.append(code)
         return item
 
     def _heading(self, level: int, text: str) -> None:
-        self._headings = [(above, title) for above, title in self._headings if above < level]
+        self._headings = [above for above in self._headings if above[0] < level]
         title = " ".join(_MARKUP.sub("", text).split())[:120].strip()
         if title:
-            self._headings.append((level, title))
+            self._headings.append((level, title, self._at))
+            self.left_out.add(self._at)  # until something stands below it
         self._open = []
 
     def _underlined(self, level: int) -> None:
@@ -218,7 +251,10 @@ class _Reader:
 
     def _text(self, line: str, after_blank: bool) -> _Item | None:
         text = line.strip()
-        if _NOT_A_STATEMENT.fullmatch(text) or _is_table_rule(text):
+        if _is_table_rule(text):
+            return None
+        if _NOT_A_STATEMENT.fullmatch(text):
+            self.left_out.add(self._at)
             return None
         is_indented = line[0] in " \t"
         if self._open and (not after_blank or (is_indented and not self._is_paragraph_open())):
@@ -234,13 +270,14 @@ class _Reader:
     def _begin(self, text: str, *, indent: int = -1, line: int | None = None) -> _Item:
         item = _Item(self._at if line is None else line, [text.strip()], self._titles(), indent)
         self._open = [item]
+        self.left_out.difference_update(above for _level, _title, above in self._headings)
         return item
 
     def _is_paragraph_open(self) -> bool:
         return bool(self._open) and self._open[-1].indent < 0
 
     def _titles(self) -> tuple[str, ...]:
-        return tuple(title for _level, title in self._headings)
+        return tuple(title for _level, title, _line in self._headings)
 
 
 def _heading_of(line: str) -> tuple[int, str] | None:

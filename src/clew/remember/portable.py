@@ -7,8 +7,9 @@ Import: a file in, a report out. The times, the version and the state of what co
 owner imports it the ids, too, and with a checksum that holds its trust. What others import gets ids of its own,
 unless it is there already and they may read it: an id that is taken by what they may not read must look like one
 that is free. Nothing that is in the store is overwritten: the same id with the same text is `known`, with another
-text a `conflict`. Each batch is durable before the next is read. Run twice, the second run adds nothing;
-interrupted, running it again goes on, since what arrived is known by then.
+text a `conflict`. Told to put all into one place, an import also puts there what is elsewhere already, under an id
+made of the old one and the place, so that it is known the next time. Each batch is durable before the next is read.
+Run twice, the second run adds nothing; interrupted, running it again goes on, since what arrived is known by then.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import groupby, islice
@@ -32,8 +33,9 @@ from clew.model.memory import Draft, Memory, Remembered
 from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
 from clew.ports import Store, Tx
+from clew.remember.imported import ImportReport
 from clew.remember.lifecycle import is_expired
-from clew.remember.line import BOM, draft_of, numbered_lines, parse_object, place_of
+from clew.remember.line import BOM, draft_of, id_in_place, numbered_lines, parse_object, place_of
 from clew.remember.notes import parse_notes
 from clew.remember.prepare import WritePolicy, draft_memory
 from clew.remember.redact import redact
@@ -53,6 +55,8 @@ LINE_ROOM = 1_000_000  # bytes of a line for everything but the content
 MAX_NOTES_BYTES = 4_000_000
 MAX_RECORD_BYTES = 16 << 20  # of a transcript, pictures among them
 SNIFFED = 1 << 16  # bytes at the beginning of a file that tell what it is
+NEVER_NOTES = (".json", ".jsonl", ".ndjson")  # a broken export is no text to remember
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,41 +66,6 @@ class ExportReport:
 
     def as_json(self) -> dict[str, Any]:
         return {"count": self.count, "checksum": self.checksum}
-
-
-@dataclass(slots=True)
-class ImportReport:
-    """`skipped` holds (line number, reason code); `known` were there already, `conflicts` with another text."""
-
-    read: int = 0
-    added: int = 0
-    known: int = 0
-    conflicts: int = 0
-    skipped: list[tuple[int, str]] = field(default_factory=list)
-    truncated: bool = False  # the file ends in the middle of a line, or before the count it announced
-    checksum: str = "absent"  # ok | mismatch | absent
-    quarantined: int = 0  # looked like attacks on their readers, and wait for someone to judge them
-    private: int = 0  # passages of notes marked private, and left out
-    dry_run: bool = False
-    sessions: int = 0  # of transcripts
-    elsewhere: int = 0  # sessions of other projects, left out
-
-    def as_json(self) -> dict[str, Any]:
-        names = (
-            "read",
-            "added",
-            "known",
-            "conflicts",
-            "quarantined",
-            "truncated",
-            "checksum",
-            "private",
-            "dry_run",
-        )
-        answer: dict[str, Any] = {name: getattr(self, name) for name in names}
-        if self.sessions or self.elsewhere:
-            answer |= {"sessions": self.sessions, "elsewhere": self.elsewhere}
-        return answer | {"skipped": [{"line": line, "reason": reason} for line, reason in self.skipped]}
 
 
 class Write(Protocol):
@@ -170,11 +139,16 @@ def import_file(path: Path, target: Target, *, progress: Progress) -> ImportRepo
         with path.open("rb") as file:
             total = path.stat().st_size
             start = file.peek(4096)[:4096].removeprefix(BOM).lstrip()
+            if file.peek(2).startswith(UTF16):
+                raise _not_utf8(path, "UTF-16")
             if b"\x00" in start:
                 raise _not_text(path)
             if start.startswith(b"{") and path.is_file() and (host := transcripts.host_of(_start_of(path))):
                 return _Import(target).transcript(file, host, lambda done: progress(done, total))
-            if start.startswith(b"{"):
+            is_json = path.suffix.lower() in NEVER_NOTES
+            if is_json and start and not start.startswith(b"{"):
+                raise _not_an_export(f"{path} is not JSON Lines with one object per line")
+            if is_json or start.startswith(b"{"):
                 return _Import(target).lines(file, lambda done: progress(done, total))
             return _Import(target).notes(_notes_text(file, path), path.name)
     except FileNotFoundError:
@@ -224,6 +198,19 @@ class _Entry:
     scope: Scope
     memory: Memory  # as it would be stored
 
+    @property
+    def named(self) -> tuple[int, str]:
+        return self.line, self.memory.id
+
+    def with_ids(self, new: Mapping[str, str]) -> _Entry:
+        """Its own id and those it names, each replaced by the new one if there is one."""
+        draft, past = self.draft, self.draft.past
+        if past is not None and (successor := new.get(past.superseded_by or "")):
+            past = replace(past, superseded_by=successor)
+        id, parents = new.get(draft.id or ""), tuple(new.get(parent, parent) for parent in draft.parents)
+        draft = replace(draft, id=id or draft.id, parents=parents, past=past)
+        return replace(self, draft=draft, memory=replace(self.memory, id=id) if id else self.memory)
+
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
@@ -243,6 +230,8 @@ class _Import:
         self._batch_chars = 0
         self._stored_ids: dict[str, _Stored] = {}  # what a dry run pretends to have stored
         self._stored_texts: set[tuple[str | None, ...]] = set()
+        self._is_told_where = target.scope is not None and bool(target.scope.project or target.scope.user)
+        self._moved_ids: dict[str, str] = {}  # old to new
         self._owns = "owner" in target.identity.roles
         self._max_bytes = line_limit(target.policy)
 
@@ -279,10 +268,12 @@ class _Import:
         self._report.private = redacted.private_spans
         place = place_of({"project": self._target.notes_project})
         self._target.scope_of(place)  # a place that cannot be is one error, not one for each note
-        for draft in parse_notes(redacted.text, name):
+        notes = parse_notes(redacted.text, name)
+        for draft in notes.drafts:
             self._report.read += 1
             self._add(int(draft.metadata["line"]), draft, place)
         self._flush()
+        self._report.left_out += notes.left_out
         return self._report
 
     def transcript(self, file: io.BufferedReader, host: str, progress: Callable[[int], None]) -> ImportReport:
@@ -319,7 +310,7 @@ class _Import:
             return parse_object(raw)
         except InvalidInput as error:
             if is_last:  # no line end follows: the writer was interrupted, or the copy was
-                self._report.truncated = True
+                self._report.truncated, self._report.cut_at = True, number
             else:
                 self._skip(number, error)
             return None
@@ -356,17 +347,27 @@ class _Import:
         if not self._batch:
             return
         with self._target.store.read() as tx:
+            if self._is_told_where:
+                self._batch = self._moved(tx, self._batch)
             if not self._owns:
                 self._batch = [self._renamed(tx, entry) for entry in self._batch]
             verdicts = [(_verdict(tx, entry), entry) for entry in self._batch]
             if self._target.dry_run:
                 self._pretend(tx, verdicts)
         self._report.known += sum(verdict == "known" for verdict, _entry in verdicts)
-        self._report.conflicts += sum(verdict == "conflict" for verdict, _entry in verdicts)
+        self._report.taken += [entry.named for verdict, entry in verdicts if verdict == "conflict"]
         if not self._target.dry_run:
             self._write([entry for verdict, entry in verdicts if verdict == "new"], revived=False)
             self._write([entry for verdict, entry in verdicts if verdict == "forgotten"], revived=True)
         self._batch, self._batch_ids, self._batch_chars = [], set(), 0
+
+    def _moved(self, tx: Tx, batch: list[_Entry]) -> list[_Entry]:
+        """With ids for this place where their own are taken in another one. What names them follows, unless it is
+        more than a batch before them."""
+        for entry in batch:
+            if entry.draft.id is not None and _is_elsewhere(tx, entry):
+                self._moved_ids[entry.draft.id] = id_in_place(entry.draft, entry.scope)
+        return [entry.with_ids(self._moved_ids) for entry in batch] if self._moved_ids else batch
 
     def _renamed(self, tx: Tx, entry: _Entry) -> _Entry:
         """With an id of its own, unless there is a memory with this one that the importer may read."""
@@ -376,8 +377,7 @@ class _Import:
         there = tx.memories.get(reach, entry.draft.id, deleted=True)
         if there is not None and self._target.may_read(there):
             return entry
-        id = new_id("mem")
-        return replace(entry, draft=replace(entry.draft, id=id), memory=replace(entry.memory, id=id))
+        return entry.with_ids({entry.draft.id: new_id("mem")})
 
     def _write(self, entries: list[_Entry], *, revived: bool) -> None:
         for scope, group in groupby(sorted(entries, key=_scope_key), key=lambda entry: entry.scope):
@@ -404,7 +404,7 @@ class _Import:
         try:
             self._write_group([entry], entry.scope, revived=revived)
         except Conflict:
-            self._report.conflicts += 1
+            self._report.taken.append(entry.named)
         except (InvalidInput, NotFound) as error:
             self._skip(entry.line, error)
 
@@ -416,7 +416,7 @@ class _Import:
             text = (memory.project, memory.user, memory.type, memory.content_hash)
             before = self._stored_ids.get(memory.id)
             if before and not _agrees(before, entry):
-                self._report.conflicts += 1
+                self._report.taken.append(entry.named)
             elif before or (verdict == "new" and self._would_be_said(tx, memory, text)):
                 self._report.known += 1
             else:
@@ -442,6 +442,13 @@ def _verdict(tx: Tx, entry: _Entry) -> str:
     if there.deleted_at is None or there.layer == "working" or tx.memories.live_duplicate(there):
         return "known"  # a working memory that is gone has had its time
     return "conflict" if _key_is_taken(tx, there) else "forgotten"
+
+
+def _is_elsewhere(tx: Tx, entry: _Entry) -> bool:
+    """Another project or user has a memory with this id."""
+    memory = entry.memory
+    there = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
+    return there is not None and (there.project, there.user) != (memory.project, memory.user)
 
 
 def _agrees(there: Memory | _Stored, entry: _Entry) -> bool:
@@ -501,9 +508,7 @@ def _is_header(fields: dict[str, Any]) -> bool:
 def _checked_header(header: dict[str, Any]) -> dict[str, Any]:
     version, count = header.get("version"), header.get("count", 0)
     if header["format"] != FORMAT or type(version) is not int or type(count) is not int:
-        raise InvalidInput(
-            "the file is not an export of Clew", code="IMPORT_FORMAT_UNKNOWN", next=f"its format must be {FORMAT}"
-        )
+        raise _not_an_export("the file is not an export of Clew")
     if version > VERSION:
         raise InvalidInput(
             f"the file has export version {version}, this Clew reads up to {VERSION}",
@@ -523,8 +528,28 @@ def _notes_text(file: io.BufferedReader, path: Path) -> str:
         )
     if b"\x00" in raw:
         raise _not_text(path)
-    text = raw.removeprefix(BOM).decode("utf-8", "replace")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, "LATIN1", at=raw.count(b"\n", 0, error.start) + 1) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _not_utf8(path: Path, likely: str, *, at: int = 1) -> InvalidInput:
+    """Guessing would be worse: what is stored is shown to agents for years."""
+    return InvalidInput(
+        f"{path} is not valid UTF-8 (line {at})",
+        code="INVALID_UTF8",
+        next=f"convert it first, for instance: iconv -f {likely} -t UTF-8",
+    )
+
+
+def _not_an_export(message: str) -> InvalidInput:
+    return InvalidInput(
+        message,
+        code="IMPORT_FORMAT_UNKNOWN",
+        next=f"import what clew export wrote (it begins with the format {FORMAT}), or notes such as CLAUDE.md",
+    )
 
 
 def _not_text(path: Path) -> InvalidInput:

@@ -133,6 +133,11 @@ def test_notes_are_imported_under_their_name(asked: Asked) -> None:
     assert asked.post("/v1/import?name=..%2Fx", pieces=[notes], content_type="text/markdown").status == 400
 
 
+def test_a_body_said_to_be_json_lines_is_never_notes(asked: Asked) -> None:
+    got = asked.post("/v1/import", pieces=[b"not { json\n"], content_type="application/x-ndjson")
+    assert (got.status, got.code) == (400, "IMPORT_FORMAT_UNKNOWN")
+
+
 def test_an_import_may_be_larger_than_other_bodies(asked: Asked) -> None:
     line = json.dumps({"content": "word " * 1_000}).encode() + b"\n"
     got = asked.post("/v1/import?dry_run=true", pieces=[line * 300], content_type="application/x-ndjson")

@@ -16,19 +16,21 @@ MARKDOWN = st.text(alphabet="ab \t\n\r#-*+`~|>=_1.)[]()<!@:'\"\x00é—")
 
 
 def contents(text: str) -> list[str]:
-    return [draft.content for draft in parse_notes(text, "CLAUDE.md")]
+    return [draft.content for draft in parse_notes(text, "CLAUDE.md").drafts]
 
 
 def only(text: str) -> Draft:
-    [draft] = parse_notes(text, "CLAUDE.md")
+    [draft] = parse_notes(text, "CLAUDE.md").drafts
     return draft
 
 
 @settings(deadline=None)
 @given(st.text() | MARKDOWN)
 def test_no_text_makes_it_raise(text: str) -> None:
-    for draft in parse_notes(text, "notes.md"):
-        assert 10 < len(draft.content) <= LONGEST
+    notes = parse_notes(text, "notes.md")
+    for draft in notes.drafts:
+        assert 2 < len(draft.content) <= LONGEST
+    assert all(0 < line <= len(text) + 1 for line in notes.left_out)
 
 
 def test_bullets_and_paragraphs_become_memories() -> None:
@@ -134,12 +136,67 @@ def test_windows_line_ends_are_line_ends() -> None:
     ],
 )
 def test_which_lines_are_headings(line: str, title: str | None) -> None:
-    assert parse_notes(f"{line}\n\n- Sort imports with ruff\n", "x")[-1].title == title
+    assert parse_notes(f"{line}\n\n- Sort imports with ruff\n", "x").drafts[-1].title == title
 
 
 @pytest.mark.parametrize("rule", ["|---|---|", "--- | ---", "| :-: | -: |", "|-"])
 def test_the_rule_of_a_table_is_left_out(rule: str) -> None:
     assert contents(f"| name | means |\n{rule}\n| tabs | yes |\n") == ["| name | means |\n| tabs | yes |"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use tabs",
+        "pnpm only",
+        "Go 1.22",
+        "no `any`",
+        "使用四个空格缩进",
+        "テストは必須です",
+        "禁止提交",
+        "只用pnpm",
+        "ใช้แท็บ",
+    ],
+)
+@pytest.mark.parametrize("mark", ["- ", ""])
+def test_a_short_statement_is_kept(text: str, mark: str) -> None:
+    assert contents(f"{mark}{text}\n") == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["Testing", "`pnpm`", "Style:", "See also:", "**Style**", "| x |", "测试", "注意事项："]
+)
+@pytest.mark.parametrize("mark", ["- ", ""])
+def test_a_lone_word_or_a_label_is_left_out_and_told(text: str, mark: str) -> None:
+    notes = parse_notes(f"\n{mark}{text}\n\n- Use tabs\n", "CLAUDE.md")
+    assert ([draft.content for draft in notes.drafts], notes.left_out) == (["Use tabs"], (2,))
+
+
+def test_what_a_label_holds_is_kept_with_it() -> None:
+    long = "word " * 80
+    notes = parse_notes(f"- Tests:\n  - fast\n\nRun:\n```\nmake\n```\n\n- Do:\n  - a {long}\n  - b {long}\n", "x")
+    assert [draft.content[:8] for draft in notes.drafts] == ["Tests:\n-", "Run:\n```", "Do: a wo", "Do: b wo"]
+    assert notes.left_out == ()
+
+
+def test_a_heading_above_nothing_an_include_and_bare_code_are_told() -> None:
+    text = "```\nmake\n```\n# Shop\n\n## Use tabs everywhere\n\n## Style\n\n- Use tabs\n\n@more.md\n\n"
+    text += "```\n" + "x = 1\n" * 400 + "```\n"
+    notes = parse_notes(text, "x")
+    assert ([draft.content for draft in notes.drafts], notes.left_out) == (["Use tabs"], (1, 6, 12, 14))
+
+
+def test_rules_and_the_borders_of_tables_are_nothing_to_tell() -> None:
+    assert (
+        parse_notes(
+            "---\n\n| a | b |\n|---|---|\n| c | d |\n\n***\n\nStyle guide\n===\n\n- Use tabs\n", "x"
+        ).left_out
+        == ()
+    )
+
+
+def test_the_last_word_of_a_very_long_text_is_kept() -> None:
+    assert contents("x" * (LONGEST - 1) + " end")[-1] == "end"
 
 
 HOSTILE: list[Callable[[int], str]] = [

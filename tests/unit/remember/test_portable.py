@@ -21,8 +21,8 @@ from clew.errors import InvalidInput, NotFound
 from clew.model.memory import Draft, Filter
 from clew.model.scope import Identity, Reach, Scope
 from clew.remember import portable, prepare
+from clew.remember.imported import ImportReport
 from clew.remember.line import draft_of, parse_object
-from clew.remember.portable import ImportReport
 from clew.remember.redact import redact
 from toys import ToldClock, open_toy
 
@@ -309,6 +309,14 @@ def test_a_file_that_ends_between_lines_is_truncated_too(memory: Clew, other: Cl
     assert (report.added, report.truncated) == (6, True)
 
 
+def test_what_did_not_come_in_is_told_with_the_next_move(memory: Clew, tmp_path: Path) -> None:
+    told = imported(memory, tmp_path / "x.jsonl", '{"content": "good"}\n{bad\n{"content": "cut o').as_json()
+    assert told["next"] == (
+        "correct line 2 and import the file again; the file ends in line 3: import it again when it is complete"
+    )
+    assert "next" not in imported(memory, tmp_path / "x.jsonl", '{"content": "good"}\n').as_json()
+
+
 def test_a_missing_line_end_alone_is_not_a_truncation(memory: Clew, other: Clew, tmp_path: Path) -> None:
     fill(memory)
     report = imported(other, tmp_path / "x.jsonl", exported(memory).rstrip("\n"))
@@ -507,11 +515,84 @@ def test_a_memory_with_parents_comes_without_them(memory: Clew, other: Clew, tmp
     assert (other.show(child).parents, other.show(child).trust) == ((parent,), "untrusted")
 
 
+def test_told_where_to_go_an_import_copies_what_is_elsewhere_already(memory: Clew, tmp_path: Path) -> None:
+    fill(memory)
+    text = exported(memory)
+    file, scope = tmp_path / "x.jsonl", Scope(project="new")
+    assert imported(memory, file, text, scope=scope, dry_run=True).added == 7
+    assert (imported(memory, file, text, scope=scope).added, exported(memory).count("We use SQLite")) == (7, 2)
+    again = imported(memory, file, text, scope=scope)
+    assert (again.added, again.known, again.conflicts) == (0, 7, 0)
+    assert imported(memory, file, text).known == 7
+
+
+def test_a_copy_keeps_its_id_where_that_is_free(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    id = memory.remember("Deploy from main", scope=Scope(project="shop")).id
+    imported(other, tmp_path / "x.jsonl", exported(memory), scope=Scope(project="new"))
+    assert other.show(id).project == "new"
+    imported(other, tmp_path / "x.jsonl", exported(memory), scope=Scope(project="newer"))
+    assert {entry.project for entry in other.list(all_projects=True)} == {"new", "newer"}
+
+
+def test_what_names_each_other_in_a_file_does_so_where_it_is_copied(memory: Clew, tmp_path: Path) -> None:
+    shop, new = Scope(project="shop"), Scope(project="new")
+    parent = memory.remember("We use MySQL", type="decision", upsert_key="db", scope=shop).id
+    memory.remember("We use SQLite", type="decision", upsert_key="db", parents=(parent,), scope=shop)
+    imported(memory, tmp_path / "x.jsonl", exported(memory), scope=new)
+    old, now = sorted(memory.list(Filter(superseded=True), scope=new), key=lambda entry: entry.content)
+    assert (old.superseded_by, now.parents, old.id == parent) == (now.id, (old.id,), False)
+
+
+def test_a_copy_that_was_changed_since_is_a_conflict_with_a_next_move(memory: Clew, tmp_path: Path) -> None:
+    memory.remember("Deploy from main", scope=Scope(project="shop"))
+    text, new = exported(memory), Scope(project="new")
+    imported(memory, tmp_path / "x.jsonl", text, scope=new)
+    [copy] = memory.list(scope=new)
+    memory.edit(copy.id, content="Deploy from a branch")
+    report = imported(memory, tmp_path / "x.jsonl", text, scope=new).as_json()
+    assert (report["conflicts"], report["taken"]) == (1, [{"line": 2, "id": copy.id}])
+    assert f"clew show {copy.id}" in report["next"]
+
+
+def test_someone_without_the_owners_role_copies_what_they_may_read_once(memory: Clew, tmp_path: Path) -> None:
+    memory.remember("Deploy from main", scope=Scope(project="shop"))
+    for added in (1, 0):
+        who = {"identity": Identity(user="bob", roles=()), "scope": Scope(project="new")}
+        assert imported(memory, tmp_path / "x.jsonl", exported(memory), **who).added == added
+
+
 def test_secrets_in_a_file_are_masked_and_still_known_the_second_time(memory: Clew, tmp_path: Path) -> None:
     text = lines({"id": "k1", "content": "the key is AKIAIOSFODNN7EXAMPLE for now"})
     assert imported(memory, tmp_path / "x.jsonl", text).added == 1
     assert "AKIA" not in memory.show("k1").content
     assert imported(memory, tmp_path / "x.jsonl", text).known == 1
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.JSON", "x.ndjson"])
+@pytest.mark.parametrize("text", ["this is not { json\n", '[{"content": "in a list"}]', "- A bullet\n"])
+def test_a_file_called_json_is_never_notes(memory: Clew, tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        imported(memory, tmp_path / name, text)
+    assert caught.value.code == "IMPORT_FORMAT_UNKNOWN" and "clew export" in caught.value.next
+    assert json.loads(exported(memory))["count"] == 0
+
+
+def test_an_empty_file_adds_nothing(memory: Clew, tmp_path: Path) -> None:
+    assert imported(memory, tmp_path / "x.jsonl", "").read == 0
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le"])
+def test_notes_that_are_not_utf8_are_refused_whole(memory: Clew, tmp_path: Path, encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-le" else ""
+    with pytest.raises(InvalidInput) as caught:
+        imported(memory, tmp_path / "x.md", f"{mark}- Before the café\n- Behind the café\n".encode(encoding))
+    assert caught.value.code == "INVALID_UTF8" and "iconv" in caught.value.next
+    assert json.loads(exported(memory))["count"] == 0
+
+
+def test_a_byte_order_mark_before_notes_does_no_harm(memory: Clew, tmp_path: Path) -> None:
+    imported(memory, tmp_path / "x.md", "- Behind the café\n".encode("utf-8-sig"))
+    assert [entry.content for entry in memory.list()] == ["Behind the café"]
 
 
 # -- preview and notes -----------------------------------------------------------------------------
@@ -587,7 +668,7 @@ def test_a_secret_in_a_heading_makes_what_stands_under_it_restricted(memory: Cle
     assert key.lower() not in everything(memory).lower()
 
 
-@pytest.mark.parametrize("name", ["x.md", "x.jsonl", "x.txt"])
+@pytest.mark.parametrize("name", ["x.md", "x.rules", "x.txt"])
 def test_the_project_of_the_notes_is_not_that_of_an_export(
     memory: Clew, other: Clew, tmp_path: Path, name: str
 ) -> None:

@@ -243,8 +243,9 @@ FILES_AND_UPKEEP = (
         "files:import_memories",
         (
             FILE,
-            arg("--project", metavar="P", help="put all of them into this project (default: where an export says; "
-                "for notes such as CLAUDE.md and for transcripts the present one)"),
+            arg("--project", metavar="P", help="put all of them into this project, under new ids where theirs are "
+                "taken elsewhere (default: where an export says; for notes such as CLAUDE.md and for transcripts the "
+                "present one)"),
             switch("--no-project", "put notes and transcripts into no project"),
             *USER,
             DRY_RUN,

@@ -19,6 +19,7 @@ from clew.surfaces.http.names import INCOMING
 from clew.surfaces.http.problems import Refusal
 from clew.surfaces.http.request import Request
 from clew.surfaces.http.response import AsgiReceive, Message
+from clew.surfaces.http.route import JSON_LINES
 
 PATIENCE_S = 30.0  # between two pieces of a body
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -43,7 +44,7 @@ async def received(
             await run(partial(_append, file, piece))
         yield file
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         raise Unavailable("no space left for the body", code="DISK_FULL", next="free some disk space") from error
     finally:
@@ -58,9 +59,11 @@ def _folder(home: Path) -> Path:
 
 
 def _name(request: Request) -> str:
-    """As the query says, since notes are told apart by their names."""
+    """As the query says, since notes are told apart by their names; else as the kind of the body does."""
     name = next((value for key, value in request.parameters if key == "name"), "")
-    return name if _NAME.fullmatch(name) else "import"
+    if _NAME.fullmatch(name):
+        return name
+    return "import.jsonl" if request.content_type == JSON_LINES else "import"
 
 
 def _append(file: Path, piece: bytes) -> None:

@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from clew.errors import ClewError
 from clew.model.host import Around
-from clew.surfaces.cli import render
+from clew.surfaces.cli import refusal, render
 from clew.surfaces.cli.context import confirm, opened, project_name, scope_of_id, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
@@ -64,7 +65,7 @@ def written_whole(path: Path) -> Iterator[TextIO]:
 
 
 def import_memories(args: Namespace) -> int:
-    """Exit 1 when not every line came in; the report says which."""
+    """Exit 1 when not every line could be read; the report says which, and stderr what to do."""
     settings = settings_of(args)
     # An export says for each memory where it belongs; notes belong to the project they lie in.
     scope, notes_project = scope_of_id(args), project_name(args, settings)
@@ -79,8 +80,12 @@ def import_memories(args: Namespace) -> int:
         )
         waiting = memory.jobs.health().backlog
     document = report.as_json() | {"jobs_waiting": waiting}
-    answer(args, document, partial(_import_lines, document))
-    return 1 if report.skipped or report.truncated or report.checksum == "mismatch" else 0
+    answer(args, document, partial(_import_lines, document, is_whole=report.is_whole))
+    if report.is_whole:
+        return 0
+    incomplete = ClewError(f"not all of {args.file} came in", code="IMPORT_INCOMPLETE", next=report.next)
+    print(refusal.line(incomplete), file=sys.stderr)
+    return incomplete.exit_code
 
 
 def _around(home: Path) -> Around:
@@ -92,7 +97,7 @@ def _around(home: Path) -> Around:
     return replace(look_around("claude-code", here, home=home), is_off=False, capture=True)
 
 
-def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
+def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> Iterator[str]:
     done = "would add" if document["dry_run"] else "added"
     yield f"{style('green', done)} {render.memories(document['added'])}, {document['known']:,} were known"
     if document.get("sessions") or document.get("elsewhere"):
@@ -100,12 +105,14 @@ def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
         yield f"from {document['sessions']:,} past sessions{left}"
     if document["conflicts"]:
         yield style(
-            "yellow", f"{document['conflicts']:,} have an id that is taken by another text, and were left out"
+            "yellow", f"{document['conflicts']:,} have an id or a key that another text has, and were left out"
         )
     if held := document["quarantined"]:
         yield style("yellow", f"{render.memories(held)} kept in quarantine: clew quarantine list")
     if hidden := document["private"]:
         yield f"{hidden:,} private {'passage was' if hidden == 1 else 'passages were'} left out"
+    if lines := document["left_out"]:
+        yield f"{_too_little(len(lines))}: {', '.join(map(str, lines[:SHOWN]))}{' …' if len(lines) > SHOWN else ''}"
     if document["truncated"] or document["checksum"] == "mismatch":
         yield style("yellow", "the file is not as it was written: it was cut off or changed")
     if waiting := document["jobs_waiting"]:
@@ -114,6 +121,14 @@ def _import_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
         yield style("yellow", f"line {entry['line']}: {entry['reason']}")
     if len(document["skipped"]) > SHOWN:
         yield f"… and {len(document['skipped']) - SHOWN:,} more lines; all of them: --json"
+    if document["conflicts"] and is_whole:  # of a file that is not whole, stderr tells
+        yield f"next: {document['next']}"
+
+
+def _too_little(count: int) -> str:
+    if count == 1:
+        return "1 line that says nothing by itself was left out"
+    return f"{count:,} lines that say nothing by themselves were left out"
 
 
 def backup(args: Namespace) -> None:

@@ -227,14 +227,23 @@ class SkippedShown(Shape, frozen=True, kw_only=True):
     reason: str
 
 
+class TakenShown(Shape, frozen=True, kw_only=True):
+    line: int
+    id: str
+
+
 class ImportWanted(InPlace, frozen=True, kw_only=True):
-    """`name`: of the file, for notes. `project` and `user` replace those of the file."""
+    """`name`: of the file, for notes. `project` and `user` replace those of the file; what is in another place
+    already comes in under a new id, the same each time."""
 
     name: Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")] | None = None
     dry_run: bool = False
 
 
 class ImportShown(Shape, frozen=True, kw_only=True):
+    """`taken`: the conflicts, whose id or key another text has. `left_out`: lines of notes that say nothing by
+    themselves. `next`: what to do about what did not come in."""
+
     read: int
     added: int
     known: int
@@ -243,8 +252,11 @@ class ImportShown(Shape, frozen=True, kw_only=True):
     truncated: bool
     checksum: Literal["ok", "mismatch", "absent"]
     private: int
+    left_out: list[int]
     dry_run: bool
+    taken: list[TakenShown]
     skipped: list[SkippedShown]
+    next: str | Maybe = ABSENT
 
 
 class ExportWanted(InPlace, frozen=True, kw_only=True):
