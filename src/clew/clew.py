@@ -475,10 +475,15 @@ class Clew(Topics):
         all_projects: bool = False,
         progress: Progress = no_progress,
     ) -> ExportReport:
-        """Write every memory as JSON Lines: for the owner the whole org, unless a scope narrows it."""
+        """Write every memory as JSON Lines: for the owner the whole org, unless a scope narrows it.
+
+        Then it is what belongs to its project, or to any with `all_projects`, and to its user: where it names none,
+        what all share and the caller's own.
+        """
+        identity = identity or Identity()
         reach = self._reach_of_id(scope, identity)
-        if scope is not None and all_projects:
-            reach = Reach.across_projects(scope)
+        if scope is not None:
+            reach = Reach.belonging(scope, own=identity.user, all_projects=all_projects)
         door = self._doors.door(identity, scope)
         door.check_action("export")
         with self.store.read() as tx:

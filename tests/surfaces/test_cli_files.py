@@ -35,6 +35,32 @@ def test_export_of_one_project_to_stdout(cli: Cli) -> None:
     assert outcome.err == "exported 1 memory\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["--project", "p"], {"of p"}),
+        (["--user", "ann"], {"of ann", "of ann in p"}),
+        (["--user", "ann", "--all-projects"], {"of ann", "of ann in p"}),
+        (["--user", "ann", "--no-project"], {"of ann"}),
+        (["--user", "ann", "--project", "p"], {"of ann in p"}),
+        (["--no-project"], {"shared"}),
+        ([], {"shared", "of p", "of ann", "of ann in p"}),
+    ],
+)
+def test_an_export_holds_what_belongs_to_the_project_and_user(cli: Cli, words: list[str], found: set[str]) -> None:
+    cli.remember("shared", "--no-project")
+    cli.remember("of p", "--project", "p")
+    cli.remember("of ann", "--no-project", "--user", "ann")
+    cli.remember("of ann in p", "--project", "p", "--user", "ann")
+    cli("export", "out.jsonl", *words)
+    lines = (cli.directory / "out.jsonl").read_text().splitlines()[1:]
+    assert {json.loads(line)["content"] for line in lines} == found
+
+
+def test_an_export_of_one_project_and_of_all_is_refused(cli: Cli) -> None:
+    assert cli("export", "out.jsonl", "--project", "p", "--all-projects", "--json").error["code"] == "USAGE"
+
+
 def test_an_export_replaces_a_file_whole_and_keeps_it_private(cli: Cli) -> None:
     cli.remember("x")
     file = cli.directory / "out.jsonl"

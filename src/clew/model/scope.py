@@ -103,6 +103,12 @@ class Reach:
         return cls(scope.org, (scope.project or "",), (scope.user or "",))
 
     @classmethod
+    def belonging(cls, scope: Scope, *, own: str | None, all_projects: bool = False) -> Reach:
+        """The same for export: where no user is named, what all share and what is the caller's `own`."""
+        users = _or_absent(own) if scope.user is None else (scope.user,)
+        return cls(scope.org, None if all_projects else (scope.project or "",), users)
+
+    @classmethod
     def across_projects(cls, scope: Scope) -> Reach:
         """The whole org, but still no other user's private memories."""
         return cls(scope.org, None, _or_absent(scope.user))

@@ -10,6 +10,7 @@ import pytest
 from api_driver import Asked
 
 from clew.clew import Clew
+from clew.model.scope import Scope
 from clew.surfaces.http.route import JSON, Route
 from clew.surfaces.http.routes import files, memories, recall
 
@@ -124,6 +125,13 @@ def test_what_is_exported_can_be_imported_and_adds_nothing_twice(asked: Asked, m
     again = asked.post("/v1/import", pieces=[exported.body], content_type="application/x-ndjson").json
     assert (again["known"], again["added"], again["checksum"]) == (1, 0, "ok")
     assert not list((memory.home / "run").glob("*"))
+
+
+def test_an_export_of_a_project_holds_what_belongs_to_it(asked: Asked, memory: Clew) -> None:
+    memory.remember("shared")
+    memory.remember("of p", scope=Scope(project="p"))
+    lines = asked.get("/v1/export?project=p").body.splitlines()[1:]
+    assert [json.loads(line)["content"] for line in lines] == ["of p"]
 
 
 def test_notes_are_imported_under_their_name(asked: Asked) -> None:

@@ -91,13 +91,41 @@ def test_what_was_forgotten_is_not_exported(memory: Clew) -> None:
     assert "Let it go" not in exported(memory)
 
 
-def test_a_scope_narrows_the_export(memory: Clew) -> None:
-    fill(memory)
-    text = exported(memory, scope=Scope(project="shop"))
-    assert "SQLite" in text
-    assert "Ada" not in text
-    assert "Ada" not in exported(memory, scope=Scope(project="shop"), all_projects=True)
-    assert "SQLite" in exported(memory, scope=Scope(user="ada"), all_projects=True)
+PLACES = {
+    "shared": Scope(),
+    "of shop": Scope(project="shop"),
+    "of ada": Scope(user="ada"),
+    "of ada in shop": Scope(project="shop", user="ada"),
+    "of bob in shop": Scope(project="shop", user="bob"),
+}
+
+
+@pytest.mark.parametrize(
+    ("scope", "all_projects", "found"),
+    [
+        (Scope(project="shop"), False, {"of shop"}),
+        (Scope(), False, {"shared"}),
+        (Scope(), True, {"shared", "of shop"}),
+        (Scope(user="ada"), False, {"of ada"}),
+        (Scope(user="ada"), True, {"of ada", "of ada in shop"}),
+        (Scope(project="shop", user="ada"), False, {"of ada in shop"}),
+        (None, False, set(PLACES)),
+    ],
+)
+def test_a_scope_narrows_an_export_to_what_belongs_to_it(
+    memory: Clew, scope: Scope | None, all_projects: bool, found: set[str]
+) -> None:
+    for content, place in PLACES.items():
+        memory.remember(content, scope=place)
+    text = exported(memory, scope=scope, all_projects=all_projects)
+    assert {json.loads(line)["content"] for line in text.splitlines()[1:]} == found
+
+
+def test_a_project_exported_by_one_of_its_users_holds_what_is_shared_and_their_own(memory: Clew) -> None:
+    for content, place in PLACES.items():
+        memory.remember(content, scope=place)
+    text = exported(memory, scope=Scope(project="shop"), identity=Identity(user="bob", roles=("member",)))
+    assert {json.loads(line)["content"] for line in text.splitlines()[1:]} == {"of shop", "of bob in shop"}
 
 
 def test_someone_without_the_owners_role_exports_no_private_memories_of_others(memory: Clew) -> None:

@@ -96,9 +96,9 @@ PROJECT = (
 USER = (arg("--user", metavar="U", help="the user whose memories they are (default: shared)"),)
 SCOPE = PROJECT + USER
 ID_SCOPE = (
-    arg("--project", metavar="P", help="only what belongs to this project"),
+    arg("--project", metavar="P", help="as seen from this project: what belongs to it or to none (default: all)"),
     switch("--no-project", "only what belongs to no project"),
-    arg("--user", metavar="U", help="only what belongs to this user"),
+    arg("--user", metavar="U", help="as this user sees it: what is theirs or shared"),
 )
 PROVENANCE = (
     arg("--agent", metavar="A", help="the agent"),

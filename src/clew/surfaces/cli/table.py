@@ -234,9 +234,12 @@ FILES_AND_UPKEEP = (
         "export", "write memories to a file", "files:export_memories",
         (
             arg("file", metavar="FILE", suggest=FILES, help="the file; '-' writes to stdout"),
-            *ID_SCOPE,
-            switch("--all-projects", "every project, also with --user"),
+            arg("--project", metavar="P", help="only what belongs to this project, and to no user but --user"),
+            switch("--no-project", "only what belongs to no project, and to no user but --user"),
+            arg("--user", metavar="U", help="only what belongs to this user, in every project unless one is named"),
+            switch("--all-projects", "every project, as without any of these options"),
         ),
+        epilog="without options: everything, of all projects and users",
     ),
     Command(
         "import", "read memories from an export, notes or transcripts of agents; running it again continues",
@@ -244,8 +247,8 @@ FILES_AND_UPKEEP = (
         (
             FILE,
             arg("--project", metavar="P", help="put all of them into this project, under new ids where theirs are "
-                "taken elsewhere (default: where an export says; for notes such as CLAUDE.md and for transcripts the "
-                "present one)"),
+                "taken elsewhere (default: where an export says; for notes such as CLAUDE.md and for transcripts "
+                "the present one)"),
             switch("--no-project", "put notes and transcripts into no project"),
             *USER,
             DRY_RUN,

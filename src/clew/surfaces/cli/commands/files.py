@@ -17,6 +17,7 @@ from clew.errors import ClewError
 from clew.model.host import Around
 from clew.surfaces.cli import refusal, render
 from clew.surfaces.cli.context import confirm, opened, project_name, scope_of_id, settings_of
+from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
 
@@ -25,8 +26,11 @@ SHOWN = 20
 
 def export_memories(args: Namespace) -> None:
     """Everything, unless a scope is asked for: a move that silently left projects behind would be a loss."""
+    is_placed = args.project is not None or args.no_project
+    if is_placed and args.all_projects:
+        raise usage("--all-projects excludes --project and --no-project", "give one of them")
     with opened(settings_of(args), directly=True) as memory, progress_bar("export") as progress:
-        write = partial(memory.export, scope=scope_of_id(args), all_projects=args.all_projects, progress=progress)
+        write = partial(memory.export, scope=scope_of_id(args), all_projects=not is_placed, progress=progress)
         if args.file == "-":
             report = to_stdout(write)
             print(f"exported {render.memories(report.count)}", file=sys.stderr)

@@ -26,7 +26,7 @@ class _Lines(io.TextIOBase):
 
 def export(call: Call) -> Any:
     asked = call.query
-    scope = call.scope(asked) if asked.project is not None or asked.user is not None else None
+    scope = call.place(asked) if asked.project is not None or asked.user is not None else None
 
     def write(send: Send) -> None:
         call.clew.export(_Lines(send), scope=scope, identity=call.identity, all_projects=asked.all_projects)  # type: ignore[arg-type]

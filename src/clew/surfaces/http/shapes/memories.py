@@ -260,7 +260,8 @@ class ImportShown(Shape, frozen=True, kw_only=True):
 
 
 class ExportWanted(InPlace, frozen=True, kw_only=True):
-    """Without a project and a user: all that may be exported."""
+    """Without a project and a user: all that may be exported. Otherwise what belongs to the project (to none if
+    none is named, to any with `all_projects`) and to the user (if none is named, to all or to the caller)."""
 
     all_projects: bool = False
 
