@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import signal
 import subprocess
@@ -193,9 +194,33 @@ def test_a_file_size_limit_is_told_and_survived(cli: Cli) -> None:
     id = cli.remember("already there")
     refused = cli.process("remember", "-", stdin=b"y" * 50_000, preexec_fn=_small_files_only)
     assert (refused.code, refused.out, refused.err.count("\n")) == (5, "", 1)
-    assert "[STORE_IO]. Next: " in refused.err
+    assert "[DISK_FULL]. Next: free some disk space" in refused.err
     assert [entry["id"] for entry in cli("list", "--json").json["memories"]] == [id]
     assert cli("remember", "works again").code == 0
+
+
+ON_A_SMALL_DISK = """
+set -e
+mount -t tmpfs -o size=1m tmpfs "$1"
+export CLEW_HOME="$1/home"
+"$2" -m clew remember "already there" --no-project >&2
+dd if=/dev/zero of="$1/fill" bs=1k >&2 || true
+for words in "remember more" "list" "recall there" "export $1/out.jsonl" "forget --all --yes --no-project"; do
+  "$2" -m clew $words --json || true
+done
+rm "$1/fill"
+"$2" -m clew list --no-project --json
+"""
+
+
+def test_every_command_says_that_the_disk_is_full(tmp_path: Path) -> None:
+    if subprocess.run(["sh", "-c", 'unshare -rm mount -t tmpfs tmpfs "$0" 2>/dev/null', tmp_path]).returncode:
+        pytest.skip("this system lets nobody mount a small disk")
+    words = ["unshare", "-rm", "sh", "-c", ON_A_SMALL_DISK, "sh", str(tmp_path), sys.executable]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    *refused, listed = map(json.loads, done.stdout.splitlines())
+    assert [document["error"]["code"] for document in refused] == ["DISK_FULL"] * 5
+    assert [entry["content"] for entry in listed["memories"]] == ["already there"]
 
 
 def test_a_full_disk_under_an_export(cli: Cli) -> None:

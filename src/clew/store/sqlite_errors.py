@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from errno import ENOSPC
+import os
+from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 
 import apsw
 
 from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
+
+NO_SPACE = (ENOSPC, EDQUOT, EFBIG)  # of the disk, of a quota, of the largest file allowed
+PROBED = 1 << 16  # bytes: SQLite lets its files grow by 32 KB at most
+_READS = (apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS)
+_SHARED = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMOPEN)
 
 
 class sqlite_translated:  # noqa: N801 - read as a verb, and cheaper than a generator: each read and write enters some
@@ -34,12 +40,13 @@ class translated(sqlite_translated):  # noqa: N801
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError) and not isinstance(error, apsw.Error):
-            raise (disk_full if error.errno == ENOSPC else read_only)(self._path) from error
+            raise (disk_full if error.errno in NO_SPACE else read_only)(self._path) from error
         super().__exit__(kind, error, trace)
 
 
 def _told(path: Path, error: apsw.Error) -> ClewError | None:
     """What to raise instead; None for what only a mistake of ours can cause."""
+    code: int = getattr(error, "extendedresult", 0)
     match error:
         case apsw.ConnectionClosedError() | apsw.InterruptError():
             return store_closed()
@@ -55,6 +62,8 @@ def _told(path: Path, error: apsw.Error) -> ClewError | None:
             )
         case apsw.FullError():
             return disk_full(path)
+        case apsw.IOError() | apsw.CantOpenError() if _is_for_want_of_space(path, code):
+            return _no_room_to_read(path) if code in _SHARED else disk_full(path)
         case apsw.ConstraintError():
             return Conflict(
                 f"{path} holds something that excludes this",
@@ -70,6 +79,32 @@ def _told(path: Path, error: apsw.Error) -> ClewError | None:
     return None
 
 
+def _is_for_want_of_space(path: Path, code: int) -> bool:
+    """SQLite says `full` only of some writes, and names no quota and no limit of files at all: so we try to write
+    a little where its largest file ends. Nothing stays, and what was not read is no matter of space."""
+    if code in _READS:
+        return False
+    from tempfile import TemporaryFile  # for this alone
+
+    try:
+        with TemporaryFile(dir=path.parent, buffering=0) as file:
+            end = max(map(_size, (path, *_beside(path))))
+            return os.pwrite(file.fileno(), bytes(PROBED), end) < PROBED
+    except OSError as error:
+        return error.errno in NO_SPACE
+
+
+def _beside(path: Path) -> tuple[Path, ...]:
+    return tuple(Path(f"{path}{end}") for end in ("-wal", "-shm", "-journal"))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def store_closed() -> Unavailable:
     return Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
 
@@ -81,6 +116,14 @@ def refused(path: Path, why: str, code: str, next_move: str) -> StoreRefused:
 def disk_full(path: Path) -> Unavailable:
     return Unavailable(
         f"no space left to write {path}", code="DISK_FULL", next="free some disk space and try again"
+    )
+
+
+def _no_room_to_read(path: Path) -> Unavailable:
+    return Unavailable(
+        f"no space left beside {path}, where SQLite needs 32 KB even to read it",
+        code="DISK_FULL",
+        next="free some disk space and try again",
     )
 
 

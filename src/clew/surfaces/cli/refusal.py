@@ -30,7 +30,7 @@ def as_clew_error(error: Exception) -> ClewError:
             return error
         case OSError(filename=str() | bytes()):
             return _of_file(error)
-        case OSError(errno=errno.ENOSPC):
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):
             return _full("the output")
         case _:
             return ClewError(
@@ -50,7 +50,7 @@ def _of_file(error: OSError) -> ClewError:
             return NotFound(f"{name} was not found", code="FILE_NOT_FOUND", next="check the path")
         case errno.EISDIR:
             return InvalidInput(f"{name} is a directory", code="FILE_IS_DIRECTORY", next="name a file")
-        case errno.ENOSPC | errno.EDQUOT:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             return _full(name)
         case _:
             reason = error.strerror or type(error).__name__
