@@ -27,6 +27,8 @@ REFUSED = [
     (["remember", "x", "--title", "t" * 241], 2, "MEMORY_LABEL_TOO_LONG"),
     (["remember", "x", "--at", "yesterday"], 2, "TIME_INVALID"),
     (["remember", "x", "--expires-at", "7d"], 2, "TIME_INVALID"),
+    (["remember", "x", "--expires-at", "2020-01-01"], 2, "MEMORY_EXPIRES_EARLY"),
+    (["remember", "\u200b\u200d"], 2, "MEMORY_CONTENT_REQUIRED"),
     (["remember", "x", "--valid-at", "2026-02-01", "--invalid-at", "2026-01-01"], 2, "MEMORY_VALIDITY_INVALID"),
     (["remember", "x", "--confidence", "7"], 2, "MEMORY_NUMBER_INVALID"),
     (["remember", "x", "--confidence", "nan"], 2, "MEMORY_NUMBER_INVALID"),

@@ -38,6 +38,11 @@ def from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(0, 0, micros)
 
 
+def utc(moment: datetime | None) -> datetime | None:
+    """The same moment as everything here tells it."""
+    return moment if moment is None or moment.tzinfo is UTC else moment.astimezone(UTC)
+
+
 def earlier(moment: datetime, by: timedelta) -> datetime:
     """So much before a moment, or the first one there is."""
     return moment - by if moment - _FIRST > by else _FIRST

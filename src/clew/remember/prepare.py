@@ -20,6 +20,7 @@ from clew.model.choice import one_of
 from clew.model.ids import new_id
 from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, Indexed, Memory, Past
 from clew.model.scope import Scope
+from clew.model.times import utc
 from clew.recall.analyse import term_hashes
 from clew.recall.marks import marks_of
 from clew.remember.classify import classify, highest
@@ -74,7 +75,8 @@ def draft_memory(
         raise _empty("nothing is left of the content once private parts are removed")
     type_ = one_of("type", draft.type, TYPES)
     layer = _layer(draft, type_)
-    at = draft.at or now
+    at = utc(draft.at) or now
+    valid_at = utc(draft.valid_at) or at
     past = draft.past or _begun(now)
     paths = _labels("path", draft.paths, masked)
     upsert_key, metadata = _label("upsert_key", draft.upsert_key, masked), _metadata(draft.metadata, masked)
@@ -105,10 +107,10 @@ def draft_memory(
         weight=_finite("weight", draft.weight),
         upsert_key=upsert_key,
         content_hash=_hash_of(words),
-        valid_at=draft.valid_at or at,
-        invalid_at=_after("invalid_at", draft.invalid_at, draft.valid_at or at),
+        valid_at=valid_at,
+        invalid_at=_after("invalid_at", utc(draft.invalid_at), valid_at),
         superseded_by=past.superseded_by,
-        expires_at=expiry(layer, draft.expires_at, now, policy),
+        expires_at=expiry(layer, utc(draft.expires_at), now, policy),
         created_at=min(past.created_at, now),
         updated_at=min(past.updated_at, now),
         deleted_at=None,
@@ -183,8 +185,8 @@ def _layer(draft: Draft, type_: str) -> str:
 def _checked_text(text: str, max_chars: int) -> str:
     if not isinstance(text, str):
         raise InvalidInput("content must be text", code="MEMORY_CONTENT_REQUIRED", next="pass a string")
-    if not text.strip():
-        raise _empty("the content is empty")
+    if not text.strip() or not any(char.isprintable() and not char.isspace() for char in text):
+        raise _empty("the content is empty")  # or nothing of it can be seen
     if len(text) > max_chars:
         raise InvalidInput(
             f"the content has {len(text):,} characters; the limit is {max_chars:,}",

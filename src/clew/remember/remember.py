@@ -23,6 +23,7 @@ from clew.model.scope import Reach, Scope
 from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
 from clew.relate.queue import enqueue, enqueue_changed
+from clew.remember.classify import highest
 from clew.remember.graph import Entry, GraphPolicy, draft_of, map_memories, remap, remap_id
 from clew.remember.lifecycle import (
     May,
@@ -333,7 +334,8 @@ def _same_text(tx: Tx, memory: Memory, now: datetime) -> Memory | None:
 
 
 def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: datetime) -> Memory:
-    """Said again: a more trusted first-hand statement lifts the trust, and it lives on as long as was said now."""
+    """Said again: a more trusted first-hand statement lifts the trust, a stricter label counts, and it lives on as
+    long as was said now."""
     stated = item.memory
     if known.deleted_at:
         return revive(tx, known, graph, now)
@@ -347,6 +349,7 @@ def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: dat
         layer=stated.layer if known.layer == "working" or stated.layer == "rule" else known.layer,
         expires_at=_later(known.expires_at, stated.expires_at),
         upsert_key=known.upsert_key or (None if known.is_history else stated.upsert_key),
+        classification=highest(known.classification, stated.classification),
     )
     if confirmed == known:
         return known

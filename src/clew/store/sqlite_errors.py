@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 
@@ -88,8 +87,8 @@ def _is_for_want_of_space(path: Path, code: int) -> bool:
 
     try:
         with TemporaryFile(dir=path.parent, buffering=0) as file:
-            end = max(map(_size, (path, *_beside(path))))
-            return os.pwrite(file.fileno(), bytes(PROBED), end) < PROBED
+            file.seek(max(map(_size, (path, *_beside(path)))))
+            return file.write(bytes(PROBED)) < PROBED
     except OSError as error:
         return error.errno in NO_SPACE
 

@@ -318,7 +318,7 @@ def test_the_longest_memory_allowed_fits_on_a_line_however_it_is_spelled(
     metadata = {"k": "😀" * 8_000}
     with open_toy(tmp_path / "large.db", remember={"max_chars": 1_000_000}) as memory:
         for character in ("é", "😀", "\x01", '"'):
-            fields = {"id": "a", "content": character * 999_999, "metadata": metadata}
+            fields = {"id": "a", "content": character * 999_998 + "x", "metadata": metadata}
             text = json.dumps(fields, ensure_ascii=ensure_ascii) + "\n"
             report = imported(memory, tmp_path / "x.jsonl", text, dry_run=True)
             assert (report.added, report.skipped) == (1, [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -426,3 +426,25 @@ def test_a_model_that_cannot_be_had_costs_vectors_and_nothing_else(tmp_path: Pat
         opened.remember("the gateway is slow")
         assert contents(opened.recall("gateway")) == ["the gateway is slow"]
         assert opened.recall("gateway").trace.notes["semantic"] == "query_embedding_unavailable"
+
+
+def test_a_stricter_label_counts_also_for_what_is_known(memory: Any) -> None:
+    first = memory.remember("The salary table is in the finance folder")
+    again = memory.remember(Draft(content="The salary table is in the finance folder", classification="restricted"))
+    assert again.deduplicated and again.memory.classification == "restricted"
+    assert memory.show(first.id).classification == "restricted"
+    laxer = memory.remember(Draft(content="The salary table is in the finance folder", classification="public"))
+    assert laxer.memory.classification == "restricted"
+
+
+def test_times_are_told_in_utc_whatever_zone_they_were_said_in(memory: Any) -> None:
+    zone = timezone(timedelta(hours=2))
+    moments = {name: datetime(2030, month, 1, tzinfo=zone) for month, name in enumerate(TIMES, 1)}
+    stored = memory.remember(Draft(content="a moment", **moments)).memory
+    for name, moment in moments.items():
+        told = getattr(stored, name)
+        assert told == moment and told.tzinfo is UTC
+    assert memory.show(stored.id) == stored
+
+
+TIMES = ("at", "valid_at", "invalid_at", "expires_at")

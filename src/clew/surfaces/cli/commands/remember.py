@@ -5,16 +5,30 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from clew.errors import InvalidInput
 from clew.model.memory import Draft
 from clew.model.times import parse_time
 from clew.surfaces.cli import render
 from clew.surfaces.cli.commands.jobs import after_write
 from clew.surfaces.cli.context import json_object, moment, opened, scope_of, scope_of_id, settings_of, text_of
 from clew.surfaces.cli.terminal import answer
+
+
+def _to_come(text: str) -> datetime:
+    """What is over already would be in no answer."""
+    end = parse_time(text)
+    if end <= datetime.now(UTC):
+        raise InvalidInput(
+            f"'{text[:40]}' has passed already",
+            code="MEMORY_EXPIRES_EARLY",
+            next="give a time to come, or end it now with: clew forget",
+        )
+    return end
+
 
 # Option to field of a memory, and how its words are read. Absent options change nothing. An age such as 7d
 # lies in the past, so it is no way to say when something ends.
@@ -25,7 +39,7 @@ _TIMES: dict[str, Callable[[str], datetime | None]] = {
     "at": moment,
     "valid_at": moment,
     "invalid_at": parse_time,
-    "expires_at": parse_time,
+    "expires_at": _to_come,
 }
 
 
