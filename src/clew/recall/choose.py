@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_WORKING = 3
-ROUNDED = 1e-5  # to what scores are rounded when they are compared
+DIGITS = 5  # to which scores are rounded when they are compared
+ROUNDED = 10**-DIGITS
 # Candidates with a word or some likeness: from so many on it is known what is asked about, and what the last look
 # puts before the last of so many is answered, too. LoCoMo R@10 .849 with 10, .845 with 24: docs/performance.md.
 ENOUGH, AMONG = 10, 24
@@ -94,8 +95,8 @@ def _best(run: Run, found: NDArray[np.intp] | None, limit: int) -> list[int]:
     if len(found) > limit:  # sort only what can win, ties included
         can_win = key >= lowest_of_best(key, limit) - (2 * ROUNDED if has_query else 0)
         found, key = found[can_win], key[can_win]
-    first = np.round(key, 5) if has_query else key
-    relevance, updated = np.round(run.relevance[found], 5), run.corpus.updated_at[found]
+    first = np.round(key, DIGITS) if has_query else key
+    relevance, updated = np.round(run.relevance[found], DIGITS), run.corpus.updated_at[found]
     rows = zip((-first).tolist(), (-relevance).tolist(), (-updated).tolist(), found.tolist(), strict=True)
     best = sorted((*order, ids[at], at) for *order, at in rows)
     return [row[-1] for row in best[:limit]]

@@ -27,7 +27,7 @@ from clew.model.recalled import (
     Stage,
     Trace,
 )
-from clew.recall.choose import choose, stage
+from clew.recall.choose import DIGITS, choose, stage
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_memories
 from clew.recall.disputed import Disputed
@@ -480,14 +480,15 @@ def _ways(tx: Tx, run: Run) -> dict[int, GraphWay]:
 
 def _results(run: Run, memories: dict[str, Memory], ways: dict[int, GraphWay]) -> list[Result]:
     found = [at for at in run.chosen if run.corpus.ids[at] in memories]
+    scores = np.round(run.rank_score[found], DIGITS).tolist()  # as they were compared
     return [
         Result(
             memory=memories[run.corpus.ids[at]],
             relevance=round(float(run.relevance[at]), 6),
-            rank_score=round(float(run.rank_score[at]), 6),
+            rank_score=round(score, DIGITS),
             rank=rank,
             why=why,
             way=ways.get(at),
         )
-        for rank, (at, why) in enumerate(zip(found, reasons(run, found), strict=True), 1)
+        for rank, (at, score, why) in enumerate(zip(found, scores, reasons(run, found), strict=True), 1)
     ]

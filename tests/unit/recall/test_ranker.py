@@ -359,3 +359,5 @@ def test_the_first_of_many_are_the_first_of_few(tmp_path: Path) -> None:
         for question in ("which parser reads ticket 12", "part 7 line 3", "tickets of the parser"):
             few, many = memory.recall(question, limit=10), memory.recall(question, limit=140)
             assert contents(few) == contents(many)[:10]
+            scores = [result.rank_score for result in many.results]
+            assert scores == sorted(scores, reverse=True)

@@ -73,7 +73,7 @@ def test_it_tells_counts_seeds_ways_and_results(open_with: Any, home: Path) -> N
     assert told["seeds"] == [found.memory.id]
     [expanded] = told["expanded"]
     assert (expanded["id"], expanded["seed"], expanded["hopDepth"]) == (reached.memory.id, found.memory.id, 1)
-    assert expanded["score"] == reached.rank_score and expanded["edgeConfidence"] == 1.0
+    assert expanded["score"] == pytest.approx(reached.rank_score, abs=1e-5) and expanded["edgeConfidence"] == 1.0
     assert expanded["graphType"] == "entity" and expanded["decayedWeight"] > 0
     assert [(entry["id"], entry["sourceLabels"]) for entry in told["finalResults"]] == [
         (found.memory.id, ["baseline"]), (reached.memory.id, ["graph_expanded"])
