@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from clew.errors import ClewError, InvalidInput, NotFound
+from clew.errors import ClewError, InvalidInput, Misconfigured, NotFound
 from clew.lazy import LazyModule
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
@@ -214,6 +214,12 @@ class Clew(Topics):
         **changes: Any,
     ) -> Recalled:
         """What is known about the query, best first, with reasons and a trace."""
+        recalled = self._recalled(query, scope, identity, self._options(options, changes))
+        return recalled if self.settings.graph.explain else recalled.without_ways()
+
+    def _recalled(
+        self, query: str, scope: Scope | None, identity: Identity | None, options: RecallOptions
+    ) -> Recalled:
         self._courtesy.asked()
         scope = self._scope(scope, identity)
         door = cache(lambda: self._doors.door(identity, scope))  # not looked at when nothing is recalled
@@ -221,7 +227,7 @@ class Clew(Topics):
             recalled, run = recalling.recall_and_run(
                 query,
                 lambda: door().narrowed(Reach.of(scope)),
-                self._options(options, changes),
+                options,
                 reader=self._reader,
                 now=self.clock.now(),
             )
@@ -245,7 +251,7 @@ class Clew(Topics):
         """A recall laid open; `budget` also tells which results fit into so many characters."""
         xray.check_request(query, budget)
         changes = {"counted": False} | changes
-        recalled = self.recall(query, scope=scope, identity=identity, options=options, **changes)
+        recalled = self._recalled(query, scope, identity, self._options(options, changes))
         return xray.xray_of(recalled, query=query, at=self.clock.now(), budget=budget)
 
     def why(
@@ -309,6 +315,12 @@ class Clew(Topics):
     def last_graph_recall(self, *, identity: Identity | None = None) -> Snapshot | None:
         """What the graph did in the last recall that kept a snapshot, whoever asked: so for the operator."""
         (identity or Identity()).check_operator()
+        if not self.settings.graph.explain_tool:
+            raise Misconfigured(
+                "explaining the last recall through the graph is switched off",
+                code="GRAPH_EXPLAIN_OFF",
+                next="set graph.explain_tool to true",
+            )
         return snapshots.read_snapshot(self._snapshots_at / snapshots.LAST)
 
     # -- single memories ---------------------------------------------------------------------------

@@ -57,7 +57,12 @@ DOCUMENTED: Mapping[str, str] = {
     "graphRecallSnapshotEnabled": "graph.snapshot",
     "graphRecallShadowEnabled": "graph.shadow",
     "graphAssistShadowEvalEnabled": "graph.shadow",
-    # Rensei's (rensei.md ). runtimeInjectEnabled and orgOverrides are stored per project and org.
+    "graphRecallExplainEnabled": "graph.explain",
+    "graphRecallExplainToolEnabled": "graph.explain_tool",
+    # Rensei's (rensei.md ). What is stored per project and org comes on top: `clew project`,
+    # `clew matrix`.
+    "runtimeInjectEnabled": "inject.runtime",
+    "orgOverrides": "inject.org_overrides",
     "latencyBudgetMs": "inject.latency_ms",
     "minRelevanceScore": "inject.floor",
     "budgetTokens": "inject.budget_tokens",

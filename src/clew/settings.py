@@ -23,6 +23,7 @@ from clew.values import dataclass
 
 PROJECT_FILE = ".clew.toml"
 USER_FILE = "config.toml"
+MOST_TOKENS = 100_000  # as much as the recall matrix takes
 
 
 def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -> Any:
@@ -30,6 +31,21 @@ def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -
     narrow what Clew does, never say where text is stored or sent. `allowed`: `choices`, or `least`, `above`
     and `most`, the ends of a number's range."""
     return field(default=default, metadata={"doc": doc, "project": project, "choices": (), **allowed})
+
+
+class BudgetOverrides(tuple[tuple[str, str, int], ...]):
+    """Tokens by org and work type, as the settings have them: hashable, as every setting is."""
+
+    __slots__ = ()
+
+    def of(self, org: str, work_type: str | None) -> int | None:
+        return next((tokens for named, kind, tokens in self if (named, kind) == (org, work_type)), None)
+
+    def as_json(self) -> dict[str, dict[str, int]]:
+        told: dict[str, dict[str, int]] = {}
+        for org, work_type, tokens in self:
+            told.setdefault(org, {})[work_type] = tokens
+        return told
 
 
 # Each section has a docstring: without one, dataclass derives it from the signature, which every start pays for.
@@ -150,6 +166,8 @@ class GraphSettings:
     snapshots_kept: int = _setting(20, "how many snapshot files are kept", least=1, most=1_000)
     shadow: bool = _setting(False, "return what recall finds without the graph, record what it would add")
     shadow_sample: float = _setting(0.1, "share of recalls that are compared in the shadow", least=0, most=1)
+    explain: bool = _setting(True, "results say by which way the graph led to them", project=True)
+    explain_tool: bool = _setting(True, "let one ask what the graph did in the last recall: clew graph explain")
     expand_depth: int = _setting(1, "edges between a result and what is appended", project=True, least=0, most=2)
     expand_limit: int = _setting(8, "memories appended at most", project=True, least=1, most=50)
 
@@ -159,6 +177,12 @@ class InjectSettings:
     """Defaults are Rensei's (rensei.md R-090). What the org and the project allow is stored: `clew project`."""
 
     enabled: bool = _setting(True, "look for something to inject on tool calls", project=True)
+    runtime: bool = _setting(
+        True, "push blocks to running sessions, where the project's switch is on as well", project=True
+    )
+    org_overrides: BudgetOverrides = _setting(
+        BudgetOverrides(), 'tokens of memories at the start, by org and work type: {"acme": {"feature": 300}}'
+    )
     latency_ms: int = _setting(100, "how long a tool call's injection may take at most", least=1, most=10_000)
     floor: float = _setting(0.4, "least relevance of what is injected on a tool call", least=0, most=1)
     budget_tokens: int = _setting(200, "tokens injected per tool call; 0: what the work type has", least=0)
@@ -340,7 +364,10 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "serve": ServeSettings,
     "hooks": HookSettings,
 }
-_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "tuple[str, ...]": tuple}
+_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "tuple[str, ...]": tuple, "BudgetOverrides": dict}
+_KINDS: Mapping[type[Any], str] = {
+    tuple: "a list of words", dict: 'tokens by org and work type, such as {"acme": {"feature": 300}}'
+}  # fmt: skip
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 # Names that stand outside the tree: where it begins, and short forms of common settings.
 _SPECIAL = (
@@ -477,7 +504,7 @@ def _flat(tree: Mapping[str, Any], source: str) -> dict[str, Any]:
     """{'recall': {'floor': 0.4}} and {'recall.floor': 0.4} both become the latter."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and key not in DOCUMENTED:
             flat |= {f"{key}.{name}": item for name, item in value.items()}
         else:
             flat[key] = value
@@ -535,9 +562,10 @@ def _known() -> Mapping[str, Mapping[str, Any]]:
 def _parsed(path: str, value: Any, source: str) -> Any:
     meta = _meta(path, source)
     wanted = _TYPES[meta["type"]]
-    parsed = _as_bool(value) if wanted is bool else _as_words(value) if wanted is tuple else _as(wanted, value)
+    special = {bool: _as_bool, tuple: _as_words, dict: _as_overrides}.get(wanted)
+    parsed = special(value) if special else _as(wanted, value)
     if parsed is None or (meta["choices"] and parsed not in meta["choices"]) or not _is_within(parsed, meta):
-        kind = "a list of words" if wanted is tuple else meta["type"]
+        kind = _KINDS.get(wanted, meta["type"])
         expected = " or ".join(meta["choices"]) or f"{kind}{_range(meta)}"
         raise Misconfigured(
             f"{source}: {path} is {str(value)[:40]!r}, expected {expected}",
@@ -572,6 +600,28 @@ def _as_words(value: Any) -> tuple[str, ...] | None:
     if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
         return None
     return tuple(word.strip() for word in words if word.strip())
+
+
+def _as_overrides(value: Any) -> BudgetOverrides | None:
+    """{org: {work type: tokens}}, or the same as JSON, as in the environment. What was parsed stays as it is."""
+    if isinstance(value, BudgetOverrides):
+        return value
+    if isinstance(value, str):
+        value = _from_json(value)
+    if not isinstance(value, Mapping) or not all(isinstance(budgets, Mapping) for budgets in value.values()):
+        return None
+    flat = [(org, kind, _as(int, tokens)) for org, budgets in value.items() for kind, tokens in budgets.items()]
+    is_sound = all(org and kind and tokens is not None and 0 <= tokens <= MOST_TOKENS for org, kind, tokens in flat)
+    return BudgetOverrides(flat) if is_sound else None
+
+
+def _from_json(text: str) -> Any:
+    import json  # few have such a variable
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _as(wanted: type[Any], value: Any) -> Any:

@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from clew.clew import Clew
+from clew.errors import Misconfigured
 from clew.model.recalled import Recalled
 from clew.model.scope import Scope
 from toys import ToldClock, open_toy
@@ -280,6 +281,26 @@ def kept(folder: Path, **graph: Any) -> list[str]:
 
 def test_graph_snapshot_is_live(tmp_path: Path) -> None:
     assert kept(tmp_path) == [] and len(kept(tmp_path, snapshot=True)) == 3
+
+
+def test_graph_explain_is_live(tmp_path: Path) -> None:
+    """The same memories in the same order, with and without the ways that led to them."""
+    answers = []
+    for on in (True, False):
+        with world(tmp_path, explain=on) as clew:
+            results = ask(clew).results
+            assert any(one.graph_path for one in clew.xray("login", scope=SHOP).results)  # who asks is told
+        answers.append([result.memory.content for result in results])
+        assert any("graph_path" in result.as_json() for result in results) is on
+    assert answers[0] == answers[1]
+
+
+def test_graph_explain_tool_is_live(tmp_path: Path) -> None:
+    with world(tmp_path, snapshot=True) as clew:
+        ask(clew)
+        assert clew.last_graph_recall() is not None
+    with world(tmp_path, explain_tool=False) as clew, pytest.raises(Misconfigured, match="switched off"):
+        clew.last_graph_recall()
 
 
 def test_graph_snapshots_kept_is_live(tmp_path: Path) -> None:

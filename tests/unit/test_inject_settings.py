@@ -176,3 +176,30 @@ def test_inject_threads_is_live(tmp_path: Path) -> None:
             reasons.append([call().reason for _ in range(2)])
             model.release.set()
     assert reasons == [["deadline", "all_busy"], ["deadline", "deadline"]]
+
+
+def test_inject_runtime_is_live(tmp_path: Path) -> None:
+    """Off, everything is looked for and nothing is pushed; the project's own switch cannot widen that."""
+    assert [outcome(tmp_path, runtime=on) for on in (True, False)] == ["queued", "suppressed"]
+    for on in (True, False):
+        with open_toy(tmp_path / f"start-{on}.db", runtimeInjectEnabled=on) as clew:
+            clew.projects.set("shop", "runtime-inject", True)
+            clew.remember("login needs cookies", scope=SHOP, type="rule")
+            session = clew.sessions.start(project="shop", issue="SHOP-1", title="login")
+            clew.sessions.claim(session.id, "w")
+            clew.inject.start(session.id)
+            assert bool(clew.queue.list(session.id)) is on and len(clew.inject.log(session.id)) == 1
+            gate = dict(clew.projects.show("shop").gates)["runtime_inject"]
+            assert gate.is_open is on and ("inject.runtime" in gate.words) is not on
+
+
+def test_inject_org_overrides_is_live(tmp_path: Path) -> None:
+    overrides = {"local": {"bug_fix": 300, "triage": 90}, "acme": {"bug_fix": 200}}
+    assert start_block(tmp_path).budget_tokens == 750
+    assert start_block(tmp_path, org_overrides=overrides).budget_tokens == 300
+    with open_toy(tmp_path / "overridden.db", orgOverrides=overrides) as clew:
+        shown = {one.work_type: one.settings for one in clew.matrix.show()}
+        assert shown["triage"].observation_budget == 90 and shown["feature"].observation_budget == 400
+        assert dict(shown["bug_fix"].sources)["observation_budget"] == "settings"
+        assert clew.matrix.set("bug_fix", observation_budget=50).observation_budget == 300  # that is for all
+        assert clew.matrix.set("bug_fix", org="local", observation_budget=60).observation_budget == 60

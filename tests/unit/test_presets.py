@@ -9,7 +9,7 @@ import pytest
 
 from clew.errors import Misconfigured
 from clew.presets import DOCUMENTED, PRESETS, VARIABLES
-from clew.settings import PROJECT_FILE, USER_FILE, Settings, load_settings
+from clew.settings import PROJECT_FILE, USER_FILE, BudgetOverrides, Settings, load_settings
 
 GRAPH_AND_LIMITS = ("graph.write", "graph.recall", "graph.assist", "recall.limit", "recall.minimal_limit")
 
@@ -142,7 +142,8 @@ def test_every_documented_name_stands_for_a_setting_of_ours(tmp_path: Path) -> N
 def test_a_documented_name_sets_what_it_stands_for(tmp_path: Path, name: str) -> None:
     path = DOCUMENTED[name]
     before, _source = shown(load(tmp_path), path)
-    value: Any = {bool: not before, tuple: ["a word"]}.get(type(before), 86_400_000 if "Decay" in name else 1)
+    others = {bool: not before, tuple: ["a word"], BudgetOverrides: {"acme": {"feature": 300}}}
+    value: Any = others.get(type(before), 86_400_000 if "Decay" in name else 1)
     after, source = shown(load(tmp_path, **{name: value}), path)
     assert (after != before, type(after), source) == (True, type(before), "call")
 
@@ -150,6 +151,30 @@ def test_a_documented_name_sets_what_it_stands_for(tmp_path: Path, name: str) ->
 def test_a_documented_name_is_read_from_a_file(tmp_path: Path) -> None:
     (tmp_path / USER_FILE).write_text("maxGraphTraversalSteps = 5\n[graph]\ndecay = 0.5")
     assert (load(tmp_path).graph.max_steps, load(tmp_path).graph.decay) == (5, 0.5)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["orgOverrides = { acme = { feature = 300, chore = 0 } }", "[orgOverrides.acme]\nfeature = 300\nchore = 0",
+     "[inject.org_overrides.acme]\nfeature = 300\nchore = 0"],
+)  # fmt: skip
+def test_budgets_of_orgs_are_read_from_a_file(tmp_path: Path, lines: str) -> None:
+    (tmp_path / USER_FILE).write_text(lines)
+    assert load(tmp_path).inject.org_overrides.as_json() == {"acme": {"feature": 300, "chore": 0}}
+
+
+def test_budgets_of_orgs_are_read_from_the_environment_as_json(tmp_path: Path) -> None:
+    settings = load(tmp_path, {"CLEW_INJECT__ORG_OVERRIDES": '{"acme": {"feature": 300}}'})
+    assert settings.inject.org_overrides.of("acme", "feature") == 300
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"acme": 300}, {"acme": {"feature": -1}}, {"acme": {"feature": "many"}}, ["acme"], "{", 7]
+)
+def test_budgets_of_orgs_that_make_no_sense_are_refused(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path, orgOverrides=wrong)
+    assert refused.value.code == "SETTING_INVALID" and "orgOverrides" in refused.value.message
 
 
 @pytest.mark.parametrize(

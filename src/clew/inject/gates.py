@@ -89,7 +89,10 @@ def work_type_gate(settings: RecallSettings, work_type: str | None) -> GateDecis
     return GateDecision(False, "work_type_excluded", f"the recall matrix leaves the graph out for {named}")
 
 
-def delivery_gate(project: ProjectConfig) -> GateDecision:
+def delivery_gate(project: ProjectConfig, *, setting: bool = True) -> GateDecision:
+    if not setting:
+        words = "the setting inject.runtime is off: blocks are computed and logged, but never pushed"
+        return GateDecision(False, "inject_off", words)
     if project.runtime_inject_enabled:
         return GateDecision(True, "ok", "blocks are pushed to running sessions")
     return GateDecision(False, "inject_off", "blocks are computed and logged, but never pushed")

@@ -1,7 +1,7 @@
 """The recall matrix: what each work type gets. An operator's data, with shipped values behind it.
 
-Each field is resolved by itself: the org's row, the row for all orgs, the shipped value, the value of a work type
-that nobody knows (rensei.md 2.8).
+Each field is resolved by itself: the org's row, what the settings say for the org (`inject.org_overrides`, a
+budget), the row for all orgs, the shipped value, the value of a work type that nobody knows (rensei.md 2.8).
 """
 
 from __future__ import annotations
@@ -38,11 +38,19 @@ class HasMatrix(Protocol):
     def matrix(self) -> Any: ...
 
 
-def resolve_recall(clew: HasStore, org_id: str, work_type: str | None) -> RecallSettings:
+class HasSettings(HasStore, Protocol):
+    """An open Clew, as far as its store and its settings go."""
+
+    @property
+    def settings(self) -> Any: ...
+
+
+def resolve_recall(clew: HasSettings, org_id: str, work_type: str | None) -> RecallSettings:
     """What a work type gets in an org. If that cannot be read: the shipped budgets, and no graph."""
+    configured = clew.settings.inject.org_overrides.of(org_id, work_type)
     try:
         with clew.store.read() as tx:
-            return resolved(work_type, *tx.config.matrix_rows(org_id, work_type or ""))
+            return resolved(work_type, *tx.config.matrix_rows(org_id, work_type or ""), configured=configured)
     except Exception as error:  # budgets are an extra; the graph is the riskier part and stays off
         _log.warning("the recall matrix could not be read: %s", type(error).__name__)
         return unreadable(work_type)
@@ -54,8 +62,13 @@ def set_recall(clew: HasMatrix, work_type: str, *, org_id: str | None = None, **
     return settings
 
 
-def resolved(work_type: str | None, org_row: MatrixRow | None, all_row: MatrixRow | None) -> RecallSettings:
-    layers = (("org", org_row), ("all orgs", all_row), ("shipped", SHIPPED.get(work_type or "")))
+def resolved(
+    work_type: str | None, org_row: MatrixRow | None, all_row: MatrixRow | None, *, configured: int | None = None
+) -> RecallSettings:
+    """`configured`: the budget that the settings give this org."""
+    by_settings = MatrixRow(None, work_type or "", observation_budget=configured)
+    shipped = SHIPPED.get(work_type or "")
+    layers = (("org", org_row), ("settings", by_settings), ("all orgs", all_row), ("shipped", shipped))
     values: dict[str, Any] = {}
     sources: list[tuple[str, str]] = []
     for field in FIELDS:

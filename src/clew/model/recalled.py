@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
@@ -205,6 +205,12 @@ class Recalled:
     results: Sequence[Result]
     trace: Trace
     conflicts: Sequence[InConflict] = ()  # between results, the surest first
+
+    def without_ways(self) -> Recalled:
+        """The same without the ways through the graph."""
+        return replace(
+            self, results=[replace(result, way=None) if result.way else result for result in self.results]
+        )
 
     def as_json(self) -> dict[str, Any]:
         return {

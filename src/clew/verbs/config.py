@@ -60,6 +60,18 @@ class ConfigVerbs:
             detail={"before": dict(before), "after": dict(after)},
         )
 
+    def _resolved(self, org: str, rows: Sequence[MatrixRow]) -> dict[str, RecallSettings]:
+        """By work type; those that ship are always there, and those that the settings name for the org."""
+        overrides = self._clew.settings.inject.org_overrides
+        named = (*matrices.SHIPPED, *(kind for of_org, kind, _tokens in overrides if of_org == org))
+        found: dict[str, dict[bool, MatrixRow]] = {name: {} for name in named}
+        for row in rows:
+            found.setdefault(row.work_type, {})[row.org is not None] = row
+        return {
+            name: matrices.resolved(name, pair.get(True), pair.get(False), configured=overrides.of(org, name))
+            for name, pair in found.items()
+        }
+
 
 class Projects(ConfigVerbs):
     """What a project has switched on."""
@@ -97,9 +109,11 @@ class Projects(ConfigVerbs):
             ),
             ("rollout", self._clew.inject.rollout_gate(org)),
             ("graph", gates.graph_gate(config, features)),
-            ("runtime_inject", gates.delivery_gate(config)),
+            ("runtime_inject", gates.delivery_gate(config, setting=self._clew.settings.inject.runtime)),
         )
-        types = tuple((name, gates.work_type_gate(recall, name)) for name, recall in _resolved(rows).items())
+        types = tuple(
+            (name, gates.work_type_gate(recall, name)) for name, recall in self._resolved(org, rows).items()
+        )
         return ProjectShown(project, config, features, open_or_not, types)
 
     def set(self, project: str, switch: str, on: bool | None, *, identity: Identity | None = None) -> ProjectConfig:
@@ -135,7 +149,7 @@ class Matrix(ConfigVerbs):
         named = self._org(org, identity)
         with self._clew.store.read() as tx:
             rows = tx.config.matrix(named)
-        return [MatrixShown(name, named, settings) for name, settings in _resolved(rows).items()]
+        return [MatrixShown(name, named, settings) for name, settings in self._resolved(named, rows).items()]
 
     def resolve(
         self, work_type: str | None, *, org: str | None = None, identity: Identity | None = None
@@ -175,14 +189,6 @@ class Matrix(ConfigVerbs):
         if org is not None and org != identity.org:
             check_seen(org, identity)
         return org or identity.org
-
-
-def _resolved(rows: list[MatrixRow]) -> dict[str, RecallSettings]:
-    """By work type; those that ship are always there."""
-    found: dict[str, dict[bool, MatrixRow]] = {name: {} for name in matrices.SHIPPED}
-    for row in rows:
-        found.setdefault(row.work_type, {})[row.org is not None] = row
-    return {name: matrices.resolved(name, pair.get(True), pair.get(False)) for name, pair in found.items()}
 
 
 def _switch_named(switch: str) -> str:

@@ -195,7 +195,8 @@ class Injection:
 
     @cached_property
     def switches(self) -> switches.Switches:
-        return switches.Switches(self._clew.store)
+        inject = self._clew.settings.inject
+        return switches.Switches(self._clew.store, pushes=inject.runtime, budget_of=inject.org_overrides.of)
 
     @cached_property
     def memories(self) -> candidates.RecallStore:

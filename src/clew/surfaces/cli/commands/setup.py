@@ -16,7 +16,7 @@ from clew.errors import Conflict, NotFound
 from clew.hosts.repository import project_of
 from clew.model.address import without_password
 from clew.model.scope import Scope
-from clew.settings import PROJECT_FILE, USER_FILE, Settings
+from clew.settings import PROJECT_FILE, USER_FILE, BudgetOverrides, Settings
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.progress import progress_bar
@@ -108,12 +108,17 @@ def _settings_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
 def _one_setting(entry: dict[str, Any], file: Path, style: Style) -> Iterator[str]:
     yield from _setting_lines([entry], style)
     section, name = entry["path"].split(".")
-    value = json.dumps(entry["value"], ensure_ascii=False)  # JSON's numbers, truths and strings are TOML's too
+    # JSON's numbers, truths and strings are TOML's too; between a key and its value TOML has another sign.
+    value = json.dumps(entry["value"], ensure_ascii=False, separators=(", ", " = "))
     yield f"to change it, put another value into {one_line(str(file))}:"
     yield f"  [{section}]"
     yield f"  {name} = {one_line(value)}"
     yield "or into the environment:"
-    yield f"  CLEW_{section.upper()}__{name.upper()}={one_line(shlex.quote(str(entry['value'])))}"
+    yield f"  CLEW_{section.upper()}__{name.upper()}={one_line(shlex.quote(_in_environment(entry['value'])))}"
+
+
+def _in_environment(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
 
 
 def _setting_lines(entries: list[dict[str, Any]], style: Style) -> Iterator[str]:
@@ -125,6 +130,8 @@ def _setting_lines(entries: list[dict[str, Any]], style: Style) -> Iterator[str]
 
 
 def _as_told(value: Any) -> Any:
+    if isinstance(value, BudgetOverrides):
+        return value.as_json()
     return without_password(value) if isinstance(value, str) else value
 
 

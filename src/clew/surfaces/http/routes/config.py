@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from clew.model.address import without_password
+from clew.settings import BudgetOverrides
 from clew.surfaces.http.route import Call, Route
 from clew.surfaces.http.shapes import config as shapes
 from clew.surfaces.http.shapes.common import AnyOrg, Shape
@@ -77,6 +78,8 @@ def settings(call: Call) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return without_password(value)
+    if isinstance(value, BudgetOverrides):
+        return value.as_json()
     return list(value) if isinstance(value, tuple) else value
 
 
