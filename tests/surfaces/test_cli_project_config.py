@@ -43,6 +43,7 @@ def test_the_matrix_is_shown_and_set(cli: Cli) -> None:
 
 
 def test_a_row_for_all_orgs_and_one_for_another(cli: Cli) -> None:
+    cli("org", "create", "acme")
     cli("matrix", "set", "spike", "--budget", "50")
     cli("matrix", "set", "spike", "--budget", "70", "--org", "acme")
     budgets = [
@@ -54,10 +55,29 @@ def test_a_row_for_all_orgs_and_one_for_another(cli: Cli) -> None:
 
 
 def test_orgs_and_features(cli: Cli) -> None:
+    cli("org", "create", "acme")
     cli("org", "features", "acme", "--weighting", "off")
     assert cli("org", "list", "--json").json["orgs"] == ["acme", "local"]
     assert cli("org", "features", "acme", "--json").json["feedback_weighting_disabled"] is True
     assert "weighting by outcomes: on" in cli("org", "features").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("org", "features", "NOPE"), ("org", "features", "NOPE", "--kg", "on"), ("matrix", "show", "--org", "NOPE"),
+     ("matrix", "set", "development", "--org", "NOPE", "--graph", "on")],
+)  # fmt: skip
+def test_an_org_that_is_not_there_is_not_found_and_not_made(cli: Cli, words: tuple[str, ...]) -> None:
+    outcome = cli(*words)
+    assert outcome.code == 3 and "ORG_NOT_FOUND" in outcome.err and "clew org list" in outcome.err
+    assert cli("org", "list", "--json").json["orgs"] == ["local"]
+
+
+def test_an_org_is_named_by_its_slug_too(cli: Cli) -> None:
+    cli("org", "create", "Labs", "--id", "org-1")
+    assert cli("org", "features", "labs", "--kg", "on").code == 0
+    assert cli("org", "features", "org-1", "--json").json["kg_enabled"] is True
+    assert cli("org", "list", "--json").json["orgs"] == ["local", "org-1"]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from clew.errors import Denied, InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.config import MatrixRow, MatrixShown, ProjectConfig, ProjectShown, RecallSettings
+from clew.model.org import LOCAL
 from clew.model.scope import Identity, Scope
 from clew.verbs import powers
 
@@ -71,6 +72,21 @@ class ConfigVerbs:
             name: matrices.resolved(name, pair.get(True), pair.get(False), configured=overrides.of(org, name))
             for name, pair in found.items()
         }
+
+    def _org_named(self, org: str | None, identity: Identity) -> str:
+        """The id of the caller's own org, or of another that is there: created, or known by what it has here."""
+        if org is None or org == identity.org:
+            return identity.org
+        check_seen(org, identity)
+        with self._clew.store.read() as tx:
+            created = tx.orgs.find(org)
+            if created is None and org not in (LOCAL, *tx.config.orgs()):
+                raise NotFound(
+                    f"org '{org}' was not found",
+                    code="ORG_NOT_FOUND",
+                    next="see which there are: clew org list; or create it: clew org create",
+                )
+        return created.id if created else org
 
 
 class Projects(ConfigVerbs):
@@ -146,7 +162,7 @@ class Matrix(ConfigVerbs):
     def show(self, *, org: str | None = None, identity: Identity | None = None) -> list[MatrixShown]:
         """Every work type that the matrix knows, as it is resolved for an org."""
         identity = identity or Identity()
-        named = self._org(org, identity)
+        named = self._org_named(org, identity)
         with self._clew.store.read() as tx:
             rows = tx.config.matrix(named)
         return [MatrixShown(name, named, settings) for name, settings in self._resolved(named, rows).items()]
@@ -154,7 +170,7 @@ class Matrix(ConfigVerbs):
     def resolve(
         self, work_type: str | None, *, org: str | None = None, identity: Identity | None = None
     ) -> RecallSettings:
-        return matrices.resolve_recall(self._clew, self._org(org, identity or Identity()), work_type)
+        return matrices.resolve_recall(self._clew, self._org_named(org, identity or Identity()), work_type)
 
     def set(
         self, work_type: str, *, org: str | None = None, identity: Identity | None = None, **fields: Any
@@ -164,8 +180,7 @@ class Matrix(ConfigVerbs):
         matrices.check_work_type(work_type)
         resource = Resource("matrix", work_type, org or "")
         self._check(identity, "operate", resource)
-        if org is not None:
-            Scope(org=org)
+        org = None if org is None else self._org_named(org, identity)
         given = {name: value for name, value in fields.items() if value is not None}
         if not given:
             raise InvalidInput(
@@ -184,11 +199,6 @@ class Matrix(ConfigVerbs):
 
         self._clew.store.write(change)
         return matrices.resolve_recall(self._clew, org or identity.org, work_type)
-
-    def _org(self, org: str | None, identity: Identity) -> str:
-        if org is not None and org != identity.org:
-            check_seen(org, identity)
-        return org or identity.org
 
 
 def _switch_named(switch: str) -> str:

@@ -17,7 +17,6 @@ from clew.model.config import OrgFeatures
 from clew.model.org import LOCAL, PERSONAL_PREFIX, ROLES, Member, Membership, Org, Routed
 from clew.model.scope import Identity, Scope
 from clew.ports import Tx
-from clew.verbs.config import check_seen
 from clew.verbs.keys import revoke_beyond
 from clew.verbs.routing import Routes, is_operator, not_found
 
@@ -44,9 +43,7 @@ class Orgs(Routes):
     ) -> OrgFeatures:
         """What an org has; with values, change it. The plan (kg) is the operator's, the weighting its admins'."""
         identity = identity or Identity()
-        named = identity.org if org is None else Scope(org=org).org
-        if named != identity.org:
-            check_seen(named, identity)
+        named = self._org_named(org, identity)
         resource = Resource("org", named, named)
         changes: dict[str, bool] = {}
         if kg_enabled is not None:

@@ -122,6 +122,14 @@ def test_a_name_may_hold_a_slash(api: Api) -> None:
     assert api("GET", path).json["gates"]["memory"]["open"] is False
 
 
+@pytest.mark.parametrize("ask", [("GET",), ("PATCH", {"kg_enabled": True})])
+def test_an_org_that_is_not_there_is_not_found(api: Api, ask: tuple[Any, ...]) -> None:
+    method, *body = ask
+    got = api(method, "/v1/orgs/NOPE/features", *body)
+    assert (got.status, got.code) == (404, "ORG_NOT_FOUND")
+    assert "NOPE" not in api("GET", "/v1/orgs").json["orgs"]
+
+
 def test_a_switch_that_nobody_knows_is_refused(api: Api) -> None:
     assert api("PUT", "/v1/projects/web/switches/turbo", {"on": True}).code == "SWITCH_INVALID"
     assert api("PUT", "/v1/projects/web/switches/memory", {"on": None}).code == "SWITCH_INVALID"

@@ -13,7 +13,7 @@ from clew.errors import Denied, InvalidInput, NotFound
 from clew.inject import resolve_recall, set_recall
 from clew.inject.matrix import FIELDS, SHIPPED, resolved
 from clew.model.config import MatrixRow
-from clew.model.scope import Identity
+from clew.model.scope import Identity, Scope
 
 OPERATOR = Identity("acme", user="op", roles=("operator",))
 ADMIN = Identity("acme", user="ann", roles=("admin",))
@@ -116,3 +116,17 @@ def test_the_plan_is_the_operators_and_the_weighting_the_admins(memory: Clew) ->
     with pytest.raises(Denied):
         memory.orgs.features(kg_enabled=True, identity=ADMIN)
     assert memory.orgs.features("acme", kg_enabled=True, identity=OPERATOR).kg_enabled
+
+
+def test_an_org_that_is_there_by_its_memories_alone_is_configured(memory: Clew) -> None:
+    operator = Identity(user="op", roles=("operator",))
+    memory.remember("acme signs commits", scope=Scope(org="acme"), identity=Identity("acme", roles=("owner",)))
+    assert memory.orgs.features("acme", kg_enabled=True, identity=operator).kg_enabled
+    assert memory.matrix.set("chore", org="acme", graph_enabled=True, identity=operator).graph_enabled
+
+
+def test_the_default_org_is_there_without_anything_in_it(memory: Clew) -> None:
+    assert not memory.orgs.features("local").kg_enabled
+    assert not memory.orgs.features("local", identity=OPERATOR).kg_enabled
+    with pytest.raises(NotFound):
+        memory.orgs.features("nowhere", kg_enabled=True, identity=OPERATOR)
