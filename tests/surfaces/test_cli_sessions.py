@@ -129,6 +129,17 @@ def test_the_same_text_is_already_there(cli: Cli) -> None:
     assert "already there" in cli("queue", "enqueue", session, "one").out
 
 
+@pytest.mark.parametrize("kind", ["memory", "user"])
+def test_a_text_for_a_session_that_has_ended_is_refused(cli: Cli, kind: str) -> None:
+    session = start(cli)
+    cli("session", "end", session, "--worker", "w", "--token", claim(cli, session))
+    outcome = cli("queue", "enqueue", session, "too late", "--kind", kind)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "has ended [SESSION_ENDED]" in outcome.err and "Next: start a new one" in outcome.err
+    refused = cli("queue", "enqueue", session, "too late", "--kind", kind, "--json")
+    assert refused.error["code"] == "SESSION_ENDED"
+
+
 def test_what_quotes_a_forgotten_memory_is_not_delivered(cli: Cli) -> None:
     session = start(cli)
     token = claim(cli, session)

@@ -16,11 +16,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from clew.deliver.states import DeliverPolicy, raised, why_dead
-from clew.errors import Conflict, Denied, InvalidInput, NotFound
+from clew.errors import Denied, InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.ids import new_id
 from clew.model.scope import Reach, is_encodable
-from clew.model.session import ENDED, KINDS, PHASES, RECEIPTS, Delivery, Enqueued, Head, InjectDraft, Lock
+from clew.model.session import ENDED, KINDS, PHASES, RECEIPTS, Delivery, Enqueued, Head, InjectDraft, Lock, refused
 from clew.model.times import to_micros
 from clew.ports import Tx
 from clew.remember.redact import redact
@@ -87,7 +87,7 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     if not reason and _is_source_gone(tx, draft, reach.org, now):
         reason = SOURCE_GONE
     if reason and draft.kind == "user":
-        raise _refused(draft.session, reason, policy)
+        raise refused(draft.session, reason)
     if reason:
         return Enqueued(reason=reason)
     draft = draft if draft.agent else replace(draft, agent=room[3] or None)
@@ -235,15 +235,3 @@ def _why_not(draft: InjectDraft, *, state: str, waiting: int, policy: DeliverPol
     if len(draft.text.encode()) > policy.max_text_bytes:
         return TEXT_TOO_LONG
     return QUEUE_FULL if waiting >= policy.max_pending else None
-
-
-def _refused(session: str, reason: str, policy: DeliverPolicy) -> InvalidInput | Conflict:
-    match reason:
-        case "text_too_long":
-            message = f"the text is longer than {policy.max_text_bytes:,} bytes"
-            return InvalidInput(message, code="INJECT_TOO_LONG", next="shorten it, or raise deliver.max_text_bytes")
-        case "queue_full":
-            message = f"{policy.max_pending:,} injects wait in session {session} already"
-            return Conflict(message, code="QUEUE_FULL", next="wait until its worker has taken some")
-        case _:
-            return Conflict(f"session {session} has ended", code="SESSION_ENDED", next="start a new one")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from clew.errors import Conflict, InvalidInput
 from clew.model.scope import Reach
 from clew.model.times import to_rfc3339
 from clew.values import dataclass
@@ -202,3 +203,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return to_rfc3339(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+def refused(session: str, reason: str) -> InvalidInput | Conflict:
+    """Why a text was not put in, for whoever has to be told. What the limits are, only the store's side knows."""
+    match reason:
+        case "text_too_long":
+            message = "the text is longer than deliver.max_text_bytes allows"
+            return InvalidInput(message, code="INJECT_TOO_LONG", next="shorten it, or raise deliver.max_text_bytes")
+        case "queue_full":
+            message = f"as many injects wait in session {session} as deliver.max_pending allows"
+            return Conflict(message, code="QUEUE_FULL", next="wait until its worker has taken some")
+        case "given_up_before":
+            message = f"the same text was given up in session {session} before"
+            return Conflict(message, code="INJECT_GIVEN_UP", next=f"see: clew queue list {session} --state dead")
+        case _:
+            return Conflict(f"session {session} has ended", code="SESSION_ENDED", next="start a new one")

@@ -118,20 +118,19 @@ def list_sessions(args: Namespace) -> None:
     _list(args, [session.as_json() for session in sessions], rows)
 
 
-def enqueue(args: Namespace) -> int:
-    from clew.model.session import InjectDraft
+def enqueue(args: Namespace) -> None:
+    from clew.model.session import InjectDraft, refused
 
     settings = settings_of(args)
     text = text_of(args.text, settings)
     draft = InjectDraft(args.session, text, kind=args.kind, observation_ids=tuple(args.memory))
     with opened(settings) as memory:
         done = memory.queue.offer(draft)
-    said = "queued" if done.inject else "already there" if done.known else f"not queued: {done.reason}"
     row = done.inject or done.known
-    answer(
-        args, done.as_json(), lambda style: [f"{style('green', said)} {row.delivery_id if row else ''}".rstrip()]
-    )
-    return 0 if row else 1
+    if row is None:  # what memory would say is left unsaid; who says it by hand has to know
+        raise refused(args.session, str(done.reason))
+    said = "queued" if done.inject else "already there"
+    answer(args, done.as_json(), lambda style: [f"{style('green', said)} {row.delivery_id}"])
 
 
 def list_injects(args: Namespace) -> None:
