@@ -13,6 +13,7 @@ _MODULES = {
         "allowed_memories", "allowed_triplets", "enforce_cross_project_transfer", "enforce_graph_access",
         "enforce_graph_access_many",
     ),
+    "names": ("classify_observation",),
     "pep": ("Pep",),
     "render": (
         "OBSERVATIONS_HEADING", "SUMMARIES_HEADING", "TRIPLETS_HEADING", "excerpt", "join_sections",

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from clew.inject.matcher import GraphMatching as GraphMatching
     from clew.inject.matrix import resolve_recall as resolve_recall
     from clew.inject.matrix import set_recall as set_recall
+    from clew.inject.names import ContextInjectionLog as ContextInjectionLog
+    from clew.inject.names import GraphContextTriplet as GraphContextTriplet
+    from clew.inject.names import InjectionResult as InjectionResult
+    from clew.inject.names import InSessionMemoryConfig as InSessionMemoryConfig
+    from clew.inject.names import VerbBusEvent as VerbBusEvent
     from clew.inject.pending import PendingInjection as PendingInjection
     from clew.inject.query import compose_retrieval_query as compose_retrieval_query
     from clew.inject.start import inject_context_for_claimed_session as inject_context_for_claimed_session
@@ -61,6 +66,11 @@ _AT = {
     "VerbBus": "bus",
     "VerbFilter": "bus",
     "boost_by_path_overlap": "boost",
+    "ContextInjectionLog": "names",
+    "GraphContextTriplet": "names",
+    "InSessionMemoryConfig": "names",
+    "InjectionResult": "names",
+    "VerbBusEvent": "names",
 }
 __all__ = sorted(_AT)
 
