@@ -83,6 +83,15 @@ def test_trace_as_document_and_as_text(shop: Cli) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "range_"),
+    [(["--depth", "9"], "0 to 2"), (["--graph-limit", "51"], "1 to 50"), (["--limit", "51"], "1 to 50")],
+)
+def test_a_trace_refuses_what_is_out_of_range(shop: Cli, words: list[str], range_: str) -> None:
+    outcome = shop("trace", "login", "--project", "shop", *words)
+    assert outcome.code == 2 and "out of range [TRACE_LIMIT_INVALID]" in outcome.err and range_ in outcome.err
+
+
+@pytest.mark.parametrize(
     ("words", "reason"),
     [(["--depth", "0"], "rollout_guardrail"), ([], "shadow_mode")],
 )

@@ -34,8 +34,9 @@ else:
     context_trace, replaying = LazyModule("clew.recall.context_trace"), LazyModule("clew.verbs.replay")
 
 TABLES = {"graphNodes": "graph_nodes", "graphEdges": "graph_edges", "memoryNodeLinks": "memory_node_links"}
-MAX_TRACE_QUERY = 500  # memories_sh.md 8.3, and the next two
+MAX_TRACE_QUERY = 500  # memories_sh.md 8.3, and the next three
 MAX_TRACE_LIMIT = 50
+MAX_DEPTH = 2
 TRACE_LIMIT = 10
 METRICS_DAYS = 1
 UNREADABLE = "GRAPH_ROLLOUT_STATE_UNAVAILABLE"
@@ -106,7 +107,12 @@ class Rollout:
     ) -> Traced:
         """One question laid open: what the baseline answers, what the graph adds, by which way, or why not. A
         strategy of None is the default of the org."""
-        _check_trace(query, limit)
+        _check_trace(query)
+        for name, asked, least, most in (
+            ("limit", limit, 1, MAX_TRACE_LIMIT), ("depth", depth, 0, MAX_DEPTH),
+            ("graph-limit", graph_limit, 1, MAX_TRACE_LIMIT),
+        ):  # fmt: skip
+            _check_within(name, asked, least, most)
         found = self._clew.context(
             query, scope=scope, identity=identity, strategy=strategy, depth=depth, graph_limit=graph_limit,
             limit=limit, mode=mode, rules=include_rules,
@@ -200,16 +206,19 @@ def _check_mode(mode: str) -> None:
         )
 
 
-def _check_trace(query: str, limit: int) -> None:
+def _check_trace(query: str) -> None:
     if not query.strip() or len(query) > MAX_TRACE_QUERY:
         raise InvalidInput(
             f"a question to trace has 1 to {MAX_TRACE_QUERY} characters",
             code="TRACE_QUERY_INVALID",
             next="ask with fewer words" if query.strip() else "ask something",
         )
-    if not 1 <= limit <= MAX_TRACE_LIMIT:
+
+
+def _check_within(name: str, asked: int | None, least: int, most: int) -> None:
+    if asked is not None and not least <= asked <= most:
         raise InvalidInput(
-            f"limit {limit} is out of range", code="TRACE_LIMIT_INVALID", next=f"ask for 1 to {MAX_TRACE_LIMIT}"
+            f"{name} {asked} is out of range", code="TRACE_LIMIT_INVALID", next=f"ask for {least} to {most}"
         )
 
 
