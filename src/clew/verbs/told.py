@@ -63,7 +63,8 @@ def provenance(memory: Memory) -> Document:
 def result_told(result: Result, *, explain: bool = False) -> Document:
     """`why` names what found it; explained, with ranks, scores and the way through the graph."""
     reasons: list[Any] = [why.source for why in result.why]
-    document = memory_told(result.memory) | {"score": round(result.relevance, 4)}
+    place = {"layer": result.memory.layer, "rank": result.rank, "score": round(result.relevance, 4)}
+    document = memory_told(result.memory) | place
     if explain:
         reasons = [_plain(why.as_json()) for why in result.why]
         document["rank_score"] = round(result.rank_score, 6)

@@ -62,6 +62,7 @@ def test_what_is_remembered_is_recalled_with_its_provenance(of_any_era: Agent) -
     assert (found["id"], found["type"], found["content"]) == (id, "decision", "We chose SQLite for its simplicity")
     assert (found["origin"], found["trust"], found["project"]) == ("agent", "agent", "p")
     assert found["at"].endswith("Z")
+    assert (found["rank"], found["layer"]) == (1, "long_term")
     assert "lexical" in found["why"]
 
 
@@ -192,6 +193,13 @@ def test_prompts_say_what_to_do_with_the_tools(agent: Agent) -> None:
     assert "session ses_1" in agent.prompt("handoff", session="ses_1")
     with pytest.raises(MCPError):
         agent.prompt("unknown")
+
+
+@pytest.mark.parametrize("given", [{}, {"topic": " "}])
+def test_a_prompt_without_what_it_needs_is_refused(agent: Agent, given: dict[str, str]) -> None:
+    with pytest.raises(MCPError, match="`topic` is missing") as caught:
+        agent.prompt("recall", **given)
+    assert caught.value.error.code == -32602
 
 
 # -- errors --------------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ def knowledge_graph(caller: Caller) -> Document:
 
 def prompt(caller: Caller, name: str, given: dict[str, str]) -> str:
     """The words of a prompt. The block in `recall` is rendered like any other."""
+    _check_given(name, given)
     project = f" (project {told.name(given['project'])})" if given.get("project") else ""
     match name:
         case "recall":
@@ -107,8 +108,16 @@ def prompt(caller: Caller, name: str, given: dict[str, str]) -> str:
     )
 
 
+def _check_given(name: str, given: dict[str, str]) -> None:
+    """A blank says as little as nothing."""
+    takes = next((takes for known, _title, _about, takes in PROMPTS if known == name), ())
+    for one, what, is_needed in takes:
+        if is_needed and not given.get(one, "").strip():
+            raise InvalidInput(f"`{one}` is missing", code="ARGUMENTS_INVALID", next=f"give {one}: {what}")
+
+
 def _recall(caller: Caller, given: dict[str, str]) -> str:
-    topic = given.get("topic", "")
+    topic = given["topic"]
     asked = arguments.Context(query=topic, project=given.get("project"))
     block: dict[str, Any] = tools.context(caller, asked)
     known = f"{LABEL}\n\n{block['text']}" if block["text"] else "Nothing is known about it yet."
