@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
@@ -326,15 +327,20 @@ class Clew(Topics):
     # -- single memories ---------------------------------------------------------------------------
 
     def show(self, id: str, *, scope: Scope | None = None, identity: Identity | None = None) -> Memory:
+        with self._or_held(id, identity), self.store.read() as tx:
+            memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, now=self.clock.now())
+        self._doors.door(identity, scope).must("read", memory, asked=id)
+        return memory
+
+    @contextmanager
+    def _or_held(self, id: str, identity: Identity | None) -> Iterator[None]:
+        """What is not found is said to be in quarantine, to those who may review it."""
         try:
-            with self.store.read() as tx:
-                memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, now=self.clock.now())
+            yield
         except NotFound:
             if self.quarantine.find(id, identity=identity):
                 raise quarantined.is_held(id) from None
             raise
-        self._doors.door(identity, scope).must("read", memory, asked=id)
-        return memory
 
     def list(
         self,
@@ -369,7 +375,7 @@ class Clew(Topics):
     ) -> Memory:
         """Change fields of a memory; the state before becomes history."""
         reach, door = self._reach_of_id(scope, identity), self._doors.door(identity, scope)
-        with self.store.read() as tx:
+        with self._or_held(id, identity), self.store.read() as tx:
             old = edit.must_get(tx, reach, id, now=self.clock.now())
         door.must("write", old, asked=id)  # first: what else is wrong would tell that it is there
         if expected_version is not None:
@@ -383,7 +389,7 @@ class Clew(Topics):
         self, id: str, *, scope: Scope | None = None, identity: Identity | None = None
     ) -> Sequence[Version]:
         """Every state that may be read, oldest first; the last one is the present."""
-        with self.store.read() as tx:
+        with self._or_held(id, identity), self.store.read() as tx:
             memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
             versions = tx.memories.versions(memory)
         door = self._doors.door(identity, scope)
@@ -401,7 +407,7 @@ class Clew(Topics):
     ) -> Memory:
         """Make an earlier state the present one; also brings back what was softly forgotten."""
         door = self._doors.door(identity, scope)
-        with self.store.read() as tx:
+        with self._or_held(id, identity), self.store.read() as tx:
             old = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
         door.must("read", old, asked=id)
         with self.store.read() as tx:
@@ -438,7 +444,7 @@ class Clew(Topics):
     ) -> Receipt:
         """Soft: out of every answer, history kept. Hard: no trace of the text is left in the store."""
         identity = identity or Identity()
-        with self.store.read() as tx:
+        with self._or_held(id, identity), self.store.read() as tx:
             memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=hard)
         self._doors.door(identity, scope).must("delete", memory, asked=id)
         return forget.forget(

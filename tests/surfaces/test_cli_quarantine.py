@@ -55,9 +55,21 @@ def test_a_dropped_text_is_gone(cli: Cli) -> None:
     assert cli("quarantine", "drop", id).code == 3
 
 
-def test_show_of_a_quarantined_id_says_where_it_is(cli: Cli) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("history",),
+        ("forget",),
+        ("forget", "--hard", "--yes"),
+        ("edit", "--title", "T"),
+        ("revert", "1"),
+    ],
+)
+def test_a_quarantined_id_is_said_to_be_one(cli: Cli, words: tuple[str, ...]) -> None:
     id = plant(cli)
-    outcome = cli("show", id, "--json")
+    verb, *options = words
+    outcome = cli(verb, id, *options, "--json")
     assert outcome.code == 3
     assert outcome.error["code"] == "MEMORY_QUARANTINED"
     assert f"clew quarantine show {id}" in outcome.error["next"]
