@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from clew.errors import ClewError, InvalidInput, Misconfigured, NotFound
 from clew.lazy import LazyModule
+from clew.model.ids import check_cursor
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import Recalled, RecallOptions
@@ -362,6 +363,8 @@ class Clew(Topics):
         door = self._doors.door(identity, scope)
         with self.store.read() as tx:
             find = partial(tx.memories.find, reach, wanted or Filter(), now=self.clock.now())
+            if cursor is not None:
+                check_cursor(cursor, "mem", is_known=partial(door.is_seen, tx, reach))
             return door.page(lambda count, after: find(limit=count, cursor=after), limit, cursor)
 
     def edit(

@@ -53,6 +53,12 @@ REFUSED = [
     (["list", "--type", "memo"], 2, "MEMORY_TYPE_INVALID"),
     (["list", "--layer", "deep"], 2, "MEMORY_LAYER_INVALID"),
     (["list", "--older-than", "ages"], 2, "TIME_INVALID"),
+    (["list", "--cursor", "zzz"], 2, "CURSOR_INVALID"),
+    (["list", "--cursor", "';--"], 2, "CURSOR_INVALID"),
+    (["list", "--cursor", "ses_00000000000000000000000000"], 2, "CURSOR_INVALID"),
+    (["quarantine", "list", "--cursor", "zzz"], 2, "CURSOR_INVALID"),
+    (["jobs", "list", "--cursor", "zzz"], 2, "CURSOR_INVALID"),
+    (["key", "list", "--cursor", "zzz"], 2, "CURSOR_INVALID"),
     (["show", UNKNOWN], 3, "MEMORY_NOT_FOUND"),
     (["show", "'; drop table memories; --"], 3, "MEMORY_NOT_FOUND"),
     (["edit", UNKNOWN, "--title", "t"], 3, "MEMORY_NOT_FOUND"),
@@ -238,3 +244,13 @@ def test_an_export_that_fails_leaves_nothing_behind(cli: Cli) -> None:
     outcome = cli("export", "file/out.jsonl", "--json")
     assert (outcome.code, outcome.error["code"]) == (3, "FILE_NOT_FOUND")
     assert [entry.name for entry in cli.directory.iterdir()] == ["file"]
+
+
+def test_a_page_goes_on_at_an_id_that_another_program_gave(cli: Cli) -> None:
+    (cli.directory / "two.jsonl").write_text(
+        "".join(f'{{"id": "note:{number}", "content": "note {number}"}}\n' for number in range(2))
+    )
+    assert cli("import", "two.jsonl").code == 0
+    cursor = cli("list", "--all-projects", "--limit", "1", "--json").json["cursor"]
+    rest = cli("list", "--all-projects", "--cursor", cursor, "--json").json["memories"]
+    assert [one["id"] for one in rest] == ["note:0"]

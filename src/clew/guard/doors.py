@@ -163,6 +163,11 @@ class Door:
             trace = traces.as_if_found(trace, found, added=len(lists["added"]), conflicts=len(conflicts))
         return replace(context, **lists, conflicts=conflicts, trace=trace)
 
+    def is_seen(self, tx: Tx, reach: Reach, id: str) -> bool:
+        """Whether there is such a memory and it may be read."""
+        memory = tx.memories.get(reach, id, deleted=True)
+        return memory is not None and bool(self.readable([memory], lambda one: one))
+
     def page(
         self, find: Callable[[int, str | None], Sequence[Memory]], limit: int, cursor: str | None
     ) -> Sequence[Memory]:

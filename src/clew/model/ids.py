@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
+
+from clew.errors import InvalidInput
 
 # Crockford's alphabet keeps the order of the bits in the order of the characters.
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -19,6 +22,21 @@ def new_id(prefix: str, *, at_ms: int | None = None) -> str:
 def stable_id(prefix: str, *, at_ms: int, digest: bytes) -> str:
     """The same id for the same thing every time: ten bytes of a digest take the place of the random ones."""
     return _spelled(prefix, at_ms, int.from_bytes(digest[:10], "big"))
+
+
+def is_made_here(id: str, *prefixes: str) -> bool:
+    prefix, _, rest = id.partition("_")
+    return prefix in prefixes and len(rest) == 26 and set(rest) <= set(_ALPHABET)
+
+
+def check_cursor(cursor: str, *prefixes: str, is_known: Callable[[str], object] = lambda _id: False) -> None:
+    """Refuse what no page can have named: neither an id of ours, whose row may be gone by now, nor a known one."""
+    if not is_made_here(cursor, *prefixes) and not is_known(cursor):
+        raise InvalidInput(
+            f"'{cursor[:60]}' is no cursor",
+            code="CURSOR_INVALID",
+            next="take the one that the page before named, or leave it out to begin anew",
+        )
 
 
 def _spelled(prefix: str, millis: int, low: int) -> str:

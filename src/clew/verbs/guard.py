@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import Denied
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
+from clew.model.ids import check_cursor
 from clew.model.scope import Identity
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ class Quarantine:
         self._check_reviewer(who)
         with self._clew.store.read() as tx:
             limit = min(limit, quarantine.MAX_PAGE)
+            if cursor is not None:
+                check_cursor(cursor, "mem", is_known=lambda id: tx.guarding.quarantined(who.org, id, now))
             page = tx.guarding.quarantine_page(who.org, now=now, limit=limit, project=project, cursor=cursor)
             is_due = tx.guarding.has_expired_quarantine(who.org, now)
         if is_due:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from clew.errors import Conflict, InvalidInput, Misconfigured, NotFound
 from clew.lazy import LazyModule
+from clew.model.ids import check_cursor
 from clew.model.job import RELATE, STATES, BackfillState, Job, JobHealth, Ran
 from clew.model.progress import Progress, no_progress
 from clew.model.relation import PARTIAL_DEGRADE
@@ -220,7 +221,10 @@ def _is_known(tx: Tx, org: str, subject: str) -> bool:
 
 def _after(tx: Tx, org: str, cursor: str) -> str:
     """The memory after which to go on: itself, or named by its job."""
-    return next((one for one in (cursor, *_subjects(cursor)) if _is_known(tx, org, one)), cursor)
+    found = next((one for one in (cursor, *_subjects(cursor)) if _is_known(tx, org, one)), None)
+    if found is None:
+        check_cursor(cursor, "mem", "job")
+    return found or cursor
 
 
 def _found(tx: Tx, org: str, id: str) -> str:

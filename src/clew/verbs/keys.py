@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from clew.errors import ClewError, Denied, InvalidInput, NotFound
 from clew.guard import routing as routes
 from clew.model.access import Resource
-from clew.model.ids import new_id
+from clew.model.ids import check_cursor, new_id
 from clew.model.key import ApiKey, NewKey
 from clew.model.org import LOCAL, ROLES
 from clew.model.scope import Identity, Scope
@@ -91,6 +91,8 @@ class Keys(ConfigVerbs):
         """The keys of an org, oldest first, also those that ended. `cursor` is the last id of the page before."""
         who = identity or Identity()
         place = self._managed(org, who, None, looking=True)
+        if cursor:
+            check_cursor(cursor, "key")
         with self._clew.store.read() as tx:
             return tx.keys.page(place, limit=max(1, min(limit, MAX_PAGE)), after=cursor or "")
 

@@ -168,6 +168,12 @@ def test_lists_go_on_at_their_cursor_and_end_without_one(api: Api) -> None:
     assert "next_cursor" not in rest
 
 
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/jobs", "/v1/quarantine", "/v1/keys"])
+def test_a_cursor_that_no_page_named_is_refused(api: Api, path: str) -> None:
+    got = api("GET", path, cursor="zzz")
+    assert (got.status, got.code) == (400, "CURSOR_INVALID")
+
+
 def test_the_audit_log_goes_on_at_its_cursor(api: Api) -> None:
     for mode in ("off", "shadow", "canary"):
         api("PATCH", "/v1/graph/rollout", {"mode": mode})

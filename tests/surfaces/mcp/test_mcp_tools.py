@@ -111,6 +111,7 @@ def test_the_timeline_is_read_page_by_page(agent: Agent) -> None:
     ids = [agent("memory_remember", content=f"event number {number}")["id"] for number in range(5)]
     first = agent("memory_timeline", limit=3)
     second = agent("memory_timeline", limit=3, cursor=first["cursor"])
+    assert agent.refused("memory_timeline", cursor="zzz")["code"] == "CURSOR_INVALID"
     assert [one["id"] for one in (*first["entries"], *second["entries"])] == ids[::-1]
     assert "cursor" not in second
 
