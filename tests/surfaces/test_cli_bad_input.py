@@ -76,6 +76,10 @@ REFUSED = [
     (["bench", "speed", "--sizes", "10,many"], 2, "USAGE"),
     (["init", "--project", " "], 2, "PROJECT_ID_INVALID"),
     (["import", "missing.jsonl"], 3, "FILE_NOT_FOUND"),
+    (["export", "missing/x.jsonl"], 3, "FILE_NOT_FOUND"),
+    (["graph", "export", "missing/x.jsonl"], 3, "FILE_NOT_FOUND"),
+    (["recall", "--no-cache"], 2, "USAGE"),
+    (["recall", "---"], 2, "USAGE"),
     (["nonsense"], 2, "USAGE"),
 ]  # fmt: skip
 
@@ -244,6 +248,20 @@ def test_an_export_that_fails_leaves_nothing_behind(cli: Cli) -> None:
     outcome = cli("export", "file/out.jsonl", "--json")
     assert (outcome.code, outcome.error["code"]) == (3, "FILE_NOT_FOUND")
     assert [entry.name for entry in cli.directory.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("text", ["--no-cache", "---"])
+def test_text_that_begins_with_a_dash_is_asked_for_behind_two(cli: Cli, text: str) -> None:
+    assert f'Next: put -- before a text that begins with a dash: clew recall -- "{text}"' in cli("recall", text).err
+    id = cli.remember("set it by --no-cache")
+    found = cli("recall", "--json", "--", text)
+    assert found.code == 0
+    assert [one["id"] for one in found.json["results"]] == ([id] if text == "--no-cache" else [])
+
+
+def test_an_export_names_the_directory_that_is_missing(cli: Cli) -> None:
+    err = cli("export", "missing/x.jsonl").err
+    assert err.startswith("clew: there is no directory ") and "/missing [FILE_NOT_FOUND]" in err
 
 
 def test_a_page_goes_on_at_an_id_that_another_program_gave(cli: Cli) -> None:

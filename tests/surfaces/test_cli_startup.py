@@ -120,6 +120,8 @@ def test_an_edit_has_no_default_type(cli: Cli) -> None:
 
 def test_version(cli: Cli) -> None:
     assert cli("--version").out == f"clew {clew.__version__}\n"
+    for words in (("--version", "--json"), ("--json", "--version")):
+        assert cli(*words).json == {"version": clew.__version__}
 
 
 @pytest.mark.parametrize(

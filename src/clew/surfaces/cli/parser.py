@@ -34,9 +34,25 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"formatter_class": Formatter, "allow_abbrev": False, **options})
+        self._words: list[str] = []
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._words = list(args or ())
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        raise usage(message, f"{self.prog} --help")
+        raise usage(message, self._with_dashes(message) or f"{self.prog} --help")
+
+    def _with_dashes(self, message: str) -> str:
+        """Text that begins with a dash is taken for an option, and is then what is missing."""
+        odd = [word for word in self._words if word.startswith("-") and word not in self._option_string_actions]
+        if "arguments are required" not in message or not odd or "--" in odd:
+            return ""
+        from shlex import quote  # only when something is wrong
+
+        before = " ".join([self.prog, *(quote(word) for word in self._words if word != odd[0])])
+        text = f'"{odd[0]}"' if quote(odd[0]) == odd[0] else quote(odd[0])
+        return f"put -- before a text that begins with a dash: {before} -- {text}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -62,7 +78,8 @@ class RootParser(Parser):
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """The words of a command line as a namespace whose `run` names the function to call."""
     parser = build_parser(words)
-    args, unknown = parser.parse_known_args(words, argparse.Namespace(json=False, home=None, run=""))
+    args = argparse.Namespace(json=False, home=None, run="")
+    _args, unknown = parser.parse_known_args(words, args)
     if unknown:
         raise _unknown(unknown, args)
     return args
@@ -72,7 +89,8 @@ def build_parser(words: Sequence[str]) -> RootParser:
     """Commands that are not asked for need only their name: making a parser of each takes longer than all the
     rest of a command that only looks something up."""
     root = RootParser(prog="clew", parents=[_shared()])
-    root.add_argument("--version", action="version", version=f"clew {__version__}")
+    told = f'{{"version": "{__version__}"}}' if "--json" in words else f"clew {__version__}"
+    root.add_argument("--version", action="version", version=told)
     commands = root.add_subparsers(metavar="COMMAND", parser_class=Parser)
     asked = _command_of(words)
     for command in COMMANDS:

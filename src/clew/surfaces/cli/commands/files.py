@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from clew.errors import ClewError
+from clew.errors import ClewError, NotFound
 from clew.model.host import Around
 from clew.surfaces.cli import refusal, render
 from clew.surfaces.cli.context import confirm, opened, project_name, scope_of_id, settings_of
@@ -56,6 +56,7 @@ def written_whole(path: Path) -> Iterator[TextIO]:
             yield file
         return
     target = path.resolve()
+    _check_directory(target.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=target.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
@@ -66,6 +67,14 @@ def written_whole(path: Path) -> Iterator[TextIO]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _check_directory(folder: Path) -> None:
+    """Otherwise the complaint would be about a temporary file that nobody named."""
+    if not folder.is_dir():
+        raise NotFound(
+            f"there is no directory {folder}", code="FILE_NOT_FOUND", next="create it, or check the path"
+        )
 
 
 def import_memories(args: Namespace) -> int:
