@@ -23,7 +23,10 @@ def repository(folder: Path, url: str | None = None) -> Path:
     [
         ("https://GitHub.com/Acme/Shop.git", "github.com/Acme/Shop"),
         ("https://user:token@github.com/acme/shop", "github.com/acme/shop"),
+        ("https://user:p@ssw0rd@github.com/acme/shop", "github.com/acme/shop"),
+        ("https://github.com/acme/shop@2", "github.com/acme/shop@2"),
         ("git@github.com:acme/shop.git", "github.com/acme/shop"),
+        ("ann@corp@github.com:acme/shop.git", "github.com/acme/shop"),
         ("github.com:acme/shop", "github.com/acme/shop"),
         ("ssh://git@host.example:2222/acme/shop.git/", "host.example/acme/shop"),
         ("git://host.example/group/sub/shop", "host.example/group/sub/shop"),

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from clew.hosts.reading import read_regular
 
 _SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
-_WITH_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/@]*@)?(\[[^\]]+\]|[^/:]+)(?::\d*)?/(.+)")
-_LIKE_SCP = re.compile(r"(?:[^/@]*@)?([^/:@]{2,}):(?!//)(.+)")  # one letter is a drive of Windows
+_WITH_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/]*@)?(\[[^\]]+\]|[^/:]+)(?::\d*)?/(.+)")
+_LIKE_SCP = re.compile(r"(?:[^/]*@)?([^/:@]{2,}):(?!//)(.+)")  # one letter is a drive of Windows
 MAX_CONFIG_BYTES = 1 << 20
 MAX_BRANCH = 240
 
