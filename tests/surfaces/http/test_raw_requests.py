@@ -39,13 +39,16 @@ class Loopback(Daemon):
 
     def send(self, data: bytes) -> bytes:
         """What comes back until the server hangs up, which it does within the time of a test."""
-        host, port = self.started["tcp"].rsplit(":", 1)
         answer = b""
-        with socket.create_connection((host, int(port)), timeout=WAIT_S) as link, suppress(ConnectionError):
+        with self.linked() as link, suppress(ConnectionError):
             link.sendall(data)
             while piece := link.recv(65_536):
                 answer += piece
         return answer
+
+    def linked(self) -> socket.socket:
+        host, port = self.started["tcp"].rsplit(":", 1)
+        return socket.create_connection((host, int(port)), timeout=WAIT_S)
 
     def memories(self) -> int:
         return int(self.ask("GET", "/v1/stats")[1]["memories"])
@@ -118,6 +121,24 @@ PAGES = {
     "somebody behind a proxy": ("GET", "/v1/memories", ["X-Forwarded-For: 127.0.0.1", "X-Real-IP: 127.0.0.1"], b""),
     "a method that is another": ("POST", "/v1/memories", ["X-HTTP-Method-Override: GET", CROSS], b"x=1"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("pieces", [1, 7, 10_000])
+@pytest.mark.parametrize("framing", ["length", "chunks"])
+def test_an_offer_of_another_protocol_is_passed_over(daemon: Loopback, framing: str, pieces: int) -> None:
+    """As Java's client makes it on cleartext. What follows is the body, and then the next request."""
+    body = b'{"query": "harbour"}'
+    length = f"Content-Length: {len(body)}" if framing == "length" else "Transfer-Encoding: chunked"
+    sent = body if framing == "length" else b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    offer = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"]
+    lines = ["POST /v1/recall HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {daemon.token}",
+             "Content-Type: application/json", *offer, length]  # fmt: skip
+    data = "\r\n".join(lines).encode() + b"\r\n\r\n" + sent + request("GET", "/healthz")
+    with daemon.linked() as link:
+        for start in range(0, len(data), pieces):
+            link.sendall(data[start : start + pieces])
+        answer = b"".join(iter(lambda: link.recv(65_536), b""))
+    assert answer.count(b"HTTP/1.1 200 OK") == 2 and SECRET.encode() in answer
 
 
 @pytest.mark.parametrize("name", PAGES)

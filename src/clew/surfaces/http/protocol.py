@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from httptools import HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from clew.surfaces.http.app import App, Sent
@@ -33,6 +34,7 @@ HEAD_S = 20.0  # how long a head may take to arrive
 TAKE_S = 60.0  # how long a client may leave an answer lying
 SMALL = 32 << 10  # bytes of a body that is collected here; the application waits for larger ones,
 SOON_S = 0.05  # and for those that take longer
+_LENGTHS = (b"content-length", b"transfer-encoding")
 _LOCAL_PEERCRED = 1  # macOS, at the level of the socket's own protocol
 
 
@@ -47,9 +49,11 @@ class Protocol(HttpToolsProtocol):
     _is_head_due = False
     _awaited: tuple[RequestResponseCycle, Asked] | None = None  # a request of which only the body is missing
     _late: asyncio.TimerHandle | None = None
+    _is_head_known = False  # the parser is told again how long a body is
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.parser = _Parser(self)
         if len(self.connections) > MAX_CONNECTIONS:  # most of them say nothing: who came first is waited for
             transport.abort()
             return
@@ -87,17 +91,39 @@ class Protocol(HttpToolsProtocol):
         else:
             self._at_the_end.append(call)
 
+    def go_on_without_upgrade(self, rest: bytes) -> None:
+        """The parser has stopped behind a head that offers another protocol, as Java's client does with HTTP/2.
+        We speak none, so what follows is the body, and then the next request."""
+        if self.scope["method"] == "CONNECT":  # it was refused; what follows is not for us
+            return
+        if self._has_body_after_offer:
+            self.parser, self._is_head_known = _Parser(self), True
+            lines = [b"%b: %b\r\n" % line for line in self.headers if line[0] in _LENGTHS]
+            self.parser.feed_data(b"".join((b"POST / HTTP/1.1\r\n", *lines, b"\r\n")))
+            self._is_head_known = False
+        if rest:
+            self.parser.feed_data(rest)
+
+    @property
+    def _has_body_after_offer(self) -> bool:
+        return self.parser.should_upgrade() and any(name in _LENGTHS for name, _value in self.headers)
+
     def on_message_begin(self) -> None:
+        if self._is_head_known:
+            return
         self._head_bytes = self._unread = 0
         self._head_is_here()
         self._is_head_due = True  # most heads are here at once: no need for a timer
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        self._count(len(url))
-        super().on_url(url)
+        if not self._is_head_known:
+            self._count(len(url))
+            super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._is_head_known:
+            return
         self._count(len(name) + len(value) + 4)  # and what stands around them
         super().on_header(name, value)
         if len(self.headers) > MAX_HEADERS:
@@ -112,11 +138,15 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._unread = 0
+        if self._has_body_after_offer:
+            return
         super().on_message_complete()
         if awaited := self._no_longer_awaited():
             self._hand_over(*awaited)
 
     def on_headers_complete(self) -> None:
+        if self._is_head_known:
+            return
         self._unread = 0
         self._head_is_here()
         super().on_headers_complete()
@@ -259,6 +289,20 @@ class Protocol(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+class _Parser(HttpRequestParser):
+    """Goes on where the other end offers another protocol."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        super().__init__(protocol)
+        self._protocol = protocol
+
+    def feed_data(self, data: Any) -> None:
+        try:
+            super().feed_data(data)
+        except HttpParserUpgrade as offer:
+            self._protocol.go_on_without_upgrade(bytes(data[offer.args[0] :]))
 
 
 def _nothing() -> None:
