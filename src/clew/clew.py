@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from clew.relate.reindex import ReindexReport
     from clew.relate.upkeep import Looks
     from clew.relate.worker import BackgroundJobs
-    from clew.remember import edit, forget, portable, prepare
+    from clew.remember import edit, forget, lifecycle, portable, prepare
     from clew.remember import graph as mapping
     from clew.remember import link as linking
     from clew.remember import observe as observing
@@ -158,7 +158,7 @@ class Clew(Topics):
             trust=(identity or Identity()).trust,
             actor=(identity or Identity()).actor,
             check=door.check_new if door.pep else None,
-            may=door.may if door.pep else None,
+            may=door.asked,
         )
         self._jobs_are_waiting()
         if self._looks.after_write(self._look_after_graph, self.clock.now()) and self._in_background:
@@ -181,8 +181,7 @@ class Clew(Topics):
         if who.trust != "user":
             quarantined.refuse_suspicious((source, relation, target), "what is to be linked")
         link = partial(linking.link, source=source, relation=relation, target=target, now=self.clock.now())
-        may = door.may if door.pep else None
-        return self.store.write(lambda tx: link(tx, door.exact(tx, reach), may=may, actor=who.actor))
+        return self.store.write(lambda tx: link(tx, door.exact(tx, reach), may=door.asked, actor=who.actor))
 
     def unlink(
         self,
@@ -199,9 +198,8 @@ class Clew(Topics):
         policy.check_write()
         door.check_place()
         unlink = partial(linking.unlink, source=source, relation=relation, target=target, now=self.clock.now())
-        may = door.may if door.pep else None
         return self.store.write(
-            lambda tx: unlink(tx, door.exact(tx, reach), policy=policy, may=may, actor=who.actor)
+            lambda tx: unlink(tx, door.exact(tx, reach), policy=policy, may=door.asked, actor=who.actor)
         )
 
     # -- recall ------------------------------------------------------------------------------------
@@ -238,7 +236,7 @@ class Clew(Topics):
         if run is not None and self.settings.graph.snapshot:
             kept = self.settings.graph.snapshots_kept
             snapshots.keep_snapshot(recalled, run, query, directory=self._snapshots_at, kept=kept)
-        return door().recalled(recalled) if recalled.results else recalled
+        return recalled if run is None else door().recalled(recalled)
 
     def xray(
         self,
@@ -270,15 +268,16 @@ class Clew(Topics):
         scope = self._scope(scope, identity)
         door = self._doors.door(identity, scope)
         if door.pep:  # what may not be read is not explained either
-            self.history(expect, identity=identity)
+            expect = self.history(expect, identity=identity)[-1].memory.id
         return why.why(
             query,
             expect,
-            scope,
+            door.narrowed(Reach.of(scope)),
             self._reach_of_id(None, identity),
             self._options(options, changes),
             reader=self._reader,
             now=self.clock.now(),
+            alone=door.has_added,
         )
 
     def context(
@@ -328,10 +327,9 @@ class Clew(Topics):
     # -- single memories ---------------------------------------------------------------------------
 
     def show(self, id: str, *, scope: Scope | None = None, identity: Identity | None = None) -> Memory:
+        reach, door = self._reach_of_id(scope, identity), self._doors.door(identity, scope)
         with self._or_held(id, identity), self.store.read() as tx:
-            memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, now=self.clock.now())
-        self._doors.door(identity, scope).must("read", memory, asked=id)
-        return memory
+            return edit.must_get(tx, reach, id, now=self.clock.now(), may=door.asked)
 
     @contextmanager
     def _or_held(self, id: str, identity: Identity | None) -> Iterator[None]:
@@ -379,24 +377,23 @@ class Clew(Topics):
         """Change fields of a memory; the state before becomes history."""
         reach, door = self._reach_of_id(scope, identity), self._doors.door(identity, scope)
         with self._or_held(id, identity), self.store.read() as tx:
-            old = edit.must_get(tx, reach, id, now=self.clock.now())
+            old = edit.must_get(tx, reach, id, now=self.clock.now(), may=door.asked)
         door.must("write", old, asked=id)  # first: what else is wrong would tell that it is there
         if expected_version is not None:
             old = replace(old, version=expected_version)
         trust = (identity or Identity()).trust
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=self._policy, trust=trust)
         door.must_write(old, new)
-        return self._put(old, new, "edited", identity)
+        return self._put(old, new, "edited", identity, door.asked)
 
     def history(
         self, id: str, *, scope: Scope | None = None, identity: Identity | None = None
     ) -> Sequence[Version]:
         """Every state that may be read, oldest first; the last one is the present."""
+        reach, door = self._reach_of_id(scope, identity), self._doors.door(identity, scope)
         with self._or_held(id, identity), self.store.read() as tx:
-            memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
+            memory = edit.must_get(tx, reach, id, deleted=True, may=door.asked)
             versions = tx.memories.versions(memory)
-        door = self._doors.door(identity, scope)
-        door.must("read", memory, asked=id)
         return door.readable(versions, lambda version: edit.as_held_by(memory, version))
 
     def revert(
@@ -409,27 +406,27 @@ class Clew(Topics):
         expected_version: int | None = None,
     ) -> Memory:
         """Make an earlier state the present one; also brings back what was softly forgotten."""
-        door = self._doors.door(identity, scope)
+        reach, door = self._reach_of_id(scope, identity), self._doors.door(identity, scope)
         with self._or_held(id, identity), self.store.read() as tx:
-            old = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=True)
-        door.must("read", old, asked=id)
-        with self.store.read() as tx:
+            old = edit.must_get(tx, reach, id, deleted=True, may=door.asked)
             target = edit.version_of(tx, old, version)
         door.must("read", edit.as_held_by(old, target))
         if expected_version is not None:
             old = replace(old, version=expected_version)
         new = edit.reverted(old, target, self.clock.now())
         door.must_write(old, new)
-        return self._put(old, new, "reverted", identity)
+        return self._put(old, new, "reverted", identity, door.asked)
 
-    def _put(self, old: Memory, new: Memory, change: str, identity: Identity | None) -> Memory:
+    def _put(
+        self, old: Memory, new: Memory, change: str, identity: Identity | None, may: lifecycle.May | None
+    ) -> Memory:
         indexed = None
         if edit.text_changed(old, new) or old.deleted_at is not None:
             text = prepare.embedding_text(new.title, new.content)
             [(vector, space)] = embed.pack_vectors(self._near_embedder, [text])
             indexed = prepare.index_terms(new, vector, space)
         apply = partial(edit.apply_edit, old=old, new=new, indexed=indexed, change=change)
-        put = partial(apply, graph=self._graph_policy, actor=(identity or Identity()).actor)
+        put = partial(apply, graph=self._graph_policy, actor=(identity or Identity()).actor, may=may)
         stored = self.store.write(put)
         self._jobs_are_waiting()
         return stored
@@ -447,9 +444,10 @@ class Clew(Topics):
     ) -> Receipt:
         """Soft: out of every answer, history kept. Hard: no trace of the text is left in the store."""
         identity = identity or Identity()
+        reach, door = self._reach_of_id(scope, identity), self._doors.door(identity, scope)
         with self._or_held(id, identity), self.store.read() as tx:
-            memory = edit.must_get(tx, self._reach_of_id(scope, identity), id, deleted=hard)
-        self._doors.door(identity, scope).must("delete", memory, asked=id)
+            memory = edit.must_get(tx, reach, id, deleted=hard, may=door.asked)
+        door.must("delete", memory, asked=id)
         return forget.forget(
             self.store,
             [memory],
@@ -559,10 +557,15 @@ class Clew(Topics):
     # -- upkeep ------------------------------------------------------------------------------------
 
     def stats(self, *, identity: Identity | None = None) -> Stats:
-        """How much there is of what, and what it takes on the disk: the latter for the store's operator."""
-        space = self.embedder.space.key if self.embedder else ""
-        found = self.store.stats(self._reach_of_id(None, identity), space)
-        return found if (identity or Identity()).runs_the_store else found.without_file()
+        """How much there is of what, among what may be read unless the owner asks, and what it takes on the disk:
+        that is for the store's operator."""
+        space, who = self.embedder.space.key if self.embedder else "", identity or Identity()
+        reach = self._reach_of_id(None, identity)
+        if "owner" not in who.roles:
+            with self.store.read() as tx:
+                reach = self._doors.door(identity, None).exact(tx, reach)
+        found = self.store.stats(reach, space)
+        return found if who.runs_the_store else found.without_file()
 
     def report(
         self,

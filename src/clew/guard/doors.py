@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from clew.errors import ClewError, Denied
 from clew.lazy import LazyModule
 from clew.model.memory import CLASSIFICATIONS, Draft, Memory, Prepared
-from clew.model.recalled import Recalled, Trace, Why
+from clew.model.recalled import Recalled, Result, Trace
 from clew.model.scope import Identity, Reach, Scope
 from clew.values import dataclass
 
@@ -51,6 +51,11 @@ class Door:
         if self.pep is None:
             return [True] * len(memories)
         return self._may(action, [access.Resource.of_memory(memory) for memory in memories])
+
+    @property
+    def asked(self) -> lifecycle.May | None:
+        """For steps that ask about what they come across; None where they need not."""
+        return self.may if self.pep else None
 
     def may_each(self, action: str) -> Callable[[Memory], bool]:
         return lambda memory: self.may(action, [memory])[0]
@@ -94,9 +99,19 @@ class Door:
         say. A label counts as readable when it is so in the project, beside it and for whoever asks."""
         if self.pep is None:
             return reach
+        return replace(reach, labels=self._labels(), by_label=not self.has_added)
+
+    @property
+    def hides(self) -> bool:
+        """Whether anything in the scope may be hidden. By the shipped policies only its label hides a memory."""
+        return self.pep is not None and (self.has_added or self._labels() != CLASSIFICATIONS)
+
+    def _labels(self) -> tuple[str, ...]:
         scope = self.scope or Scope(org=self.identity.org)
-        readable = [label for label in CLASSIFICATIONS if all(self._may("read", _samples(scope, label)))]
-        return replace(reach, labels=tuple(readable))
+        samples = [sample for label in CLASSIFICATIONS for sample in _samples(scope, label)]
+        may = zip(samples, self._may("read", samples), strict=True)
+        unreadable = {sample.classification for sample, allowed in may if not allowed}
+        return tuple(label for label in CLASSIFICATIONS if label not in unreadable)
 
     def exact(self, tx: Tx, reach: Reach) -> Reach:
         """The same by looking at every memory: an added policy may be about a project, a writer or a single one."""
@@ -107,7 +122,7 @@ class Door:
         hidden = tuple(row for (row, _resource), allowed in zip(rows, may, strict=True) if not allowed)
         if len(hidden) > MAX_HIDDEN:  # no list for a query; fail closed
             raise self._denied("read", "the graph of so many memories that others may not show you")
-        return replace(reach, labels=None, hidden=hidden)
+        return replace(reach, labels=None, hidden=hidden)  # `by_label` stays away: rows say it all
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -129,21 +144,25 @@ class Door:
             raise self._denied("write", self._place)
         for item in prepared:
             if item.supersedes or item.memory.upsert_key:
-                self.must("write", *remembering.to_supersede(tx, item))
+                self.must("write", *remembering.to_supersede(tx, item, self.may))
 
     # -- reading -----------------------------------------------------------------------------------
 
     def recalled(self, recalled: Recalled) -> Recalled:
-        """Ranks stay as they were. A trace would count what was taken out, so that it is left out as well."""
+        """A trace counts whatever was looked at. Where some of that may be hidden it is left out, also when nothing
+        was found: a trace that is there for some words and not for others tells which of them are hidden."""
         if self.pep is None:
             return recalled
         kept = self.readable(recalled.results, lambda result: result.memory)
-        if self.has_added:  # the names on a way may come from what a policy hides
-            kept = [replace(result, way=None, why=_without_way(result.why)) for result in kept]
-        whole = len(kept) == len(recalled.results)
+        if len(kept) == len(recalled.results) and not self.hides:
+            return recalled
+        if self.has_added:  # results, ways and ranks may come from what a policy hides
+            seen = {result.memory.id for result in kept}
+            kept = [one for one in kept if not one.only_by_graph or (one.way and one.way.seed in seen)]
+            kept = [_alone(result, rank) for rank, result in enumerate(kept, 1)]
         seen = {result.memory.id for result in kept}
         conflicts = [one for one in recalled.conflicts if {one.memory_a_id, one.memory_b_id} <= seen]
-        return Recalled(kept, recalled.trace if whole and not self.has_added else Trace(), conflicts)
+        return Recalled(kept, Trace(), conflicts)
 
     def context(self, context: Context) -> Context:
         if self.pep is None:
@@ -152,15 +171,19 @@ class Door:
             name: self.readable(getattr(context, name), lambda entry: entry.memory)
             for name in ("rules", "working", "long_term", "added")
         }
-        if self.has_added:
+        is_whole = all(len(entries) == len(getattr(context, name)) for name, entries in lists.items())
+        if is_whole and not self.hides:
+            return context
+        if self.has_added:  # as in `recalled`
+            for name in ("rules", "working", "long_term"):
+                lists[name] = [_alone(result, rank) for rank, result in enumerate(lists[name], 1)]
             lists["added"] = [replace(entry, linked_via_node="") for entry in lists["added"]]
+        found = [entry.memory.id for name in ("working", "long_term") for entry in lists[name]]
+        lists["added"] = [entry for entry in lists["added"] if entry.seed_memory_id in found]
         seen = {entry.memory.id for entries in lists.values() for entry in entries}
         conflicts = [one for one in context.conflicts if {one.memory_a_id, one.memory_b_id} <= seen]
-        whole = all(len(entries) == len(getattr(context, name)) for name, entries in lists.items())
-        found = len(lists["working"]) + len(lists["long_term"])
-        trace = context.trace
-        if not whole:
-            trace = traces.as_if_found(trace, found, added=len(lists["added"]), conflicts=len(conflicts))
+        counts = {"added": len(lists["added"]), "conflicts": len(conflicts)}
+        trace = traces.as_if_found(context.trace, len(found), **counts)
         return replace(context, **lists, conflicts=conflicts, trace=trace)
 
     def is_seen(self, tx: Tx, reach: Reach, id: str) -> bool:
@@ -202,8 +225,8 @@ class Door:
         )
 
 
-def _without_way(why: Iterable[Why]) -> tuple[Why, ...]:
-    return tuple(replace(reason, via=None) if reason.source == "graph" else reason for reason in why)
+def _alone(result: Result, rank: int) -> Result:
+    return replace(result, rank=rank, way=None, why=tuple(reason.alone() for reason in result.why))
 
 
 def _samples(scope: Scope, label: str) -> list[access.Resource]:

@@ -79,6 +79,11 @@ class Why:
     relevance: float | None = None
     via: str | None = None
 
+    def alone(self) -> Why:
+        """As far as it tells of this memory alone: neither how many stood before it nor from which one it was
+        reached."""
+        return replace(self, rank=None, via=None if self.source == "graph" else self.via)
+
     def as_json(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"source": self.source}  # each by its name: an answer has two dozen of these
         if self.rank is not None:

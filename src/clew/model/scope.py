@@ -84,7 +84,8 @@ class Reach:
     """Which rows of an org a query may see: every store call takes one. None means any.
 
     `labels` narrows the graph to what memories of these classifications say, `hidden` takes out single ones by
-    their rows; the lists of memories themselves are looked through by the policies, one by one.
+    their rows; the lists of memories themselves are looked through by the policies, one by one. Where nothing but
+    the label decides what may be read, `by_label`, a recall does without the others from the start.
     """
 
     org: str
@@ -92,6 +93,7 @@ class Reach:
     users: tuple[str, ...] | None
     labels: tuple[str, ...] | None = None
     hidden: tuple[int, ...] | None = None
+    by_label: bool = False
 
     @classmethod
     def of(cls, scope: Scope) -> Reach:

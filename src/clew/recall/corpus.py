@@ -53,6 +53,7 @@ class Corpus:
     changed: Mapping[str, Row] = field(default_factory=dict)  # the rows of what changed since the large segment
     held: dict[tuple[bool, bool], Held] = field(init=False, default_factory=dict)  # see holding.py
     marks: dict[int, NDArray[np.bool_]] = field(init=False, default_factory=dict)
+    seen: dict[Reach, Corpus | None] = field(init=False, default_factory=dict)  # by those who may see less of it
 
     def __post_init__(self) -> None:
         for name in ("layer", "type", "valid_at", "invalid_at", "expires_at", "superseded", "updated_at", "weight",
@@ -216,8 +217,22 @@ class Corpora:
 
     def get(self, reach: Reach) -> Corpus | None:
         """The present corpus; None when the scope is too large to keep."""
-        if reach.labels is not None or reach.hidden is not None:
-            reach = replace(reach, labels=None, hidden=None)  # for the graph alone: no second copy of the memories
+        if reach.labels is None and reach.hidden is None:
+            return self._get(reach)
+        whole = self._get(replace(reach, labels=None, hidden=None, by_label=False))
+        return self._seen(whole, reach) if whole is not None and reach.by_label else whole
+
+    def _seen(self, whole: Corpus, reach: Reach) -> Corpus:
+        """The corpus of someone who may not read every label: the others are as good as gone, so that nothing is
+        counted, compared or placed by them. It shares the segments: there is no second copy of the memories."""
+        if reach not in whole.seen:
+            with self._store.read() as tx:
+                hidden = tx.guarding.hidden_rows(reach)
+            alive = whole.alive & ~np.isin(whole.row, hidden)
+            whole.seen[reach] = replace(whole, alive=alive) if hidden else None  # not itself: that would be a cycle
+        return whole.seen[reach] or whole
+
+    def _get(self, reach: Reach) -> Corpus | None:
         connection, version = self._store.data_version()
         with self._lock:
             corpus = self._kept.get(reach)

@@ -38,6 +38,7 @@ class _Scope(NamedTuple):
     size: int  # memories in reach
     total_length: int
     newest: frozenset[int]  # rows
+    hidden: frozenset[int]  # rows of those that whoever asks may not read
 
 
 _looked_through: WeakKeyDictionary[Store, dict[Reach, _Scope]] = WeakKeyDictionary()
@@ -49,11 +50,11 @@ def corpus_of_candidates(
     notes["read_model"] = "scope too large: searched on disk; a larger recall.read_model_mb keeps it in memory"
     with reader.store.read() as tx:
         scope = _scope(tx, reach, reader.store)
-        rows, frequencies = _lexical(tx, reach, text)
+        rows, frequencies = _lexical(tx, reach, text, scope.hidden)
         if vector is not None and vector.any() and reader.embedder is not None:
             rows |= _nearest(tx, reach, reader.embedder.space.key, vector)
         rows |= scope.newest
-        segment = reader.corpora.load(tx, reach, sorted(rows))
+        segment = reader.corpora.load(tx, reach, sorted(rows - scope.hidden))
     return Corpus(
         (segment,),
         np.ones(len(segment), np.bool_),
@@ -78,16 +79,21 @@ def _scope(tx: Tx, reach: Reach, store: Store) -> _Scope:
     known = kept.get(reach)
     if known is not None and known.seq == last:
         return known
-    found = _Scope(last, *tx.index.size(reach), frozenset(tx.index.newest(reach, limit=MAX_NEWEST)))
+    hidden = frozenset(tx.guarding.hidden_rows(reach) if reach.by_label else ())
+    size, total_length = tx.index.size(reach)
+    newest = frozenset(tx.index.newest(reach, limit=MAX_NEWEST))
+    found = _Scope(last, size - len(hidden), total_length, newest, hidden)
     if len(kept) >= MAX_LOOKED_THROUGH:
         kept.clear()
     kept[reach] = found
     return found
 
 
-def _lexical(tx: Tx, reach: Reach, text: str) -> tuple[set[int], dict[int, int]]:
+def _lexical(tx: Tx, reach: Reach, text: str, hidden: frozenset[int]) -> tuple[set[int], dict[int, int]]:
     """Rows that have the query's words, rarest word first, and how many memories have each word."""
     matches = {term: tx.index.matching(reach, term) for term in asked_terms(text)}
+    if hidden:
+        matches = {term: [row for row in found if row not in hidden] for term, found in matches.items()}
     rows: set[int] = set()
     for term in sorted(matches, key=lambda term: len(matches[term])):
         if rows and len(rows) + len(matches[term]) > MAX_LEXICAL:

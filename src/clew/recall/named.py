@@ -18,11 +18,13 @@ from clew.remember.word import fold_name
 from clew.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from clew.model.explored import SeenNode, Witness
+    from clew.model.memory import Memory
     from clew.ports import Tx
+    from clew.remember.lifecycle import May
 
 MAX_WITNESSES = 3  # shown of one edge
 MAX_NAME = 300
@@ -81,13 +83,27 @@ def _memory_node(view: View, text: str) -> dict[int, SeenNode] | None:
     if not (text != id or id.startswith("mem_") or view.tx.memories.get(view.reach, id)):
         return None
     try:
-        id = must_get(view.tx, view.reach, id, now=view.now).id
+        id = must_get(view.tx, view.reach, id, now=view.now, may=_may_in(view)).id
     except NotFound:
         raise _unknown(text, "check the id and the project: clew list") from None
     found = view.nodes(view.tx.graph.own_nodes(view.reach.org, [id]).values())
     if not found:
         raise _unknown(text, "it no longer holds, or is not in the graph yet: clew graph status")
     return found
+
+
+def _may_in(view: View) -> May | None:
+    """What a narrowed reach shows: memories of its labels, without those that it hides."""
+    labels, hidden = view.reach.labels, view.reach.hidden
+    if labels is None and hidden is None:
+        return None
+
+    def may(_action: str, memories: Sequence[Memory]) -> list[bool]:
+        shown = [labels is None or memory.classification in labels for memory in memories]
+        rows = [view.tx.memories.row_of(memory) for memory in memories] if hidden else [0] * len(memories)
+        return [is_shown and row not in (hidden or ()) for is_shown, row in zip(shown, rows, strict=True)]
+
+    return may
 
 
 def _readings(text: str) -> Iterator[list[NodeRef]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from clew.model.scope import Reach, Scope
 from clew.recall.choose import MAX_WORKING, asked_layers
 from clew.recall.explain import reasons
 from clew.recall.recall import MAX_LIMIT, Reader, filter_memories, plan_recall, search
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from clew.model.memory import Memory
     from clew.model.recalled import RecallOptions, Why
+    from clew.model.scope import Reach
     from clew.recall.plan import Plan
 
 
@@ -47,34 +47,46 @@ class Explanation:
 def why(
     query: str,
     expect: str,
-    scope: Scope,
+    reach: Reach,
     visible: Reach,
     options: RecallOptions,
     *,
     reader: Reader,
     now: datetime,
+    alone: bool = False,
 ) -> Explanation:
-    """`visible` is what the caller may look up by id, wider than the scope it asks in."""
+    """`visible` is what the caller may look up by id, wider than the reach it asks in. `alone`: nothing is told of
+    other memories, which may be hidden: neither from which one the graph led here nor how many stand before it."""
     with reader.store.read() as tx:
         memory = must_get(tx, visible, expect, deleted=True)
     planned = plan_recall(query, options, reader)
-    early = _before_search(memory, Reach.of(scope)) or _planned_away(memory, planned)
+    early = _before_search(memory, reach) or _planned_away(memory, planned)
     if early:
         return early
-    run = search(query, Reach.of(scope), options, reader=reader, now=now, planned=planned)
+    run = search(query, reach, options, reader=reader, now=now, planned=planned)
     if memory.id not in run.corpus.ids:
         return _lost(memory.id, "gather", _nothing_leads_to(memory.id, run), "ask with a word it contains")
     at = len(run.corpus.ids) - 1 - run.corpus.ids[::-1].index(memory.id)
     if not run.allowed[at]:
         return _filtered(memory, run, reader, now)
     if at in run.chosen:
-        return Explanation(
-            memory.id, True, None, f"found at rank {run.chosen.index(at) + 1}{_by_graph(run, at, found=True)}", "",
-            rank=run.chosen.index(at) + 1,
-            relevance=round(float(run.relevance[at]), 6),
-            why=reasons(run, [at])[0],
-        )  # fmt: skip
-    return _outranked(memory, run, at, reader)
+        return _found(memory, run, at, alone=alone)
+    return _outranked(memory, run, at, reader, alone=alone)
+
+
+def _found(memory: Memory, run: Run, at: int, *, alone: bool) -> Explanation:
+    rank = None if alone else run.chosen.index(at) + 1
+    return Explanation(
+        memory.id, True, None, "found" if alone else f"found at rank {rank}{_by_graph(run, at, found=True)}", "",
+        rank=rank,
+        relevance=round(float(run.relevance[at]), 6),
+        why=_reasons(run, at, alone=alone),
+    )  # fmt: skip
+
+
+def _reasons(run: Run, at: int, *, alone: bool) -> tuple[Why, ...]:
+    entries = reasons(run, [at])[0]
+    return tuple(entry.alone() for entry in entries) if alone else entries
 
 
 def _before_search(memory: Memory, reach: Reach) -> Explanation | None:
@@ -134,9 +146,10 @@ def _filtered(memory: Memory, run: Run, reader: Reader, now: datetime) -> Explan
     return _lost(memory.id, "filter", reason, advice.get(reason, "leave that filter out"))
 
 
-def _outranked(memory: Memory, run: Run, at: int, reader: Reader) -> Explanation:
+def _outranked(memory: Memory, run: Run, at: int, reader: Reader, *, alone: bool) -> Explanation:
     relevance = round(float(run.relevance[at]), 6)
-    layer, rank, by_graph = int(run.corpus.layer[at]), None, _by_graph(run, at, found=False)
+    layer, rank = int(run.corpus.layer[at]), None
+    by_graph = "" if alone else _by_graph(run, at, found=False)
     if layer not in asked_layers(run.options):
         reason, advice = f"layer {memory.layer} was not asked for", "ask with --mode all, and with rules"
     elif layer == RULE:
@@ -146,13 +159,15 @@ def _outranked(memory: Memory, run: Run, at: int, reader: Reader) -> Explanation
     elif run.query.strip() and relevance < run.options.floor:
         reason = f"its relevance {relevance} is below the floor{by_graph}"
         advice = "ask with a word it contains, or lower --floor"
+    elif alone:
+        reason, advice = "beyond the limit", f"ask for more: --limit {MAX_LIMIT}"
     else:
         rank, advice = _rank_without_limit(memory.id, run, reader)
         reason = f"at rank {rank or f'beyond {MAX_LIMIT}'}, beyond the limit{by_graph}"
         if layer == WORKING and rank is None:
             reason = f"{MAX_WORKING} working memories stand before it"
             advice = "ask with a word that only it has, or keep it in layer long_term"
-    entries = reasons(run, [at])[0]
+    entries = _reasons(run, at, alone=alone)
     return Explanation(memory.id, False, "rank", reason, advice, rank=rank, relevance=relevance, why=entries)
 
 

@@ -25,7 +25,7 @@ from clew.model.times import to_micros
 from clew.ports import Tx
 from clew.relate.queue import enqueue
 from clew.remember.graph import GraphPolicy, remap_id
-from clew.remember.lifecycle import is_expired, put_state, supersede
+from clew.remember.lifecycle import May, is_expired, may_read, put_state, supersede
 from clew.values import dataclass
 
 PAGE = 200
@@ -133,12 +133,13 @@ def find(
     return _with_memories(tx, reach, found, now), found[-1] if len(found) == size else None
 
 
-def must_get(tx: Tx, reach: Reach, id: str, *, now: datetime) -> Dispute:
+def must_get(tx: Tx, reach: Reach, id: str, *, now: datetime, may: May | None = None) -> Dispute:
     """By its id or a unique beginning of it. One whose memories may not both be seen is not there."""
     found = tx.conflicts.get(reach.org, id, now=now)
     if found is None and len(id) >= MIN_PREFIX:
         known = [tx.conflicts.get(reach.org, one, now=now) for one in tx.conflicts.ids_from(reach.org, id)]
-        seen = _with_memories(tx, reach, [one for one in known if one], now)
+        both_seen = _with_memories(tx, reach, [one for one in known if one], now)
+        seen = [one for one in both_seen if may_read(may, one.a) and may_read(may, one.b)]
         if len(seen) > 1:
             raise InvalidInput(
                 f"{len(seen)} conflicts start with {id}", code="CONFLICT_ID_AMBIGUOUS", next="write more of the id"

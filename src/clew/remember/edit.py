@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput, NotFound
@@ -21,8 +22,10 @@ from clew.relate.queue import enqueue_changed
 from clew.remember.classify import highest
 from clew.remember.graph import GraphPolicy, remap, remap_id, retract_found
 from clew.remember.lifecycle import (
+    May,
     check_place,
     is_expired,
+    may_read,
     not_found,
     put_state,
     reindex,
@@ -93,13 +96,14 @@ def apply_edit(
     change: str,
     graph: GraphPolicy,
     actor: str = "owner",
+    may: May | None = None,
 ) -> Memory:
     """Store the new state; `indexed` is given when the searchable text changed."""
     old, new = with_present_weight(tx, old, new)
     current = tx.memories.get(Reach.everything(old.org), old.id, deleted=True)
     if current and current.version == old.version and replace(new, updated_at=current.updated_at) == current:
         return current
-    check_place(tx, new)
+    check_place(tx, new, may)
     stored = put_state(tx, old, new, change)
     if indexed is not None:
         reindex(tx, stored, indexed)
@@ -164,19 +168,30 @@ def reverted(memory: Memory, to: Version, now: datetime) -> Memory:
     )
 
 
-def must_get(tx: Tx, reach: Reach, id: str, *, deleted: bool = False, now: datetime | None = None) -> Memory:
+def must_get(
+    tx: Tx, reach: Reach, id: str, *, deleted: bool = False, now: datetime | None = None, may: May | None = None
+) -> Memory:
     """The memory with this id or unique beginning of an id; anything else is 'not found'. With `now`, so is
-    one that has expired."""
+    one that has expired; with `may`, one that may not be read."""
     memory = tx.memories.get(reach, id, deleted=deleted)
     if memory is None and len(id) >= 8:
-        found = tx.memories.ids_from(reach, id, deleted=deleted)
+        found = _starting(tx, reach, id, deleted=deleted, may=may)
         if len(found) > 1:
             raise InvalidInput(
-                f"{len(found)} memories start with {id}",
+                f"{len(found) if may is None else 'several'} memories start with {id}",
                 code="MEMORY_ID_AMBIGUOUS",
                 next="write more of the id",
             )
         memory = tx.memories.get(reach, found[0], deleted=deleted) if found else None
-    if memory is None or (now and is_expired(memory, now)):
+    if memory is None or (now and is_expired(memory, now)) or not may_read(may, memory):
         raise not_found(id)
     return memory
+
+
+def _starting(tx: Tx, reach: Reach, prefix: str, *, deleted: bool, may: May | None) -> list[str]:
+    """The ids that start so. Where not all may be read, two of those that may: it takes no more to be ambiguous."""
+    ids = tx.memories.ids_from(reach, prefix, deleted=deleted)
+    if may is None:
+        return ids
+    found = (memory for id in ids if (memory := tx.memories.get(reach, id, deleted=deleted)))
+    return [memory.id for memory in islice((one for one in found if may_read(may, one)), 2)]

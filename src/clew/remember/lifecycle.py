@@ -8,6 +8,7 @@ from datetime import datetime
 
 from clew.errors import Conflict, NotFound
 from clew.model.memory import Indexed, Memory
+from clew.model.scope import Reach
 from clew.ports import Tx
 from clew.relate.queue import enqueue
 from clew.remember.graph import GraphPolicy, remap, unmap_quietly
@@ -62,9 +63,9 @@ def soft_delete(tx: Tx, memory: Memory, now: datetime) -> Memory:
     return gone
 
 
-def revive(tx: Tx, memory: Memory, graph: GraphPolicy, now: datetime) -> Memory:
+def revive(tx: Tx, memory: Memory, graph: GraphPolicy, now: datetime, may: May | None = None) -> Memory:
     """Bring a softly forgotten memory back as it was; its vector is made up for later."""
-    check_place(tx, memory)
+    check_place(tx, memory, may)
     back = put_state(tx, memory, replace(memory, deleted_at=None, updated_at=now), "restored")
     row = tx.memories.row_of(back)
     tx.index.put(row, back, index_terms(back))
@@ -79,24 +80,48 @@ def reindex(tx: Tx, memory: Memory, indexed: Indexed) -> None:
     tx.index.put(row, memory, indexed)
 
 
-def check_place(tx: Tx, memory: Memory) -> None:
-    """Refuse a state whose text or key another live memory of the same place and type holds."""
+def check_place(tx: Tx, memory: Memory, may: May | None = None) -> None:
+    """Refuse a state whose text or key another live memory of the same place and type holds. One that may not be
+    read is not named."""
     if memory.is_history:
         return
     holder = tx.memories.live_duplicate(memory)
-    if holder not in (None, memory.id):
-        raise Conflict(
-            f"memory {holder} says the same already",
-            code="MEMORY_DUPLICATE",
-            next=f"forget one of them: clew forget {holder}",
-        )
+    if holder is not None and holder != memory.id:
+        raise _said_by(holder) if _is_readable(tx, memory.org, holder, may) else _said_already()
     holder = tx.memories.live_upsert(memory) if memory.upsert_key else None
-    if holder not in (None, memory.id):
-        raise Conflict(
-            f"memory {holder} holds the key '{memory.upsert_key}'",
-            code="MEMORY_KEY_TAKEN",
-            next=f"forget it, or choose another key: clew forget {holder}",
-        )
+    if holder is not None and holder != memory.id:
+        key = memory.upsert_key or ""
+        raise _key_of(holder, key) if _is_readable(tx, memory.org, holder, may) else key_taken(key)
+
+
+def _is_readable(tx: Tx, org: str, id: str, may: May | None) -> bool:
+    memory = tx.memories.get(Reach.everything(org), id) if may else None
+    return may is None or (memory is not None and may_read(may, memory))
+
+
+def _said_by(holder: str) -> Conflict:
+    return Conflict(
+        f"memory {holder} says the same already",
+        code="MEMORY_DUPLICATE",
+        next=f"forget one of them: clew forget {holder}",
+    )
+
+
+def _said_already() -> Conflict:
+    return Conflict("the same is said already", code="MEMORY_DUPLICATE", next="say it differently, or leave it")
+
+
+def _key_of(holder: str, key: str) -> Conflict:
+    return Conflict(
+        f"memory {holder} holds the key '{key}'",
+        code="MEMORY_KEY_TAKEN",
+        next=f"forget it, or choose another key: clew forget {holder}",
+    )
+
+
+def key_taken(key: str) -> Conflict:
+    """By a memory that is not to be named."""
+    return Conflict(f"the key '{key}' is taken", code="MEMORY_KEY_TAKEN", next="choose another key")
 
 
 def may_read(may: May | None, memory: Memory) -> bool:

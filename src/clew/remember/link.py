@@ -248,7 +248,7 @@ def _memory_named(tx: Tx, reach: Reach, name: str, now: datetime, may: May | Non
         raise _no_node(name)
     id = name.strip().removeprefix(MEMORY)
     is_id = id.startswith("mem_") or name.strip().startswith(MEMORY)
-    memory = must_get(tx, reach, id, now=now) if is_id else tx.memories.get(reach, id)
+    memory = must_get(tx, reach, id, now=now, may=may) if is_id else tx.memories.get(reach, id)
     if memory and (is_expired(memory, now) or not may_read(may, memory)):
         raise not_found(id)  # as it was asked for: a beginning does not become a whole id
     return memory

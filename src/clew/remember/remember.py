@@ -28,6 +28,7 @@ from clew.remember.graph import Entry, GraphPolicy, draft_of, map_memories, rema
 from clew.remember.lifecycle import (
     May,
     is_expired,
+    key_taken,
     may_change,
     may_read,
     not_found,
@@ -70,7 +71,7 @@ def remember(
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
         prepared = prepare(
-            batch, scope, store=store, embedder=embedder, now=now, policy=policy, graph=graph, trust=trust
+            batch, scope, store=store, embedder=embedder, now=now, policy=policy, graph=graph, trust=trust, may=may
         )
         yield from store.write(Saving(prepared, now, policy, graph, actor, check, may))
 
@@ -85,8 +86,9 @@ def prepare(
     policy: WritePolicy,
     graph: GraphPolicy,
     trust: str = "user",
+    may: May | None = None,
 ) -> list[Prepared]:
-    parents = _parents(drafts, scope, store)
+    parents = _parents(drafts, scope, store, may)
     drafted = [
         draft_memory(draft, scope, now=now, policy=policy, parents=_trust_of_parents(draft, parents), trust=trust)
         for draft in drafts
@@ -277,13 +279,13 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime, may: Ma
         # repeats what was said, without the id of what is hidden.
         return Remembered(replace(memory, id=""), True, masked=item.masked)
     replaced = [
-        old for old in to_supersede(tx, item) if known is None or known.id not in (old.id, old.superseded_by)
+        old for old in to_supersede(tx, item, may) if known is None or known.id not in (old.id, old.superseded_by)
     ]
     for old in replaced:  # also when the text is known: what it was told to replace has ended all the same
         supersede(tx, old, replace(memory, id=known.id) if known else memory, now)
     superseded = replaced[0].id if replaced else None
     if known:
-        confirmed = _confirm(tx, known, item, graph, now) if may_change(may, known) else known
+        confirmed = _confirm(tx, known, item, graph, now, may) if may_change(may, known) else known
         if replaced:
             remap_id(tx, confirmed.org, confirmed.id, graph, now)
         return Remembered(confirmed, True, superseded, item.masked)
@@ -333,12 +335,12 @@ def _same_text(tx: Tx, memory: Memory, now: datetime) -> Memory | None:
     return known
 
 
-def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: datetime) -> Memory:
+def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: datetime, may: May | None) -> Memory:
     """Said again: a more trusted first-hand statement lifts the trust, a stricter label counts, and it lives on as
     long as was said now."""
     stated = item.memory
     if known.deleted_at:
-        return revive(tx, known, graph, now)
+        return revive(tx, known, graph, now, may)
     # What is suspected may be an echo of what was released: repeating it makes it no more trusted.
     vouches = not stated.parents and not item.suspicions
     lifts = vouches and TRUSTS.index(stated.trust) > TRUSTS.index(known.trust)
@@ -365,21 +367,18 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
     return None if one is None or other is None else max(one, other)
 
 
-def to_supersede(tx: Tx, item: Prepared) -> list[Memory]:
-    """The memory it was told to replace, and the one that holds its key until now."""
+def to_supersede(tx: Tx, item: Prepared, may: May | None = None) -> list[Memory]:
+    """The memory it was told to replace, and the one that holds its key until now. One that may not be read is
+    not found, and its key is taken."""
     memory = item.memory
     replaces_key = memory.upsert_key and not memory.is_history
     ids = dict.fromkeys((item.supersedes, tx.memories.live_upsert(memory) if replaces_key else None))
     found = {id: tx.memories.get(Reach.of(memory.scope), id) for id in ids if id}
     for id, old in found.items():
-        if old is None:
-            raise not_found(id)
+        if old is None or not may_read(may, old):
+            raise not_found(id) if id == item.supersedes else key_taken(memory.upsert_key or "")
         if old.superseded_by and item.supersedes == id and not _says_so(tx, memory, old.superseded_by):
-            raise Conflict(
-                f"memory {old.id} was replaced by {old.superseded_by} already",
-                code="MEMORY_SUPERSEDED",
-                next=f"replace that one instead: --supersedes {old.superseded_by}",
-            )
+            raise _replaced_already(tx, old, may)
         if (old.project, old.user) != (memory.project, memory.user):
             raise Conflict(
                 f"memory {old.id} belongs to another place than the one that would replace it",
@@ -389,19 +388,33 @@ def to_supersede(tx: Tx, item: Prepared) -> list[Memory]:
     return [old for old in found.values() if old]
 
 
+def _replaced_already(tx: Tx, old: Memory, may: May | None) -> Conflict:
+    by = tx.memories.get(Reach.everything(old.org), old.superseded_by or "") if may else None
+    if by and not may_read(may, by):
+        return Conflict(
+            f"memory {old.id} was replaced already", code="MEMORY_SUPERSEDED", next="remember it without replacing"
+        )
+    return Conflict(
+        f"memory {old.id} was replaced by {old.superseded_by} already",
+        code="MEMORY_SUPERSEDED",
+        next=f"replace that one instead: --supersedes {old.superseded_by}",
+    )
+
+
 def _says_so(tx: Tx, memory: Memory, id: str) -> bool:
     """Whether the memory with this id holds the very text: told the same twice."""
     other = tx.memories.get(Reach.of(memory.scope), id)
     return other is not None and other.content_hash == memory.content_hash
 
 
-def _parents(drafts: Sequence[Draft], scope: Scope, store: Store) -> dict[str, Memory]:
+def _parents(drafts: Sequence[Draft], scope: Scope, store: Store, may: May | None) -> dict[str, Memory]:
     """The memories that drafts derive from; a parent one cannot see cannot be derived from."""
     ids = sorted({parent for draft in drafts for parent in draft.parents})
     if not ids:
         return {}
     with store.read() as tx:
         found = tx.memories.get_many(Reach.of(scope), ids)
+    found = {id: memory for id, memory in found.items() if may_read(may, memory)}
     needed = {parent for draft in drafts if not draft.past for parent in draft.parents}
     for id in needed.difference(found):  # an import may come without its parents
         raise not_found(id)

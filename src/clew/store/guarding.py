@@ -30,6 +30,10 @@ class GuardTable:
             for row, id, project, user, label, author in self._session.all("guarded_rows", **reach_values(reach))
         ]
 
+    def hidden_rows(self, reach: Reach) -> list[int]:
+        """Those within a reach whose label is not among its labels."""
+        return [row for (row,) in self._session.all("hidden_rows", **reach_values(reach))]
+
     # -- policies and agents -----------------------------------------------------------------------
 
     def policy_version(self, org: str) -> tuple[int, int]:

@@ -111,9 +111,10 @@ class Learning:
             )
         identity = self._clew.sessions.active(identity)
         with self._clew.store.read() as tx:
-            memory = edit.must_get(tx, self._clew._reach_of_id(scope, identity), memory_id)
+            reach, door = self._clew._reach_of_id(scope, identity), self._clew._doors.door(identity, scope)
+            memory = edit.must_get(tx, reach, memory_id, may=door.asked)
         place = scope or Scope(org=memory.org, project=memory.project, user=identity.user)
-        self._clew._doors.door(identity, place).must("feedback", memory)
+        self._clew._doors.door(identity, place).must("feedback", memory, asked=memory_id)
         if corrected_by is not None:
             self._clew.link(corrected_by, "supersedes", memory.id, scope=scope, identity=identity)
         judge = partial(self._judged, memory=memory, verdict=verdict, actor=identity.actor, now=self._clew.now())

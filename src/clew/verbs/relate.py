@@ -62,7 +62,7 @@ class Conflicts:
         clew = self._clew
         reach, door = clew._reach_of_id(scope, identity), clew._doors.door(identity, scope)
         with clew.store.read() as tx:
-            found = disputing.must_get(tx, reach, id, now=clew.clock.now())
+            found = disputing.must_get(tx, reach, id, now=clew.clock.now(), may=door.asked)
         if not _readable(door, [found]):
             raise disputing.not_found(id)
         return found
@@ -110,8 +110,8 @@ class Merges:
     ) -> merging.Merged:
         """The others are superseded by the one to keep. Needs the right to write all of them."""
         clew, now, who = self._clew, self._clew.clock.now(), identity or Identity()
-        winner, *losers = self._memories((keep, *others), clew._reach_of_id(scope, identity))
-        door = clew._doors.door(identity, scope)
+        reach, door = clew._reach_of_id(scope, identity), clew._doors.door(identity, scope)
+        winner, *losers = self._memories((keep, *others), reach, door)
         for memory, asked in zip((winner, *losers), (keep, *others), strict=True):
             door.must("write", memory, asked=asked)
         if dry_run:
@@ -159,9 +159,9 @@ class Merges:
             same = corroborating.says_the_same(tx, reach, memory, now=clew.clock.now())
         return corroborating.corroboration(memory, door.readable(same, _itself))
 
-    def _memories(self, ids: Sequence[str], reach: Reach) -> Sequence[Memory]:
+    def _memories(self, ids: Sequence[str], reach: Reach, door: Door) -> Sequence[Memory]:
         with self._clew.store.read() as tx:
-            return [edit.must_get(tx, reach, id, now=self._clew.clock.now()) for id in ids]
+            return [edit.must_get(tx, reach, id, now=self._clew.clock.now(), may=door.asked) for id in ids]
 
 
 def _itself(memory: Memory) -> Memory:

@@ -110,11 +110,6 @@ def test_fc10_what_an_agent_may_not_read_leaves_no_trace_in_any_answer(memory: C
         memory.why("gateway", secret, scope=SHOP, identity=BOT)
 
 
-def test_a_recall_from_which_nothing_was_taken_keeps_its_trace(memory: Clew) -> None:
-    memory.remember("gateway is red", scope=SHOP)
-    assert memory.recall("gateway", scope=SHOP, identity=BOT).trace.stages
-
-
 def test_a_page_of_the_list_is_full_whatever_was_left_out(memory: Clew) -> None:
     texts = [SECRET + f" {number}" if number % 2 else f"gateway {number}" for number in range(20)]
     list(memory.remember_many([Draft(content=text) for text in texts], scope=SHOP))

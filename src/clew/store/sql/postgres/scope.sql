@@ -127,15 +127,19 @@ WHERE m.org_id = :org_id
   AND (CAST(:cursor AS text) IS NULL OR m.id < :cursor)
 ORDER BY m.id DESC LIMIT :limit
 
--- counts: live memories in reach by project, type and layer, and the bytes of their content
+-- counts: live memories that may be read by project, type and layer, and the bytes of their content
 SELECT m.project_id, m.type, m.layer, count(*), CAST(sum(octet_length(m.content)) AS bigint) FROM memories m
 WHERE m.org_id = :org_id AND m.deleted_at IS NULL
   AND $in_reach
+  AND (CAST(:in_labels AS text) IS NULL OR strpos(:in_labels, chr(31) || m.classification || chr(31)) > 0)
+  AND (CAST(:hidden AS text) IS NULL OR strpos(:hidden, chr(31) || m.row::text || chr(31)) = 0)
 GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3
 
--- vector_counts: vectors of live memories in reach, by space
+-- vector_counts: vectors of live memories that may be read, by space
 SELECT e.space, count(*) FROM memories m
 JOIN memory_embeddings e ON e.org_id = m.org_id AND e.memory_row = m.row
 WHERE m.org_id = :org_id AND m.deleted_at IS NULL
   AND $in_reach
+  AND (CAST(:in_labels AS text) IS NULL OR strpos(:in_labels, chr(31) || m.classification || chr(31)) > 0)
+  AND (CAST(:hidden AS text) IS NULL OR strpos(:hidden, chr(31) || m.row::text || chr(31)) = 0)
 GROUP BY 1 ORDER BY 1

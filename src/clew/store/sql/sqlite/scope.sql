@@ -111,16 +111,20 @@ WHERE org_id = :org_id
   AND (:cursor IS NULL OR id < :cursor)
 ORDER BY id DESC LIMIT :limit
 
--- counts: live memories in reach by project, type and layer, and the bytes of their content
-SELECT project_id, type, layer, count(*), sum(octet_length(content)) FROM memories
+-- counts: live memories that may be read by project, type and layer, and the bytes of their content
+SELECT project_id, type, layer, count(*), sum(octet_length(content)) FROM memories m
 WHERE org_id = :org_id AND deleted_at IS NULL
   AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
+  AND (:in_labels IS NULL OR instr(:in_labels, char(31) || m.classification || char(31)))
+  AND (:hidden IS NULL OR NOT instr(:hidden, char(31) || m.row || char(31)))
 GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3
 
--- vector_counts: vectors of live memories in reach, by space
+-- vector_counts: vectors of live memories that may be read, by space
 SELECT e.space, count(*) FROM memories m JOIN memory_embeddings e ON e.memory_row = m.row
 WHERE m.org_id = :org_id AND m.deleted_at IS NULL
   AND (:projects IS NULL OR m.project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
+  AND (:in_labels IS NULL OR instr(:in_labels, char(31) || m.classification || char(31)))
+  AND (:hidden IS NULL OR NOT instr(:hidden, char(31) || m.row || char(31)))
 GROUP BY 1
