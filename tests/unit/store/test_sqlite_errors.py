@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import os
+import tempfile
 from pathlib import Path
 
 import apsw
@@ -29,10 +29,25 @@ def told(path: Path, error: Exception) -> Unavailable:
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    def refuse(*_args: object) -> int:
-        raise OSError(getattr(errno, request.param), "no space")
+    class Full:
+        """A file on a disk without space."""
 
-    monkeypatch.setattr(os, "pwrite", refuse)
+        def __init__(self, **_how: object) -> None:
+            pass
+
+        def __enter__(self) -> Full:
+            return self
+
+        def __exit__(self, *_trouble: object) -> None:
+            pass
+
+        def seek(self, _to: int) -> None:
+            pass
+
+        def write(self, _bytes: bytes) -> int:
+            raise OSError(getattr(errno, request.param), "no space")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", Full)
 
 
 @pytest.mark.usefixtures("full")
