@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from clew.remember import classify, redact
+from clew.remember import assigned, classify, redact
 
 _CACHE_SIZE = 100_000
 _CARD_BEGINS = re.compile(r"[0-9]{4}")
@@ -22,7 +22,7 @@ _CARD_BEGINS = re.compile(r"[0-9]{4}")
 _HINTS = frozenset(hint.split()[0] for hint in (*redact.HINTS, *classify.HINTS, "<", "[masked:"))
 # In a word of letters alone the others say something only as its end or as the whole of it: neither `author` nor
 # `capital` does.
-_ANYWHERE = tuple(_HINTS.difference(redact.NAME_WORDS, classify.HINTS) | {"private"})
+_ANYWHERE = tuple(_HINTS.difference(assigned.NAME_WORDS, classify.HINTS) | {"private"})
 _HINTED = re.compile("|".join(map(re.escape, sorted(_HINTS))))
 _AFTER = ".,;!?"
 
@@ -50,4 +50,4 @@ def _is_harmless(word: str) -> bool:
     bare = lowered.rstrip(_AFTER)
     if not bare.isalpha() or any(hint in bare for hint in _ANYWHERE):
         return False
-    return not redact.ends_with_a_name(bare) and bare not in classify.SPOKEN_OF
+    return not assigned.ends_with_a_name(bare) and bare not in classify.SPOKEN_OF

@@ -4,19 +4,28 @@ In: any text. Out: the text without its ``<private>`` spans, each secret replace
 Nothing is kept; running it twice changes nothing; a text without secrets comes back as the same object.
 Why this is an own rule table and not a library: docs/adr/0005-secret-masking.md.
 
+What is given to a name is found in `assigned.py`, what a value looks like is told in `looks.py`.
+
 INVARIANT: linear time on any input. Each pattern here fails after a bounded number of characters, or consumes
 what it matched, or can start only once per run of its own characters. A new rule needs a line in the hostile
 table of test_redact.py. INVARIANT: no KIND contains a word that the rules look for (token, secret, password),
 so that a marker never makes its neighbours look suspicious.
 """
 
-import math
 import re
-from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
+from clew.remember.assigned import NAME_WORDS, find_assigned
+from clew.remember.looks import (
+    compiled,
+    could_be_secret,
+    has_digit,
+    is_keylike,
+    is_mixed,
+    is_variable,
+    looks_random,
+)
 from clew.values import dataclass
 
 
@@ -122,12 +131,6 @@ class _Rule(NamedTuple):
     is_secret: Callable[[str], bool] | None = None
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    # On first use: compiling the whole table takes longer than importing the module may.
-    return re.compile(pattern)
-
-
 def _apply(rule: _Rule, text: str, kinds: set[str], *, keep_lines: bool = False) -> str:
     def mask(match: re.Match[str]) -> str:
         start, end = match.span("v" if "v" in match.re.groupindex else 0)
@@ -138,26 +141,29 @@ def _apply(rule: _Rule, text: str, kinds: set[str], *, keep_lines: bool = False)
         lines = "\n" * value.count("\n") if keep_lines else ""
         return f"{text[match.start() : start]}[masked:{rule.kind}]{lines}{text[end : match.end()]}"
 
-    return _compiled(rule.pattern).sub(mask, text)
-
-
-def _is_mixed(value: str) -> bool:
-    """Digits, or capitals inside: what random keys have and words, slugs and CONSTANTS lack."""
-    has_digit = any(map(str.isdigit, value))
-    has_lower = any(map(str.islower, value))
-    return has_digit if not has_lower else has_digit or any(map(str.isupper, value[1:]))
-
-
-def _is_keylike(value: str) -> bool:
-    return any(map(str.isdigit, value)) and any(map(str.isupper, value))
+    return compiled(rule.pattern).sub(mask, text)
 
 
 def _is_telegram(value: str) -> bool:
-    return _is_mixed(value.partition(":")[2])
+    return is_mixed(value.partition(":")[2])
 
 
 def _is_not_a_variable(value: str) -> bool:
-    return _compiled(_VARIABLE).match(value) is None
+    return not is_variable(value)
+
+
+def _is_sk(value: str) -> bool:
+    """Others than OpenAI begin with sk- as well; DeepSeek goes on in small letters, but without a hyphen."""
+    return is_keylike(value) or (has_digit(value) and compiled(r"sk-[0-9a-z]{32,}").fullmatch(value) is not None)
+
+
+def _is_discord(value: str) -> bool:
+    return all(map(is_mixed, value.split(".")))
+
+
+def _is_command_password(value: str) -> bool:
+    """Not a port of `docker run`, nor an option of another command: `find -name mysql -print`."""
+    return could_be_secret("pass", value) and compiled(_OTHER_OPTION).fullmatch(value) is None
 
 
 def _is_card(value: str) -> bool:
@@ -171,6 +177,19 @@ def _is_card(value: str) -> bool:
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 _RUN_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 _WORD_END = r"(?![A-Za-z0-9])"
+
+
+def _begins(prefix: str) -> str:
+    """The same for a prefix that everyday words have inside: looked behind after it, the search stays fast."""
+    return rf"{prefix}(?:(?<![A-Za-z0-9]{prefix})|(?<=\\[nrt]{prefix})|(?<=%[0-9A-Fa-f]{{2}}{prefix}))"
+
+
+# A word of a command line in quotes, or without up to what would end it in a shell or in Markdown.
+_IN_QUOTES = r"(?:(?!(?P=q))[^\n]){1,200}(?=(?P=q))"
+_SHELL_WORD = r"[^\s\"'`;|&<>()]{1,200}"
+_OTHER_OPTION = (  # without their `-p`
+    r"\d{1,5}(?::\d{1,5})?|rint\w*|rune|ath|ipe|thread|ort|arallel|rofile|lugin\S*|roject|roxy|rompt\w*|arents"
+)
 
 # The body of a PEM block that lost its END line: base64 and armour headers, real or escaped newlines.
 _PEM_BODY = r"(?:(?:\s|\\{1,4}[nr])*+(?:[A-Za-z0-9+/=]{16,}+|[A-Z][A-Za-z-]{2,19}: [^\n]{1,80}+\n))*+"
@@ -193,9 +212,9 @@ _PREFIX_RULES = (
         # Feeds, runners, jobs, agents and the like: docs.gitlab.com/security/tokens, "Token prefixes".
         tuple(f"gl{use}-" for use in _GITLAB_USES),
         rf"{_START}gl(?:{'|'.join(_GITLAB_USES)})-[\w-]{{20,}}+(?:\.[\w-]++)*+",
-        _is_mixed,
+        is_mixed,
     ),
-    _Rule("slack", ("xox", "xapp-"), rf"{_START}(?:xox[a-z](?:\.xox[a-z])?|xapp)-[A-Za-z0-9-]{{10,}}", _is_mixed),
+    _Rule("slack", ("xox", "xapp-"), rf"{_START}(?:xox[a-z](?:\.xox[a-z])?|xapp)-[A-Za-z0-9-]{{10,}}", is_mixed),
     _Rule(
         "slack",
         ("hooks.slack.com/",),
@@ -206,10 +225,10 @@ _PREFIX_RULES = (
     _Rule("stripe", ("whsec_",), rf"{_START}whsec_[A-Za-z0-9+/]{{24,}}={{0,2}}"),
     _Rule("google", ("AIza",), rf"{_START}AIza[\w-]{{35}}(?![\w-])"),
     _Rule("google", ("GOCSPX-", "ya29."), rf"{_START}(?:GOCSPX-|ya29\.)[\w-]{{20,}}"),
-    _Rule("google", ("1//0",), rf"{_START}1//0[\w-]{{30,}}", _is_keylike),
+    _Rule("google", ("1//0",), rf"{_START}1//0[\w-]{{30,}}", is_keylike),
     _Rule("openrouter", ("sk-or-v1-",), rf"{_START}sk-or-v1-[0-9a-f]{{64}}{_WORD_END}"),
-    _Rule("anthropic", ("sk-ant-",), rf"{_START}sk-ant-[\w-]{{16,}}", _is_mixed),
-    _Rule("openai", ("sk-",), rf"{_START}sk-(?!ant-)[\w-]{{20,}}", _is_keylike),
+    _Rule("anthropic", ("sk-ant-",), rf"{_START}sk-ant-[\w-]{{16,}}", is_mixed),
+    _Rule("openai", ("sk-",), rf"{_START}sk-(?!ant-)[\w-]{{20,}}", _is_sk),
     _Rule("clew", ("clew_",), rf"{_START}clew_(?:[0-9a-z]{{26}}|local)_[\w-]{{43}}"),
     _Rule("huggingface", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
     _Rule("npm", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{36,}}"),
@@ -224,43 +243,73 @@ _PREFIX_RULES = (
         r"(?:AccountKey|SharedAccessKey)=(?P<v>[A-Za-z0-9+/]{40,}={0,2})",
     ),
     # The signature of a shared access URL, 32 bytes of base64, mostly percent-encoded.
-    _Rule("azure", ("sig=",), r"(?<![A-Za-z0-9_])sig=(?P<v>[A-Za-z0-9%+/_-]{40,}={0,2})", _is_keylike),
+    _Rule("azure", ("sig=",), r"(?<![A-Za-z0-9_])sig=(?P<v>[A-Za-z0-9%+/_-]{40,}={0,2})", is_keylike),
     _Rule("vault", ("hvs.", "hvb."), rf"{_START}hv[sb]\.[\w-]{{24,}}"),
     _Rule("age", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58,}"),
-    _Rule("shopify", ("shpat_", "shpss_"), rf"{_START}shp(?:at|ss)_[0-9a-fA-F]{{32,}}"),
+    _Rule(
+        "shopify",
+        ("shpat_", "shpca_", "shppa_", "shpss_"),
+        rf"{_START}shp(?:at|ca|pa|ss)_[0-9a-fA-F]{{32,}}",
+    ),
     _Rule("linear", ("lin_api_", "lin_oauth_"), rf"{_START}lin_(?:api|oauth)_[A-Za-z0-9]{{32,}}"),
     _Rule("groq", ("gsk_",), rf"{_START}gsk_[A-Za-z0-9]{{40,}}"),
     _Rule("atlassian", ("ATATT3", "ATCTT3"), rf"{_START}AT[AC]TT3[\w=-]{{40,}}"),
     _Rule("databricks", ("dapi",), rf"{_START}dapi[0-9a-f]{{32}}(?:-\d{{1,2}})?{_WORD_END}"),
     # Every part after the colon begins with A; in a URL the word `bot` stands before the number.
     _Rule("telegram", (":A",), rf"(?:{_START}|(?<=/bot))\d{{5,16}}:A[\w-]{{34}}(?![\w-])", _is_telegram),
-    _Rule("tailscale", ("tskey-",), rf"{_START}tskey-[A-Za-z0-9-]{{20,}}", _is_mixed),
+    _Rule("tailscale", ("tskey-",), rf"{_START}tskey-[A-Za-z0-9-]{{20,}}", is_mixed),
     _Rule("replicate", ("r8_",), rf"{_START}r8_[A-Za-z0-9]{{36,}}"),
     _Rule("supabase", ("sbp_",), rf"{_START}sbp_(?:v\d_)?[0-9a-f]{{40}}{_WORD_END}"),
-    _Rule("supabase", ("sb_secret_",), rf"{_START}sb_secret_[\w-]{{20,}}", _is_mixed),
+    _Rule("supabase", ("sb_secret_",), rf"{_START}sb_secret_[\w-]{{20,}}", is_mixed),
     _Rule("postman", ("PMAK-",), rf"{_START}PMAK-[0-9a-fA-F]{{24}}-[0-9a-fA-F]{{34}}{_WORD_END}"),
     _Rule(
         "doppler",
         ("dp.",),
         rf"{_START}dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{{2,35}}\.)?[A-Za-z0-9]{{40,44}}{_WORD_END}",
     ),
-    _Rule("xai", ("xai-",), rf"{_START}xai-\w{{60,}}", _is_keylike),
+    _Rule("xai", ("xai-",), rf"{_START}xai-\w{{60,}}", is_keylike),
     _Rule("notion", ("ntn_",), rf"{_START}ntn_[A-Za-z0-9]{{40,}}"),
-    _Rule("notion", ("secret_",), rf"{_START}secret_[A-Za-z0-9]{{43}}(?!\w)", _is_keylike),
+    _Rule("notion", ("secret_",), rf"{_START}secret_[A-Za-z0-9]{{43}}(?!\w)", is_keylike),
     _Rule("perplexity", ("pplx-",), rf"{_START}pplx-[A-Za-z0-9]{{40,}}"),
-    _Rule("nvidia", ("nvapi-",), rf"{_START}nvapi-[\w-]{{40,}}", _is_keylike),
+    _Rule("nvidia", ("nvapi-",), rf"{_START}nvapi-[\w-]{{40,}}", is_keylike),
     _Rule("square", ("sq0atp-", "sq0csp-"), rf"{_START}sq0(?:atp-[\w-]{{22}}|csp-[\w-]{{43}})(?![\w-])"),
     # EAAA also begins the base64 of small binary numbers: the length is exact, and long runs of A are not random.
-    _Rule("square", ("EAAA",), rf"{_START}(?<![+/])EAAA(?!\w{{0,60}}AAAA)[\w-]{{60}}(?![\w+/=-])", _is_keylike),
-    _Rule("facebook", ("EAA",), rf"{_START}(?<![+/])EAA[B-Z][A-Za-z0-9]{{80,}}+(?![\w+/=-])", _is_keylike),
-    _Rule("docker", ("dckr_",), rf"{_START}dckr_[po]at_[\w-]{{20,}}", _is_mixed),
+    _Rule("square", ("EAAA",), rf"{_START}(?<![+/])EAAA(?!\w{{0,60}}AAAA)[\w-]{{60}}(?![\w+/=-])", is_keylike),
+    _Rule("facebook", ("EAA",), rf"{_START}(?<![+/])EAA[B-Z][A-Za-z0-9]{{80,}}+(?![\w+/=-])", is_keylike),
+    _Rule("docker", ("dckr_",), rf"{_START}dckr_[po]at_[\w-]{{20,}}", is_mixed),
     _Rule("rubygems", ("rubygems_",), rf"{_START}rubygems_[0-9a-f]{{48}}{_WORD_END}"),
-    _Rule("figma", ("figd_",), rf"{_START}figd_[\w-]{{30,}}", _is_mixed),
+    _Rule("figma", ("figd_",), rf"{_START}figd_[\w-]{{30,}}", is_mixed),
     _Rule("sentry", ("sntrys_", "sntryu_"), rf"{_START}sntry(?:s_[\w+/=-]{{40,}}|u_[0-9a-f]{{64}}{_WORD_END})"),
     _Rule("grafana", ("glsa_",), rf"{_START}glsa_[A-Za-z0-9]{{32}}_[0-9a-fA-F]{{8}}{_WORD_END}"),
     _Rule("grafana", ("glc_eyJ",), rf"{_START}glc_eyJ[A-Za-z0-9+/]{{28,}}={{0,2}}"),
     # Only the key for origin certificates: its other keys are 37 or 40 letters without a sign of their own.
     _Rule("cloudflare", ("v1.0-",), rf"{_START}v1\.0-[0-9a-f]{{24}}-[0-9a-f]{{146}}{_WORD_END}"),
+    _Rule("mailchimp", ("-us",), rf"{_START}[0-9a-f]{{32}}-us\d{{1,2}}{_WORD_END}"),
+    # An id in base64, a time and a signature; digits in base64 begin with M, N or O.
+    _Rule(
+        "discord",
+        ("M", "N", "O"),
+        rf"{_begins('[MNO]')}[\w-]{{23,27}}\.[\w-]{{6}}\.[\w-]{{27,38}}(?![\w-])",
+        _is_discord,
+    ),
+    _Rule("artifactory", ("AKC",), rf"{_START}AKC[A-Za-z0-9]{{17,}}+(?!\w)", is_keylike),
+    _Rule("artifactory", ("AP",), rf"{_begins('AP')}[0-9A-F][A-Za-z0-9]{{17,}}+(?!\w)", looks_random),
+    _Rule("artifactory", ("cmVmd",), rf"{_START}cmVmd[A-Za-z0-9]{{59}}{_WORD_END}"),
+    _Rule("heroku", ("HRKU-",), rf"{_START}HRKU-[\w-]{{30,}}", is_mixed),
+    _Rule("newrelic", ("NRAK-",), rf"{_START}NRAK-[A-Z0-9]{{27}}{_WORD_END}"),
+    _Rule("planetscale", ("pscale_",), rf"{_START}pscale_(?:tkn|pw|oauth)_[\w=.-]{{30,}}", is_mixed),
+    _Rule("fly", ("fm1", "fm2_"), rf"{_START}fm(?:1[ar]|2)_[A-Za-z0-9+/]{{60,}}={{0,3}}", is_mixed),
+    _Rule("fly", ("fo1_",), rf"{_START}fo1_[\w-]{{43}}(?![\w-])", is_mixed),
+    _Rule("terraform", (".atlasv1.",), rf"{_START}[A-Za-z0-9]{{14}}\.atlasv1\.[\w=-]{{60,}}"),
+    _Rule("circleci", ("CCIPAT_", "CCIPRJ_"), rf"{_START}CCIP(?:AT|RJ)_\w{{20,30}}_[0-9a-f]{{40}}{_WORD_END}"),
+    _Rule("pulumi", ("pul-",), rf"{_START}pul-[0-9a-f]{{40}}{_WORD_END}"),
+    _Rule("airtable", ("pat",), rf"{_begins('pat')}[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_WORD_END}"),
+    _Rule("langsmith", ("lsv2_",), rf"{_START}lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{_WORD_END}"),
+    _Rule("contentful", ("CFPAT-",), rf"{_START}CFPAT-[\w-]{{43}}(?![\w-])"),
+    # Not `1password`: a kind must not contain what the rules look for.
+    _Rule("1pw", ("ops_eyJ",), rf"{_START}ops_eyJ[\w+/-]{{40,}}={{0,3}}"),
+    _Rule("brevo", ("sib-",), rf"{_START}x(?:key|smtp)sib-[0-9a-f]{{64}}-[A-Za-z0-9]{{16}}{_WORD_END}"),
+    _Rule("resend", ("re_",), rf"{_begins('re_')}[A-Za-z0-9]{{6,12}}_[A-Za-z0-9]{{20,40}}(?!\w)", is_keylike),
     # Three parts (signed) to five (encrypted, whose second part may be empty).
     _Rule("jwt", ("eyJ",), rf"{_RUN_START}eyJ[\w-]{{10,}}+(?:\.{{1,2}}[\w-]{{4,}}+){{1,4}}"),
 )
@@ -284,23 +333,40 @@ _PHRASE_RULES = (
     ),
     # Neither part contains a slash and each scheme needs one, so no character is read for two schemes.
     _Rule("url", ("://",), r"://[^\s:/?#@\"'<>`]*+:(?P<v>[^\s/\"'<>`]+)@(?=[\w.\[-])", _is_not_a_variable),
+    # A user id and a group id, as `docker run -u` takes them, are no login.
     _Rule(
         "url",
         ("curl ",),
-        r"\s(?:-u|--user)[ =][\"']?[\w.@-]{1,64}:(?P<v>[^\s\"']{1,200})",
+        r"\s(?:-[A-Za-z]{0,5}[uU][ =]|-u(?!ser|rl|ri\b)|--(?:proxy-)?user[ =])(?P<q>[\"'])?"
+        rf"(?!\d{{1,5}}:\d{{1,5}}(?!\w))[\w.@+%${{}}-]{{0,64}}:(?!//)(?P<v>(?(q)(?:{_IN_QUOTES}|[^\s\"'`]{{1,200}})|[^\s\"'`]{{1,200}}))",
         _is_not_a_variable,
+    ),
+    # A word without a digit is a value if the command goes on or ends behind it; otherwise it may be talk.
+    _Rule(
+        "login",
+        ("sshpass",),
+        rf"(?i:\bsshpass)\s{{1,3}}-p\s{{0,3}}(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|(?:(?=\S{{0,200}}\d){_SHELL_WORD}"
+        rf"|{_SHELL_WORD}(?=`|\s{{1,3}}(?:ssh|scp|sftp|rsync|sudo|git|ansible|-)))))",
+        _is_command_password,
+    ),
+    # Glued to its letter: `-p` alone asks for it. Only options and their values may stand before it.
+    _Rule(
+        "login",
+        ("mysql", "mariadb"),
+        r"(?i:\b(?:mysql|mariadb)(?:-?(?:dump|admin|import|show|check))?)"
+        r"(?:\s{1,2}(?!-p)-{1,2}[\w'\"-]{1,40}+(?:[= ](?!-)[\"']?[\w.$@%:/{}-]{1,64}+[\"']?)?){0,8}"
+        rf"\s{{1,2}}-p(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))",
+        _is_command_password,
     ),
     _Rule(
         "bearer",
         ("authorization", "bearer"),
         r"(?i:\bbearer|authorization[\\\"']{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4}(?:bearer|basic|token|digest))"
         r"\s{1,3}(?P<v>[A-Za-z0-9._~+/-]{12,}+=*+)",
-        _is_mixed,
+        is_mixed,
     ),
 )
 _PHRASED = {hint: rule for rule in _PHRASE_RULES for hint in rule.needs}
-# What a name of a secret contains; `pass` covers password, passwd and passphrase.
-NAME_WORDS = ("pass", "pwd", "secret", "token", "credential", "auth", "key")
 # The names last: the last hint found tells whether there was a name at all.
 HINTS = (*[hint for hint in _PHRASED if hint not in NAME_WORDS], *NAME_WORDS)
 
@@ -318,166 +384,17 @@ _CARD = _Rule(
 
 # --- values given to a name -----------------------------------------------------------------------
 
-_TAILS = r"key|token|secret|value|plain|prod(?:uction)?|staging|dev|test|live|b(?:ase)?64|admin|root|\d{1,3}"
-_NAME = (
-    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|auth|key)"
-    rf"(?:[_.-]?(?:{_TAILS})){{0,3}}"
-)
-# A name with its separator. The value is only looked at, so that a value judged harmless cannot hide a secret
-# inside itself; 200 characters are enough to judge by, what follows them is taken afterwards.
-_ASSIGNED = (
-    rf"(?i:(?P<name>{_NAME})\\{{0,3}}[\"'`]?\]?"
-    r"(?P<sep>(?::\s{0,3}[a-z_][\w.\[\]| ]{0,40}?)?\s{0,3}(?::=|={1,3}>?|!=)\s{0,3}|\s{0,3}:\s{0,3}|>"
-    r"|\s{1,3}(?:is|was):?\s{1,3}|[ \t]{1,3}))"
-    r"(?=(?P<quote>\\{0,3}[\"'`])(?P<quoted>[^\n\"'`\\]{1,200})|(?P<bare>[^\s\"'`\\]{1,200}))"
-)
-# Alone these are everyday words: `bypass`, `sort key`, `auth`. They count in smtp_pass, api key, _auth.
-_WEAK_NAME = r"(?i:(?:pass|auth|key)(?![a-z]))"
-_WEAK_BEFORE = (
-    r"(?i:(?:[_.-]|^)(?:pass)|_auth"
-    r"|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|client|deploy)[_ -]?key)$"
-)
-_QUOTED_REST = r"[^\n\"'`\\]*+"
-_BARE_REST = r"[^\s\"'`\\]*+"
-
-# What stands for a secret without being one: a variable, a template, a lookup in the environment, a mask.
-_VARIABLE = (
-    r"\$[{(A-Za-z_]|[{<\[]|%[({A-Z_a-z]|\*{3}|x{3}|X{3}|\.{3}|…"
-    r"|(?:os\.|process\.|import\.meta\.|std::|System\.)?(?:get)?env(?:iron)?\b|ENV\b"
-    r"|(?:op|ref\+\w+|vault|arn|file|https?):"
-)
-# "changeme" and its like stay readable: they give nothing away, and "the default is still changeme" is worth
-# remembering. The second half are the types and words that follow a name in code and in forms.
-_PLACEHOLDER = (
-    r"(?i:(?:your|my|some|insert|enter|replace|the)[_ -].*|change[_-]?(?:me|it|this)|placeholder|hidden"
-    r"|none|null|nil|undefined|true|false|todo|tbd|dummy|example|sample|empty|missing|invalid|expired|unset"
-    r"|str|string|text|bytes|any|object|bool(?:ean)?|int(?:eger)?|number|secretstr|varchar.*|char.*|field|input"
-    r"|required|optional|default|enabled|disabled|unknown|self|this|not|and|or|if|else|await|async|new|return)"
-)
-# A name of a secret used as a value: password=password, token: "access_token", key = refresh_token2.
-_NAMELIKE = (
-    r"(?i:(?:pass(?:word|wd|phrase)?|pwd|secrets?|tokens?|keys?|api|access|auth|refresh|bearer|client|private|public|csrf|id|db"
-    r"|user(?:name)?|name|hash|new|old|raw|type|header|value|field|config|settings|self|cls|args|env|get|load|read|data)"
-    r"[\d_.-]*+)++"
-)
-_CALL = r"[A-Za-z_][\w.:>-]*+[(\[]"
-_WORDY = r"[A-Za-z_.:/-]+"
-_PATH = r"(?:~|\.{1,2})?/[\w./-]+"
-_YAML_BEFORE = r"(?:^|\n)[ \t]*(?:- )?[\w.-]{0,40}$"
-
 
 def _mask_assigned(text: str, kinds: set[str]) -> str:
     kept: list[str] = []
     at = 0
-    for word in _compiled("|".join(NAME_WORDS)).finditer(_lowered(text)):
-        match = _compiled(_ASSIGNED).match(text, word.start()) if word.start() >= at else None
-        if match is None:
-            continue
-        span = _quoted_secret(match, text) if match["quote"] else _bare_secret(match, text)
-        if span is not None and _names_a_secret(match, text):
-            kept += text[at : span[0]], "[masked:assigned]"
-            at = span[1]
+    for start, end in find_assigned(text, _lowered(text)):
+        kept += text[at:start], "[masked:assigned]"
+        at = end
     if not at:
         return text
     kinds.add("assigned")
     return "".join([*kept, text[at:]])
-
-
-def ends_with_a_name(word: str) -> bool:
-    """Whether what follows a word of small letters could be given to a name that it ends with."""
-    return _compiled(rf"{_NAME}\Z").search(word) is not None
-
-
-def _names_a_secret(match: re.Match[str], text: str) -> bool:
-    weak = _compiled(_WEAK_NAME).match(match["name"])
-    if weak is None:
-        return True
-    until_name = text[max(0, match.start() - 14) : match.start() + weak.end()]
-    return _compiled(_WEAK_BEFORE).search(until_name) is not None
-
-
-def _quoted_secret(match: re.Match[str], text: str) -> tuple[int, int] | None:
-    value, name = match["quoted"], match["name"].lower()
-    if not _could_be_secret(name, value) or (" " in value and "phrase" not in name):
-        return None
-    # `the password "hunter2"` and SQL's PASSWORD 'hunter2', but not `a token "field"`.
-    if (match["sep"].isspace() or _is_prose(match)) and not _is_mixed(value):
-        return None
-    start, end = match.span("quoted")
-    rest = _compiled(_QUOTED_REST).match(text, end)
-    return start, rest.end() if rest else end
-
-
-def _bare_secret(match: re.Match[str], text: str) -> tuple[int, int] | None:
-    if match["sep"].isspace() and not _is_flag(match, text):
-        return None  # two words of prose
-    start = match.start("bare")
-    value, glued = match["bare"], "=" in match["sep"] and not any(map(str.isspace, match["sep"]))
-    is_setting = glued and match["name"].isupper()
-    if not is_setting:
-        # In code and prose brackets and commas end a value; in KEY=value lines they may belong to it.
-        value = re.split(r"[,;<>(){}\[\]&|]", value, maxsplit=1)[0].rstrip(".:!?*_")
-    elif not value.endswith((")", "]", "(", "[")):
-        return _whole_run(match, text) if _could_be_secret(match["name"].lower(), value) else None
-    if not _could_be_secret(match["name"].lower(), value) or _compiled(_CALL).match(match["bare"]):
-        return None
-    if not _is_bare_literal(match, text, value, glued):
-        return None
-    return _whole_run(match, text) if len(value) == 200 else (start, start + len(value))
-
-
-def _whole_run(match: re.Match[str], text: str) -> tuple[int, int]:
-    start, end = match.span("bare")
-    rest = _compiled(_BARE_REST).match(text, end)
-    return start, rest.end() if rest else end
-
-
-def _could_be_secret(name: str, value: str) -> bool:
-    is_password = "pass" in name or "pwd" in name
-    if len(value) < (4 if is_password else 8) or (value.isdigit() and not is_password):
-        return False
-    return (
-        _compiled(_VARIABLE).match(value) is None
-        and _compiled(_PLACEHOLDER).fullmatch(value) is None
-        and _compiled(_NAMELIKE).fullmatch(value) is None
-        and (_compiled(_PATH).fullmatch(value) is None or _looks_random(value))
-    )
-
-
-def _is_bare_literal(match: re.Match[str], text: str, value: str, glued: bool) -> bool:
-    """Whether an unquoted value is a literal and not a word of prose, a type or another variable."""
-    after = match.start("bare") + len(value)
-    if match["sep"] == ">":
-        return text.startswith("</", after)
-    if _is_prose(match):
-        return any(map(str.isdigit, value))
-    if _compiled(_WORDY).fullmatch(value) is None:
-        return True
-    is_variable = "." in value or ("_" in value and any(word in value.lower() for word in NAME_WORDS))
-    return (glued and not is_variable) or _is_flag(match, text) or _is_yaml_line(match, text, after)
-
-
-def _is_prose(match: re.Match[str]) -> bool:
-    return match["sep"].strip(" \t\n:").lower() in ("is", "was")
-
-
-def _is_flag(match: re.Match[str], text: str) -> bool:
-    first = max(0, match.start() - 40)
-    if text.find("-", first, match.start()) < 0:
-        return False
-    return re.search(r"(?:^|[\s\"'])--?[\w-]*$", text[first : match.start()]) is not None
-
-
-def _is_yaml_line(match: re.Match[str], text: str, after: int) -> bool:
-    """``password: letters`` alone on its line is a setting; within a sentence it is talk."""
-    if (
-        "pass" not in match["name"].lower()
-        or "=" in match["sep"]
-        or text[after : after + 1] not in ("", "\n", "\r")
-    ):
-        return False
-    before = text[max(0, match.start() - 60) : match.start()]
-    return re.search(_YAML_BEFORE, before) is not None
 
 
 # --- random strings in suspicious company ---------------------------------------------------------
@@ -490,24 +407,10 @@ _CHECKSUM = r"(?i)(?:sha|md5|integrity|checksum|digest|fingerprint)[\w-]{0,4}[ :
 def _mask_random(text: str, kinds: set[str]) -> str:
     def mask(match: re.Match[str]) -> str:
         before, after = text[max(0, match.start() - 48) : match.start()], text[match.end() : match.end() + 24]
-        in_company = _compiled(_COMPANY).search(f"{before} {after}") is not None
-        if not in_company or not _looks_random(match[0]) or re.search(_CHECKSUM, before):
+        in_company = compiled(_COMPANY).search(f"{before} {after}") is not None
+        if not in_company or not looks_random(match[0]) or re.search(_CHECKSUM, before):
             return match[0]
         kinds.add("random")
         return "[masked:random]"
 
-    return _compiled(_CANDIDATE).sub(mask, text)
-
-
-def _looks_random(value: str) -> bool:
-    """Whether the longest piece is a mixture that names, paths, hashes (one case) and ids (one case) are not.
-
-    3.5 bits per character separate 16 random characters of base64 (3.7 to 4.0) from names with numbers.
-    """
-    if len(value) > 512 or value.lower().startswith("sha"):
-        return False  # an embedded file, or a checksum such as sha512-...
-    piece = max(re.split(r"[^A-Za-z0-9]", value), key=len)
-    if len(piece) < 16 or len(re.findall(r"\d+", piece)) < 2 or piece.upper() == piece or piece.lower() == piece:
-        return False
-    counts = Counter(piece).values()
-    return -sum(count / len(piece) * math.log2(count / len(piece)) for count in counts) >= 3.5
+    return compiled(_CANDIDATE).sub(mask, text)

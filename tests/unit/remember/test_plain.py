@@ -21,7 +21,9 @@ TRICKY = (
     "credit card ssn ssns pci pii piil -----BEGIN PRIVATE KEY <private> </private> [masked:url] https://a:b@c "
     "keytoken authkey passcode is was : = := => hunter2 hunter swordfish 4111 1111 41111111 2026 v2 80 key. key! "
     "token; smtp_pass _auth api-key x=y secret_access_key is: \"quoted\" 'quoted' a.b author. authors; credit. "
-    "card. Iİ é"
+    "card. Iİ é sshpass -p -phunter2 mysql mysqldump mariadb -uroot: -uadmin:hunter2 ENV DB_PASSWORD machine "
+    "login me **Password:** | `password` 'it's-x1' p@ss,w0rd1 re_use ops_team token budget: 4000 FlyV1 fm2_ "
+    "ibm_cloud_iam_key"
 ).split()
 WORDS = st.sampled_from(TRICKY) | st.text(alphabet="abkeytopswdsrn.,;!?_-:= 0123456789", min_size=1, max_size=21)
 
@@ -43,6 +45,25 @@ def test_no_two_words_of_the_rules_are_plain_together_unless_they_say_nothing() 
     for one in TRICKY:
         for other in TRICKY:
             assert agrees(f"{one} {other} swordfish"), (one, other)
+            assert agrees(f"{one} {other} hunter2"), (one, other)
+
+
+# Rules that wait for several words, each of them short.
+SPOKEN = (
+    "curl -u a:{}", "curl -ua:{} x", "curl -sSu a:{}", "sshpass -p {} ssh x", "sshpass -p{} scp x",
+    "mysql -u root -p{} shop",
+    "mysqldump -p{}", "mariadb -h x -p{}", "ENV DB_PASSWORD {}", "setenv TOKEN {}",
+    "machine h login me password {}",
+    "default login me password {}", "**Password:** {}", "**Password**: {}", "| password | {} |", "`password`: `{}`",
+    "password: a,{}", "password: 'a b {}'", "iam_key = '{}'", "the password is {}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", SPOKEN)
+@pytest.mark.parametrize("value", ["swordfish", "hunter2xyz", "p@ss,w0rd1", "aB3(xY9z!Q"])
+@pytest.mark.parametrize("joint", [" ", "\n", "\t"])
+def test_what_gives_a_secret_away_in_several_words_is_not_plain(frame: str, value: str, joint: str) -> None:
+    assert agrees(frame.replace("{}", value).replace(" ", joint))
 
 
 @pytest.mark.parametrize("strict", [True, False])
@@ -63,7 +84,17 @@ def test_everyday_words_are_plain(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["the password is hunter2", "my key", "<private>x</private>", "curl -u a:b", "4111 1111 1111 1111", "é"]
+    "text",
+    [
+        "the password is hunter2",
+        "my key",
+        "<private>x</private>",
+        "curl -u a:b",
+        "sshpass -p a1",
+        "mysql -pa1",
+        "4111 1111 1111 1111",
+        "é",
+    ],
 )
 def test_what_could_matter_is_not(text: str) -> None:
     assert not is_plain(text.split())

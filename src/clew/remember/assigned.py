@@ -1,0 +1,322 @@
+r"""Find what is given to the name of a secret: ``password: x``, ``API_TOKEN="x"``, ``| password | x |``. Pure.
+
+In: a text. Out: the spans of the values, without their names, quotes and brackets. A value is judged first and
+measured afterwards: commas, brackets and ampersands may end it or belong to it, and half a password in clear is
+still a leak. Linear time, as `redact.py` promises: for each name only a bounded stretch around it is read.
+"""
+
+import re
+from collections.abc import Iterator
+
+from clew.remember.looks import (
+    compiled,
+    could_be_secret,
+    has_digit,
+    is_keylike,
+    is_mixed,
+    is_strong,
+    looks_random,
+    names_a_password,
+)
+
+# What a name of a secret contains; `pass` covers password, passwd and passphrase.
+NAME_WORDS = ("pass", "pwd", "secret", "token", "credential", "auth", "key")
+
+_TAILS = r"key|token|secret|value|plain|prod(?:uction)?|staging|dev|test|live|b(?:ase)?64|admin|root|\d{1,3}"
+_NAME = (
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|auth|key)"
+    rf"(?:[_.-]?(?:{_TAILS})){{0,3}}"
+)
+# An apostrophe within a word belongs to it: it's; but r'x' and b'x' are strings.
+_APOSTROPHE = r"(?<=\w\w)'(?=\w)"
+_BARE = rf"[^\s\"'`\\]{{1,200}}(?:{_APOSTROPHE}[^\s\"'`\\]{{1,200}}){{0,3}}"
+_BARE_REST = rf"(?:[^\s\"'`\\]|{_APOSTROPHE})*+"
+# A name with its separator, perhaps in the bold letters or the table of a Markdown file. The value is only looked
+# at, so that a value judged harmless cannot hide a secret inside itself; 200 characters are enough to judge by,
+# what follows them is taken afterwards.
+_ASSIGNED = (
+    rf"(?i:(?P<name>{_NAME})\\{{0,3}}[\"'`]?\]?(?:[*_]{{1,3}})?"
+    r"(?P<sep>(?::\s{0,3}[a-z_][\w.\[\]| ]{0,40}?)?\s{0,3}(?::=|={1,3}>?|!=)\s{0,3}"
+    r"|\s{0,3}:(?:[*_]{1,3}(?=\s))?\s{0,3}|>|\s{1,3}(?:is|was):?\s{1,3}|[ \t]{0,40}\|[ \t]{0,40}|[ \t]{1,3}))"
+    rf"(?=b?(?P<quote>\\{{0,3}}[\"'`])(?P<quoted>[^\n\"'`\\]{{0,200}})|(?P<bare>{_BARE}))"
+)
+# Alone these are everyday words: `bypass`, `sort key`, `auth`. They count in smtp_pass, api key, _auth.
+_WEAK_NAME = r"(?i:(?:pass|auth|key)(?![a-z]))"
+_WEAK_BEFORE = (
+    r"(?i:(?:[_.-]|^)(?:pass)|_auth"
+    r"|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|client|deploy)[_ -]?key"
+    r"|(?<![a-z])(?:ibm|iam|cloud|cloudant|clou|cl|softlayer|sl)[_-]?key)$"
+)
+# Keys that everybody may see.
+_OPEN_KEY = r"(?i:(?:pub|public|publishable|host|site|cache|sort|object)[_ -]?key)$"
+_QUOTED_REST = r"[^\n\"'`\\]*+"
+# Up to the quote it began with; the other quotes, and the same after a backslash, are inside.
+_UNTIL = {quote: rf"(?:[^\n\\{quote}]|\\[\"'`])++(?={quote})" for quote in "\"'`"}
+# What talk and messages have and passphrases have not: "must be at least 8 characters".
+_SENTENCE = (
+    r"(?i:\b(?:an?|the|is|are|was|be|been|must|may|can|should|will|not|no|at|for|from|in|of|on|or|to|and|with|your|you"
+    r"|please|enter|see|use|try|set|wrong|least|characters?|letters?|digits?|chars)\b|[{}<>=:]"
+    rf"|{'|'.join(NAME_WORDS)})"
+)
+
+_CALL = r"[A-Za-z_][\w.:>-]*+[(\[]"
+_WORDY = r"[A-Za-z_.:/'-]+"
+_PIECE_ENDS = r"[,;<>(){}\[\]&|]"
+# Where a value ends for certain: before the next name of a list or a query, the next tag, the rest of a sentence.
+_VALUE_ENDS = (
+    r"[,;]+(?=[\s\"'`*]|\Z|[\w. \[\]-]{1,40}[=:])|&(?:amp;)?[\w.\[\]-]{1,40}=|&&|&(?=\s|\Z)|\|\||\|(?=\s|\Z)"
+    r"|<(?=[/!A-Za-z])|>|\[masked:"
+)
+_EMPHASIS_BEFORE = r"(?:^|[\s(])[*_]{1,3}[\w .`-]{0,40}$"
+_YAML_BEFORE = r"(?:^|\n)[ \t]*(?:[-*] )?[*_`]{0,3}[\w.-]{0,40}$"
+# A Dockerfile, a shell, and the words of ~/.netrc give a value without any sign.
+_GIVEN_BEFORE = (
+    r"(?:^|\n)[ \t]{0,20}(?:ENV|setenv|SetEnv|set -g?x)[ \t]{1,3}\w{0,40}$"
+    r"|(?:^|[\s`'\"])(?:machine\s{1,9}\S{1,80}|default)\s{1,9}login\s{1,9}\S{1,80}\s{1,9}$"
+)
+
+Span = tuple[int, int]
+
+
+def find_assigned(text: str, lowered: str) -> Iterator[Span]:
+    """Yield the spans of the values in order; ``lowered`` is the text in small letters, each at its old place."""
+    at = 0
+    for word in compiled("|".join(NAME_WORDS)).finditer(lowered):
+        match = compiled(_ASSIGNED).match(text, word.start()) if word.start() >= at else None
+        if match is None:
+            continue
+        span = _quoted_secret(match, text) if match["quote"] else _bare_secret(match, text)
+        # The name last: in prose most values are told from a word at a glance, and most names are weak.
+        if span is not None and _names_a_secret(match, text):
+            yield span
+            at = span[1]
+
+
+def ends_with_a_name(word: str) -> bool:
+    """Whether what follows a word of small letters could be given to a name that it ends with."""
+    return compiled(rf"{_NAME}\Z").search(word) is not None
+
+
+def _names_a_secret(match: re.Match[str], text: str) -> bool:
+    weak = compiled(_WEAK_NAME).match(match["name"])
+    if weak is None:
+        return True
+    until_name = text[max(0, match.start() - 14) : match.start() + weak.end()]
+    return compiled(_WEAK_BEFORE).search(until_name) is not None or _is_random_key(match, until_name)
+
+
+def _is_random_key(match: re.Match[str], until_name: str) -> bool:
+    """Whatever key it is, 32 characters that nobody would make up are no column and no cache entry."""
+    value = match["bare"] or match["quoted"]
+    if len(value) < 32 or not until_name.lower().endswith("key") or compiled(_OPEN_KEY).search(until_name):
+        return False
+    return looks_random(value)
+
+
+# --- between quotes -------------------------------------------------------------------------------
+
+
+def _quoted_secret(match: re.Match[str], text: str) -> Span | None:
+    start, end = _quoted_span(match, text)
+    value, name = text[start : min(end, start + 200)], match["name"]
+    if not could_be_secret(name, value) or (" " in value and not _may_have_spaces(match, value)):
+        return None
+    if "|" in match["sep"] and not _is_cell(match, text, (start, end)):
+        return None
+    # `the password "hunter2"` and SQL's PASSWORD 'hunter2', but not `a token "field"`.
+    if (match["sep"].isspace() or _is_prose(match)) and not is_mixed(value):
+        return None
+    return start, end
+
+
+def _quoted_span(match: re.Match[str], text: str) -> Span:
+    start, end = match.span("quoted")
+    until = compiled(_UNTIL[match["quote"]]).match(text, start) if match["quote"] in _UNTIL else None
+    if until is not None and until.end() > end and _is_quoted_word(until[0]):
+        return until.span()
+    rest = compiled(_QUOTED_REST).match(text, end)
+    return start, rest.end() if rest else end
+
+
+def _is_quoted_word(value: str) -> bool:
+    """``it's-s3cret``; but what begins or ends with a quote is code: ``'"+pw1+"'``."""
+    return " " not in value and value.strip("\"'`") == value and is_mixed(value)
+
+
+def _may_have_spaces(match: re.Match[str], value: str) -> bool:
+    name = match["name"].lower()
+    if "phrase" in name:
+        return True
+    if not names_a_password(name) or match["sep"].isspace() or _is_prose(match):
+        return False
+    return (_is_setting(match) or has_digit(value)) and compiled(_SENTENCE).search(value) is None
+
+
+# --- without quotes -------------------------------------------------------------------------------
+
+
+def _bare_secret(match: re.Match[str], text: str) -> Span | None:
+    name, bare, sep = match["name"], match["bare"], match["sep"]
+    if sep.isspace() and not _is_flag(match, text):
+        return _given_secret(match, text)
+    if _is_prose(match) and not has_digit(bare):
+        return None
+    if sep == ">":
+        return _tagged_secret(match, text)
+    if sep.strip() == "|":
+        return _cell_secret(match, text)
+    if _is_setting(match) and not bare.endswith((")", "]", "(", "[")):
+        return _whole_run(match, text) if could_be_secret(name, bare) else None
+    if not _is_literal(match, text) and not _is_strong_password(match, text):
+        return None
+    end = _value_end(match, text)
+    return _whole_run(match, text) if end == match.end("bare") else (match.start("bare"), end)
+
+
+def _is_literal(match: re.Match[str], text: str) -> bool:
+    """Whether the value up to the first sign that could end it is a literal by itself."""
+    bare = match["bare"]
+    # In code and prose brackets and commas end a value; in KEY=value lines they may belong to it.
+    value = bare if _is_setting(match) else re.split(_PIECE_ENDS, bare, maxsplit=1)[0].rstrip(".:!?*_")
+    if not could_be_secret(match["name"], value) or compiled(_CALL).match(bare):
+        return False
+    return _is_bare_literal(match, text, value)
+
+
+def _is_strong_password(match: re.Match[str], text: str) -> bool:
+    """Whether a value with all that could end it is a password: by its signs, or alone on its line by a digit."""
+    is_given = ":" in match["sep"] or _is_glued(match)
+    if not is_given or not names_a_password(match["name"]) or not has_digit(match["bare"]):
+        return False
+    whole = text[match.start("bare") : _value_end(match, text)]
+    if not could_be_secret("pass", whole) or _is_call(match, text):
+        return False
+    return is_strong(whole) or (has_digit(whole) and _is_yaml_line(match, text, match.end("bare")))
+
+
+def _value_end(match: re.Match[str], text: str) -> int:
+    """Where the value ends that may have commas, brackets and ampersands inside."""
+    start, end = match.span("bare")
+    if _is_setting(match):
+        return end
+    sure = compiled(_VALUE_ENDS).search(text[start : end + 40])
+    value = match["bare"][: sure.start() if sure else None]
+    value = value[: _first_unmatched(value)].rstrip(".:,;")
+    if compiled(_EMPHASIS_BEFORE).search(text[max(0, match.start() - 45) : match.start()]):
+        value = value.rstrip("*_")
+    return start + len(value)
+
+
+def _first_unmatched(value: str) -> int:
+    """The place of the first closing bracket that was opened before the value."""
+    depth = 0
+    for at, character in enumerate(value):
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        if depth < 0:
+            return at
+    return len(value)
+
+
+def _is_call(match: re.Match[str], text: str) -> bool:
+    """``make(a1, b)``; a password with a bracket inside does not close it on its line, or goes on behind it."""
+    call = compiled(_CALL).match(match["bare"])
+    if call is None:
+        return False
+    opened = match.start("bare") + call.end()
+    line = text[opened : opened + 200].partition("\n")[0]
+    close = re.search(r"[)\]]", line)
+    if close is None:
+        return match["bare"].endswith((",", "(", "[", "{"))
+    return re.match(r"\w|[!@#$](?!=)", line[close.end() :]) is None
+
+
+def _whole_run(match: re.Match[str], text: str) -> Span:
+    start, end = match.span("bare")
+    rest = compiled(_BARE_REST).match(text, end)
+    return start, rest.end() if rest else end
+
+
+def _is_bare_literal(match: re.Match[str], text: str, value: str) -> bool:
+    """Whether an unquoted value is a literal and not a word of prose, a type or another variable."""
+    if _is_prose(match):
+        return has_digit(value)
+    if compiled(_WORDY).fullmatch(value) is None:
+        return True
+    is_variable = "." in value or ("_" in value and any(word in value.lower() for word in NAME_WORDS))
+    after = match.start("bare") + len(value)
+    return (_is_glued(match) and not is_variable) or _is_flag(match, text) or _is_yaml_line(match, text, after)
+
+
+def _is_glued(match: re.Match[str]) -> bool:
+    return "=" in match["sep"] and not any(map(str.isspace, match["sep"]))
+
+
+def _is_setting(match: re.Match[str]) -> bool:
+    return _is_glued(match) and match["name"].isupper()
+
+
+def _is_prose(match: re.Match[str]) -> bool:
+    return match["sep"].strip(" \t\n:").lower() in ("is", "was")
+
+
+def _is_flag(match: re.Match[str], text: str) -> bool:
+    first = max(0, match.start() - 40)
+    if text.find("-", first, match.start()) < 0:
+        return False
+    return re.search(r"(?:^|[\s\"'])--?[\w-]*$", text[first : match.start()]) is not None
+
+
+def _is_yaml_line(match: re.Match[str], text: str, after: int) -> bool:
+    """``password: letters`` alone on its line is a setting; within a sentence it is talk."""
+    if "pass" not in match["name"].lower() or "=" in match["sep"] or not _ends_line(text, after):
+        return False
+    before = text[max(0, match.start() - 60) : match.start()]
+    return re.search(_YAML_BEFORE, before) is not None
+
+
+def _ends_line(text: str, at: int) -> bool:
+    return text[at : at + 1] in ("", "\n", "\r")
+
+
+# --- by its place alone ---------------------------------------------------------------------------
+
+
+def _given_secret(match: re.Match[str], text: str) -> Span | None:
+    """After a space: in ``ENV DB_PASSWORD x`` and ``machine h login me password x``, not in two words of prose."""
+    if not _ends_line(text, match.end("bare")) and not has_digit(match["bare"]):
+        return None
+    before = text[max(0, match.start() - 200) : match.start()]
+    if not could_be_secret(match["name"], match["bare"]) or compiled(_GIVEN_BEFORE).search(before) is None:
+        return None
+    return _whole_run(match, text)
+
+
+def _tagged_secret(match: re.Match[str], text: str) -> Span | None:
+    start = match.start("bare")
+    end = start + len(match["bare"].partition("<")[0])
+    if not text.startswith("</", end) or not could_be_secret(match["name"], text[start:end]):
+        return None
+    return start, end
+
+
+def _cell_secret(match: re.Match[str], text: str) -> Span | None:
+    start = match.start("bare")
+    end = start + len(match["bare"].partition("|")[0].rstrip("*_"))
+    if not could_be_secret(match["name"], text[start:end]) or compiled(_CALL).match(match["bare"]):
+        return None
+    return (start, end) if _is_cell(match, text, (start, end)) else None
+
+
+def _is_cell(match: re.Match[str], text: str, span: Span) -> bool:
+    """Whether a value fills a cell of a table. Most such tables tell types, so it has to look like a secret."""
+    row = text[max(0, match.start() - 200) : match.start()].rpartition("\n")[2]
+    behind = text[span[1] : span[1] + 60].lstrip(" \t*_`\"'")
+    if not row.lstrip().startswith("|") or not behind.startswith("|"):
+        return False
+    value = text[slice(*span)]
+    if names_a_password(match["name"]):
+        return len(value) >= 8 and has_digit(value) and any(map(str.isalpha, value))
+    return looks_random(value) or (len(value) >= 20 and is_keylike(value))
