@@ -16,8 +16,10 @@ import os, sys, threading
 from pathlib import Path
 import clew
 home = Path(sys.argv[1])
-memory = clew.open(home / "clew.db", home=home, embed={"provider": "none"})
+how = {"home": home, "embed": {"provider": "none"}, "relate": {"in_process": False}}
+memory = clew.open(home / "clew.db", **how)
 memory.remember("from the parent")
+memory.recall("parent")  # imports what it needs: Python itself cannot fork while another thread imports
 busy = threading.Thread(target=lambda: [memory.remember(f"beside {n}") for n in range(20)])
 busy.start()
 busy.join()
@@ -30,13 +32,13 @@ if (child := os.fork()) == 0:
         except clew.ClewError as error:
             print(error.code, error.next, flush=True)
     memory.close()
-    with clew.open(home / "clew.db", home=home, embed={"provider": "none"}) as own:
+    with clew.open(home / "clew.db", **how) as own:
         print(own.remember("from the child").memory.content, flush=True)
     os._exit(0)
 held.release()
 os.waitpid(child, 0)
 memory.close()
-with clew.open(home / "clew.db", home=home, embed={"provider": "none"}) as again:
+with clew.open(home / "clew.db", **how) as again:
     found = {one.content for one in again.list(limit=100)}
     print(len(found), {"from the parent", "from the child"} <= found)
 """
