@@ -22,7 +22,7 @@ from clew.remember.looks import (
 # What a name of a secret contains; `pass` covers password, passwd and passphrase.
 NAME_WORDS = ("pass", "pwd", "secret", "token", "credential", "auth", "key")
 
-_TAILS = r"key|token|secret|value|plain|prod(?:uction)?|staging|dev|test|live|b(?:ase)?64|admin|root|\d{1,3}"
+_TAILS = r"key|token|secret|value|plain|prod(?:uction)?|staging|dev|test|live|base(?:64)?|b64|admin|root|\d{1,3}"
 _NAME = (
     r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|auth|key)"
     rf"(?:[_.-]?(?:{_TAILS})){{0,3}}"
@@ -83,11 +83,12 @@ def find_assigned(text: str, lowered: str) -> Iterator[Span]:
     at = 0
     for word in compiled("|".join(NAME_WORDS)).finditer(lowered):
         match = compiled(_ASSIGNED).match(text, word.start()) if word.start() >= at else None
-        if match is None:
+        # The name first: a value may be measured to the end of the text, which a name that does not count must not
+        # cost each time it stands there.
+        if match is None or not _names_a_secret(match, text):
             continue
         span = _quoted_secret(match, text) if match["quote"] else _bare_secret(match, text)
-        # The name last: in prose most values are told from a word at a glance, and most names are weak.
-        if span is not None and _names_a_secret(match, text):
+        if span is not None:
             yield span
             at = span[1]
 

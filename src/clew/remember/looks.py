@@ -18,10 +18,10 @@ _VARIABLE = (
 # "changeme" and its like stay readable: they give nothing away, and "the default is still changeme" is worth
 # remembering. The rest are the types and words that follow a name in code and in forms, and ways to hash.
 _PLACEHOLDER = (
-    r"(?i:(?:your|my|some|insert|enter|replace|the)[_ -].*|change[_-]?(?:me|it|this)|placeholder|hidden"
-    r"|none|null|nil|undefined|true|false|todo|tbd|dummy|example|sample|empty|missing|invalid|expired|unset"
-    r"|str|string|text|bytes|any|object|bool(?:ean)?|int(?:eger)?|number|secretstr|varchar.*|char.*|field|input"
-    r"|required|optional|default|enabled|disabled|unknown|self|this|not|and|or|if|else|await|async|new|return"
+    r"(?i:(?:your|insert|enter|replace)[_ -].*|(?:my|some|the)[_ -][^\d]*|change[_-]?(?:me|it|this)|placeholder"
+    r"|hidden|none|null|nil|undefined|true|false|todo|tbd|dummy|example|sample|empty|missing|invalid|expired|unset"
+    r"|str|string|text|bytes|any|object|bool(?:ean)?|int(?:eger)?|number|secretstr|(?:var)?char(?:\(\d{1,5}\))?"
+    r"|field|input|required|optional|default|enabled|disabled|unknown|self|this|not|and|or|if|else|await|async|new|return"
     r"|argon2(?:id|i|d)?|[bs]crypt|pbkdf2|sha-?\d{1,3}|md5|base64|scram-sha-\d{1,3}|oauth-?2?)"
 )
 # A name of a secret used as a value: password=password, token: "access_token", key = refresh_token2.

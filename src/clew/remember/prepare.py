@@ -320,11 +320,20 @@ def _mask_values(value: Any, masked: set[str]) -> Any:
         case str():
             return _mask(_storable(value), masked)
         case dict():
-            return {_mask(key, masked): _mask_values(item, masked) for key, item in value.items()}
+            return {_mask(key, masked): _mask_named(key, item, masked) for key, item in value.items()}
         case list():
             return [_mask_values(item, masked) for item in value]
         case _:
             return value
+
+
+def _mask_named(name: str, value: Any, masked: set[str]) -> Any:
+    """A value may be a secret by its name alone: {"password": "..."}."""
+    kinds = redact(json.dumps({name: value}, ensure_ascii=False)).kinds if isinstance(value, str) else ()
+    if "assigned" not in kinds:
+        return _mask_values(value, masked)
+    masked.update(kinds)
+    return "[masked:assigned]"
 
 
 def _given_id(id: str | None) -> str | None:

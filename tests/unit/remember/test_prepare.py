@@ -121,6 +121,19 @@ def test_a_secret_is_masked_in_lists_and_metadata(fields: dict[str, Any]) -> Non
     assert memory.classification == "restricted"
 
 
+def test_a_value_of_metadata_is_a_secret_by_its_name() -> None:
+    given = {"password": "hunter2abc!", "env": {"DB_PASSWORD": "Tr0ub4dor"}, "port": 5432, "key": "sort order"}
+    memory, masked = draft_memory(Draft(content="x", metadata=given), Scope(), now=NOW, policy=WritePolicy())
+    hidden = "[masked:assigned]"
+    assert memory.metadata == {
+        "password": hidden,
+        "env": {"DB_PASSWORD": hidden},
+        "port": 5432,
+        "key": "sort order",
+    }
+    assert masked == ("assigned",) and memory.classification == "restricted"
+
+
 def test_labels_are_one_line_and_lists_are_distinct_in_order() -> None:
     memory = drafted(title="two\n lines", tags=("b", "a", "b", " "), paths=("x.py", "x.py"))
     assert (memory.title, memory.tags, memory.paths) == ("two lines", ("b", "a"), ("x.py",))

@@ -457,7 +457,27 @@ def test_no_key_survives_between_punctuation(case: tuple[str, str], before: str,
     assert found.kinds == (kind,)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["password=charlie99!", "password=varchar-Sup3r!", "PASSWORD=some-R4ndom-Thing", "password=my_hunter2abc"],
+)
+def test_a_password_that_begins_like_a_placeholder_is_masked(text: str) -> None:
+    assert redact(text).text.partition("=")[2] == "[masked:assigned]"
+
+
+@pytest.mark.parametrize(
+    "text", ["password varchar(255)", "password=my_password", "token=the-token", "key: char(8)"]
+)
+def test_a_placeholder_stays(text: str) -> None:
+    assert redact(text).text == text
+
+
+def test_the_secret_of_rails_is_masked() -> None:
+    assert redact("SECRET_KEY_BASE=6f1ed002ab5595859014ebf0951522d9").kinds == ("assigned",)
+
+
 HOSTILE = [
+    "key=", "auth=", "=pass", "key:=", "://1key", "key='", "key=\"a",
     "<private ", "<private>", "< ", "</private>", "<pri<private>", "-----BEGIN RSA PRIVATE KEY-----",
     "-----BEGIN ", "-",
     "-----BEGIN RSA PRIVATE KEY-----\nAbc: d\n", "-----END ", "AKIA", "ghp_", "github_pat_", "glpat-a.",
