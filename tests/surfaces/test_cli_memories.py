@@ -123,6 +123,12 @@ def test_why_names_the_stage_and_the_next_move(cli: Cli) -> None:
     assert "found" in cli("why", "PostgreSQL", "--expect", id, "--project", "acme/shop").out
 
 
+def test_list_tells_what_a_titled_memory_says(cli: Cli) -> None:
+    """Notes of one heading share their title."""
+    cli("remember", "Use tabs", "--title", "Rules")
+    assert "Rules: Use tabs" in cli("list").out
+
+
 def test_list_pages_through_everything_once(cli: Cli) -> None:
     ids = [cli.remember(f"memory {number}") for number in range(5)]
     seen: list[str] = []

@@ -185,7 +185,7 @@ def listing(page: Sequence[Memory], *, now: datetime, style: Style, cursor: str 
         yield "no memories"
     for memory in page:
         head = f"{style('dim', memory.id)}  {style('cyan', f'{memory.type:<8}')}  {age(memory.at, now):<10}  "
-        text = one_line(memory.title or memory.content)
+        text = one_line(f"{memory.title}: {memory.content}" if memory.title else memory.content)
         yield head + cut(text, max(20, style.width - 54)) + _marks(memory, style)
     if cursor:
         yield style("dim", f"more: add --cursor {cursor}")
