@@ -21,12 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import clew
 from clew.bench.boosting import boost
 from clew.bench.corpora import read_corpora
 from clew.bench.fitting import Example, fit
 from clew.bench.metrics import CUTOFFS, Score, score_ranking, summarise
-from clew.bench.recall import Asking, ingested, sections
+from clew.bench.recall import Asking, ingested
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import RecallOptions
@@ -73,7 +72,10 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
     out, files = Path(args.out), [Path(name) for name in args.files]
     if not out.absolute().parent.is_dir():
         raise InvalidInput(f"there is no directory for {out}", code="BENCH_NO_DIRECTORY", next="make it first")
-    askings = [Asking(embedder=name, limit_questions=args.limit_questions) for name in args.embedder or (None,)]
+    how = {"limit_questions": args.limit_questions, "home": Path(args.home) if args.home else None}
+    askings = [Asking(embedder=name, **how) for name in args.embedder or (None,)]
+    for asking in askings:
+        asking.check()
     questions = collect(files, askings, progress)
     left_out = set(args.leave_out or ())
     known = [question for question in questions if question.category not in left_out]
@@ -133,7 +135,7 @@ def _known(asking: Asking, corpus: dict[str, Any]) -> list[dict[str, Any]]:
 def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[Question]:
     with (
         ingested(corpus, asking) as (store, scope, units),
-        clew.open(store, **sections(asking.settings)) as memory,
+        asking.opened(store) as memory,
     ):
         memory.recall("warm up", scope=scope, counted=False)
         reader, options = memory._reader, RecallOptions(rules=False, counted=False)

@@ -25,7 +25,9 @@ from clew.bench.intervals import estimates
 from clew.bench.metrics import percentile
 from clew.bench.rankings import Answer, Rankings, against, of_other_files, read_rankings
 from clew.bench.recall_table import table as table
+from clew.compose import make_embedder
 from clew.errors import InvalidInput
+from clew.model.memory import NOTHING
 from clew.model.progress import Progress, no_progress
 from clew.settings import load_settings
 from clew.values import dataclass
@@ -44,6 +46,7 @@ class Asking:
     relate: bool = False
     limit_questions: int | None = None
     steps: tuple[Ablation, ...] = (FULL,)
+    home: Path | None = None  # whose settings and models are used, if not those of everything else
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -51,6 +54,16 @@ class Asking:
         meanwhile."""
         chosen = {"embed.provider": self.embedder} if self.embedder else {}
         return {"graph.write": self.graph, "relate.in_process": False} | chosen
+
+    def opened(self, store: Path, more: Mapping[str, Any] = NOTHING) -> clew.Clew:
+        return clew.open(store, home=self.home, **_sections(self.settings | dict(more)))
+
+    def check(self) -> None:
+        """Recall does without a model that fails. A figure must not: it would be that of words alone."""
+        with tempfile.TemporaryDirectory() as folder, self.opened(Path(folder) / "bench.db") as memory:
+            model = make_embedder(memory.settings.embed, memory.settings.home)
+            if model is not None:
+                model.embed(["is it there?"])
 
     def of(self, corpus: dict[str, Any]) -> list[dict[str, Any]]:
         """The questions that are asked."""
@@ -81,6 +94,7 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
         baseline=Path(args.baseline) if args.baseline else None,
         categories=args.categories or (),
         limit_questions=args.limit_questions,
+        home=Path(args.home) if args.home else None,
         progress=progress,
     )
 
@@ -96,19 +110,21 @@ def run(
     baseline: Path | None = None,
     categories: Sequence[str] = (),
     limit_questions: int | None = None,
+    home: Path | None = None,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Progress is told in questions. The files are read twice: the first time counts, and refuses what is broken
     before hours have gone into the others. Rankings are those of the last ablation, which is the default."""
-    asking = Asking(embedder, graph, relate, limit_questions, tuple(ablations) or (FULL,))
+    asking = Asking(embedder, graph, relate, limit_questions, tuple(ablations) or (FULL,), home)
     if rankings:
         _check_place(rankings, files)
     versus = Against(read_rankings(baseline) if baseline else None, tuple(categories))
     files = list(dict.fromkeys(files))
     labels = _labels(files)
     total = _checked(files, asking, versus.categories) * len(asking.steps)
+    asking.check()
     report: dict[str, Any] = {
-        "embedder": embedder or load_settings().embed.provider,
+        "embedder": embedder or load_settings(home=home).embed.provider,
         "graph": graph,
         "relate": relate,
         "files": {},
@@ -207,7 +223,7 @@ def ask(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[int
     filled once, and opened anew for every step."""
     with ingested(corpus, asking) as (store, scope, units):
         for number, step in enumerate(asking.steps):
-            with clew.open(store, **sections(asking.settings | dict(step.settings))) as memory:
+            with asking.opened(store, step.settings) as memory:
                 memory.recall("warm up", scope=scope, counted=False, **step.options)
                 for question in asking.of(corpus):
                     ranked, ms = _ranked(memory, question["text"], scope, step)
@@ -221,7 +237,7 @@ def ingested(corpus: dict[str, Any], asking: Asking) -> Iterator[tuple[Path, cle
     scope = clew.Scope(project=str(corpus["corpus"])[:200])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         store = Path(folder) / "bench.db"
-        with clew.open(store, **sections(asking.settings)) as memory:
+        with asking.opened(store) as memory:
             units = _ingest(memory, corpus["units"], scope)
             if asking.relate:
                 memory.jobs.run()
@@ -235,7 +251,7 @@ def _ranked(memory: clew.Clew, question: str, scope: clew.Scope, step: Ablation)
     return [result.memory.id for result in recalled.results], (time.perf_counter() - started) * 1000
 
 
-def sections(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _sections(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings by path as `clew.open` takes them."""
     sections: dict[str, Any] = {}
     for path, value in settings.items():

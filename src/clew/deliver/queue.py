@@ -103,7 +103,8 @@ def _is_source_gone(tx: Tx, draft: InjectDraft, org: str, now: datetime) -> bool
     ids = list(dict.fromkeys((*draft.observation_ids, *draft.source_ids)))
     if draft.kind == "user" or not ids:
         return False
-    if draft.is_rendered and len(tx.memories.taken_ids(org, ids)) < len(ids):
+    brought = [id for id in ids if not id.startswith("mem_")]  # by an import; of our own the query below knows
+    if draft.is_rendered and brought and len(tx.memories.taken_ids(org, brought)) < len(brought):
         return True
     return tx.injects.are_sources_gone(org, json.dumps(ids), since=to_micros(now), now=now)
 

@@ -7,7 +7,7 @@ ones the owner's door stands open and Cedar is not even loaded. Everybody else i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from clew.errors import ClewError, Denied
@@ -46,6 +46,7 @@ class Door:
     scope: Scope | None
     pep: Pep | None
     has_added: bool = False  # policies beside the shipped ones, which may be about anything
+    _known_labels: list[tuple[str, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def may(self, action: str, memories: Sequence[Memory]) -> list[bool]:
         if self.pep is None:
@@ -107,6 +108,12 @@ class Door:
         return self.pep is not None and (self.has_added or self._labels() != CLASSIFICATIONS)
 
     def _labels(self) -> tuple[str, ...]:
+        """Decided once for a request, which asks before it looks and again before it answers."""
+        if not self._known_labels:
+            self._known_labels.append(self._readable_labels())
+        return self._known_labels[0]
+
+    def _readable_labels(self) -> tuple[str, ...]:
         scope = self.scope or Scope(org=self.identity.org)
         samples = [sample for label in CLASSIFICATIONS for sample in _samples(scope, label)]
         may = zip(samples, self._may("read", samples), strict=True)

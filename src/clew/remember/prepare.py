@@ -23,6 +23,7 @@ from clew.model.scope import Scope
 from clew.model.times import utc
 from clew.recall.analyse import term_hashes
 from clew.recall.marks import marks_of
+from clew.remember.assigned import NAME_WORDS
 from clew.remember.classify import classify, highest
 from clew.remember.plain import is_plain
 from clew.remember.redact import redact
@@ -329,10 +330,12 @@ def _mask_values(value: Any, masked: set[str]) -> Any:
 
 def _mask_named(name: str, value: Any, masked: set[str]) -> Any:
     """A value may be a secret by its name alone: {"password": "..."}."""
-    kinds = redact(json.dumps({name: value}, ensure_ascii=False)).kinds if isinstance(value, str) else ()
-    if "assigned" not in kinds:
-        return _mask_values(value, masked)
-    masked.update(kinds)
+    plain = _mask_values(value, masked)
+    if not isinstance(plain, str) or not any(word in name.lower() for word in NAME_WORDS):
+        return plain
+    if "assigned" not in redact(json.dumps({name: plain}, ensure_ascii=False)).kinds:
+        return plain
+    masked.add("assigned")
     return "[masked:assigned]"
 
 

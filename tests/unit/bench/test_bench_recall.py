@@ -13,7 +13,7 @@ import clew
 from clew.bench.ablations import ladder
 from clew.bench.metrics import CHOSEN, FIGURES
 from clew.bench.recall import measure, run, table, when
-from clew.errors import InvalidInput
+from clew.errors import InvalidInput, Misconfigured
 from clew.surfaces.cli.parser import parse
 
 CORPUS: dict[str, Any] = {
@@ -270,3 +270,19 @@ def test_the_command_line_asks_for_ablations_a_baseline_and_categories(tmp_path:
     assert [step["name"] for step in entry["ablations"]] == [step.name for step in ladder()]
     assert entry["against_baseline"]["pairs"] == 2
     assert CHOSEN in entry["scores"] and CHOSEN in entry["against_baseline"]["gains"]
+
+
+def test_a_model_that_is_not_there_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    """Recall would do without it, and the figures would be those of words alone."""
+    asked: list[object] = []
+    with pytest.raises(Misconfigured) as refused:
+        run([written(tmp_path)], embedder="minilm", progress=lambda *told: asked.append(told))
+    assert refused.value.code in ("MODEL_MISSING", "EXTRA_MISSING") and (0, 2) not in asked[1:]
+
+
+def test_settings_and_models_are_those_of_the_home_that_is_named(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "config.toml").write_text('embed.provider = "none"\n')
+    words = ["bench", "recall", str(written(tmp_path)), "--home", str(other)]
+    assert measure(parse(words))["embedder"] == "none"

@@ -134,6 +134,11 @@ def test_a_value_of_metadata_is_a_secret_by_its_name() -> None:
     assert masked == ("assigned",) and memory.classification == "restricted"
 
 
+def test_of_a_text_in_metadata_only_the_secret_is_masked() -> None:
+    memory = drafted(metadata={"note": "the old one was password=hunter2abc! until May"})
+    assert memory.metadata == {"note": "the old one was password=[masked:assigned] until May"}
+
+
 def test_labels_are_one_line_and_lists_are_distinct_in_order() -> None:
     memory = drafted(title="two\n lines", tags=("b", "a", "b", " "), paths=("x.py", "x.py"))
     assert (memory.title, memory.tags, memory.paths) == ("two lines", ("b", "a"), ("x.py",))
