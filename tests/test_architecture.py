@@ -19,7 +19,8 @@ ALLOWED = {
     "native": {"_native"},
     "ports": {"errors", "model", "values"},
     "presets": {"errors"},
-    "settings": {"errors", "presets", "values"},
+    "setting_values": set(),
+    "settings": {"errors", "presets", "setting_values", "values"},
     **dict.fromkeys(STEPS, INNER | STEPS),
     "graph": {"errors", "model", "native", "values"},
     "store": INNER,
@@ -52,6 +53,7 @@ ALLOWED = {
         "providers",
         "wire",
         "hosts",
+        "setting_values",
         "values",
     },
 }

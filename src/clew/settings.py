@@ -19,11 +19,11 @@ from typing import Any
 
 from clew.errors import Misconfigured
 from clew.presets import DOCUMENTED, PRESET_KEY, VARIABLES, in_our_unit, preset_named
+from clew.setting_values import BudgetOverrides, as_number, is_within, range_of, read, wanted_by
 from clew.values import dataclass
 
 PROJECT_FILE = ".clew.toml"
 USER_FILE = "config.toml"
-MOST_TOKENS = 100_000  # as much as the recall matrix takes
 
 
 def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -> Any:
@@ -33,22 +33,6 @@ def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -
     return field(default=default, metadata={"doc": doc, "project": project, "choices": (), **allowed})
 
 
-class BudgetOverrides(tuple[tuple[str, str, int], ...]):
-    """Tokens by org and work type, as the settings have them: hashable, as every setting is."""
-
-    __slots__ = ()
-
-    def of(self, org: str, work_type: str | None) -> int | None:
-        return next((tokens for named, kind, tokens in self if (named, kind) == (org, work_type)), None)
-
-    def as_json(self) -> dict[str, dict[str, int]]:
-        told: dict[str, dict[str, int]] = {}
-        for org, work_type, tokens in self:
-            told.setdefault(org, {})[work_type] = tokens
-        return told
-
-
-# Each section has a docstring: without one, dataclass derives it from the signature, which every start pays for.
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StoreSettings:
     """Where memories live."""
@@ -364,11 +348,6 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "serve": ServeSettings,
     "hooks": HookSettings,
 }
-_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "tuple[str, ...]": tuple, "BudgetOverrides": dict}
-_KINDS: Mapping[type[Any], str] = {
-    tuple: "a list of words", dict: 'tokens by org and work type, such as {"acme": {"feature": 300}}'
-}  # fmt: skip
-_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 # Names that stand outside the tree: where it begins, and short forms of common settings.
 _SPECIAL = (
     "CLEW_HOME", "CLEW_URL", "CLEW_PROJECT", "CLEW_PRESET", "CLEW_TOKEN", "CLEW_EMBED_KEY", "CLEW_LLM_KEY",
@@ -467,7 +446,7 @@ def _variables_of_the_sources(environ: Mapping[str, str]) -> list[tuple[str, dic
 
 def _in_unit(documented: str, value: str) -> Any:
     """What is no number is left for `_parsed` to refuse."""
-    number = _as(float, value)
+    number = as_number(float, value)
     return value if number is None or in_our_unit(documented, number) == number else in_our_unit(documented, number)
 
 
@@ -530,7 +509,7 @@ def _clamped(documented: str, value: Any) -> Any:
     """Under a documented name a number is cut to its range, as its source does, and to a whole one if it must
     be; under our own name it would be refused. What is no number is left for `_parsed` to refuse."""
     meta = _meta(DOCUMENTED[documented])
-    number = None if meta["type"] == "bool" else _as(float, value)
+    number = None if meta["type"] == "bool" else as_number(float, value)
     if number is None:
         return value
     number = in_our_unit(documented, number)
@@ -561,77 +540,15 @@ def _known() -> Mapping[str, Mapping[str, Any]]:
 
 def _parsed(path: str, value: Any, source: str) -> Any:
     meta = _meta(path, source)
-    wanted = _TYPES[meta["type"]]
-    special = {bool: _as_bool, tuple: _as_words, dict: _as_overrides}.get(wanted)
-    parsed = special(value) if special else _as(wanted, value)
-    if parsed is None or (meta["choices"] and parsed not in meta["choices"]) or not _is_within(parsed, meta):
-        kind = _KINDS.get(wanted, meta["type"])
-        expected = " or ".join(meta["choices"]) or f"{kind}{_range(meta)}"
+    parsed = read(value, meta["type"])
+    if parsed is None or (meta["choices"] and parsed not in meta["choices"]) or not is_within(parsed, meta):
+        expected = " or ".join(meta["choices"]) or f"{wanted_by(meta['type'])}{range_of(meta)}"
         raise Misconfigured(
             f"{source}: {path} is {str(value)[:40]!r}, expected {expected}",
             code="SETTING_INVALID",
             next=f"correct {path}",
         )
     return parsed
-
-
-def _is_within(value: Any, meta: Mapping[str, Any]) -> bool:
-    if "above" in meta and value <= meta["above"]:
-        return False
-    return bool(meta.get("least", value) <= value <= meta.get("most", value))
-
-
-def _range(meta: Mapping[str, Any]) -> str:
-    words = {"least": "at least", "above": "more than", "most": "at most"}
-    ends = [f"{text} {meta[name]:,}" for name, text in words.items() if name in meta]
-    return f" ({', '.join(ends)})" if ends else ""
-
-
-def _as_bool(value: Any) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    text = str(value).strip().lower()
-    return True if text in _TRUE else False if text in _FALSE else None
-
-
-def _as_words(value: Any) -> tuple[str, ...] | None:
-    """A list of texts, or one text with commas between, as in the environment."""
-    words = value.split(",") if isinstance(value, str) else value
-    if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
-        return None
-    return tuple(word.strip() for word in words if word.strip())
-
-
-def _as_overrides(value: Any) -> BudgetOverrides | None:
-    """{org: {work type: tokens}}, or the same as JSON, as in the environment. What was parsed stays as it is."""
-    if isinstance(value, BudgetOverrides):
-        return value
-    if isinstance(value, str):
-        value = _from_json(value)
-    if not isinstance(value, Mapping) or not all(isinstance(budgets, Mapping) for budgets in value.values()):
-        return None
-    flat = [(org, kind, _as(int, tokens)) for org, budgets in value.items() for kind, tokens in budgets.items()]
-    is_sound = all(org and kind and tokens is not None and 0 <= tokens <= MOST_TOKENS for org, kind, tokens in flat)
-    return BudgetOverrides(flat) if is_sound else None
-
-
-def _from_json(text: str) -> Any:
-    import json  # few have such a variable
-
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _as(wanted: type[Any], value: Any) -> Any:
-    if isinstance(value, bool) or (wanted is int and isinstance(value, float) and not value.is_integer()):
-        return None
-    try:
-        parsed = wanted(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return parsed if wanted is not float or math.isfinite(parsed) else None
 
 
 def _assembled(home: Path, values: Mapping[str, Any], sources: dict[str, str], project: str | None) -> Settings:

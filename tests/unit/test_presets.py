@@ -9,7 +9,8 @@ import pytest
 
 from clew.errors import Misconfigured
 from clew.presets import DOCUMENTED, PRESETS, VARIABLES
-from clew.settings import PROJECT_FILE, USER_FILE, BudgetOverrides, Settings, load_settings
+from clew.setting_values import BudgetOverrides
+from clew.settings import PROJECT_FILE, USER_FILE, Settings, load_settings
 
 GRAPH_AND_LIMITS = ("graph.write", "graph.recall", "graph.assist", "recall.limit", "recall.minimal_limit")
 

@@ -16,7 +16,8 @@ from clew.errors import Conflict, NotFound
 from clew.hosts.repository import project_of
 from clew.model.address import without_password
 from clew.model.scope import Scope
-from clew.settings import PROJECT_FILE, USER_FILE, BudgetOverrides, Settings
+from clew.setting_values import BudgetOverrides
+from clew.settings import PROJECT_FILE, USER_FILE, Settings
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.progress import progress_bar

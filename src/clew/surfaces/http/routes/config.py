@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from clew.model.address import without_password
-from clew.settings import BudgetOverrides
+from clew.setting_values import BudgetOverrides
 from clew.surfaces.http.route import Call, Route
 from clew.surfaces.http.shapes import config as shapes
 from clew.surfaces.http.shapes.common import AnyOrg, Shape
