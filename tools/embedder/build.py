@@ -1,14 +1,15 @@
-"""Build clew-static: fetch, encode, fit, quantise, calibrate, write.
+"""Build clew-static: fetch, encode, fit, align other languages, quantise, calibrate, write.
 
-In: a work directory (a cache; may be empty) and the folder of the package's data. Out: `clew_static.bin` and
-`clew_static.json` there. All seeds are fixed; another processor or thread count may differ in the last
-bits of a float and so in a few int8 values, so the revision comes from the file and not from the recipe.
+In: a work directory (a cache; may be empty) and the folder of the package's data. Out: `clew_static.bin`,
+`clew_static.json` and `characters.txt` there. All seeds are fixed; another processor or thread count may differ in
+the last bits of a float and so in a few int8 values, so the revision comes from the files and not from the recipe.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import subprocess
 import sys
 import zipfile
@@ -17,9 +18,12 @@ from pathlib import Path
 import corpus
 import evaluate
 import fit
+import languages
 import numpy as np
 import sources
+import tells
 import torch
+import translations
 from numpy.typing import NDArray
 from teacher import Teacher
 from tokenizers import Tokenizer
@@ -36,6 +40,9 @@ HASHES = {
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
 MAX_TOKENS = 96
+VOCABULARY = 30_522
+
+Rows = NDArray[np.float32]
 
 
 def fetch_teacher(work: Path) -> Path:
@@ -103,14 +110,42 @@ def _fit(
     return fit.fit(fit.starting_rows(alone, directions, counts), texts, units, recipe)
 
 
-def write(rows: Tensor, data: Path) -> None:
-    """The two files of the package; the calibration is measured on the int8 rows that are shipped. What the teacher
-    cannot read has no length."""
-    matrix, scales = fit.quantise(rows)
-    scales[sorted(WordPiece.foreign())] = 0
-    content = matrix.tobytes() + scales.astype("<f4").tobytes()
-    (data / "clew_static.bin").write_bytes(content)
-    evaluate.describe(data, rows=len(matrix), dim=fit.DIM)
+def fitted(binary: Path) -> Rows:
+    """The English rows of an earlier build."""
+    content = binary.read_bytes()
+    facts = json.loads(binary.with_suffix(".json").read_text())
+    matrix = np.frombuffer(content, np.int8, facts["rows"] * fit.DIM).reshape(-1, fit.DIM)
+    scales = np.frombuffer(content, "<f4", facts["rows"], offset=matrix.size)
+    return (matrix * scales[:, None])[:VOCABULARY]
+
+
+def write(rows: Rows, work: Path, data: Path, share: float) -> None:
+    """The files of the package. First the rows of English and those of the characters, then the second ones: where
+    each piece has its second row, and what it tells, follow. What has no meaning has no length."""
+    sources.fetch(work / "text")
+    found = translations.collect(work / "text", translations.TRANSLATED)
+    by_language = [some[: int(translations.MOST * share)] for some in found.values()]
+    pairs = [pair for some in by_language for pair in some]
+    characters = languages.write_characters((other for _english, other in pairs), data)
+    print(f"{len(pairs)} translations, {len(by_language)} languages; aligning", flush=True)
+    first = np.concatenate([rows, np.zeros((characters, fit.DIM), np.float32)])
+    first[sorted(WordPiece.foreign())] = 0
+    learnt, often = languages.learn(first, pairs, data)
+    learnt[languages.unread()] = 0
+    silent = ~first.any(axis=1)
+    first[silent] = learnt[silent]
+    has_second = often & ~silent
+    english = corpus.collect(work / "text", share).texts + sorted({english for english, _other in pairs})
+    english += sources.code(work / "text", len(english))
+    told = tells.learn(english, by_language, len(first), data)
+    second = np.arange(len(first), dtype="<i4")
+    second[has_second] = len(first) + np.arange(np.count_nonzero(has_second))
+    made = np.concatenate([first, learnt[has_second]])
+    matrix, scales = fit.quantise(torch.from_numpy(made))
+    scales[~made.any(axis=1)] = 0
+    parts = (matrix, scales.astype("<f4"), second, told)
+    (data / "clew_static.bin").write_bytes(b"".join(part.tobytes() for part in parts))
+    evaluate.describe(data, rows=len(matrix), pieces=len(first), dim=fit.DIM)
 
 
 def main() -> None:
@@ -118,13 +153,16 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="cache of downloads and teacher vectors")
     parser.add_argument("--data", type=Path, required=True, help="the package's data folder")
     parser.add_argument("--share", type=float, default=1.0, help="part of the training text, for a quick trial")
+    parser.add_argument("--rows", type=Path, help="the .bin of an earlier build, whose English is taken")
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(given.threads)
     torch.use_deterministic_algorithms(True)
-    write(train(given.work, given.share, fit.Recipe()), given.data)
+    rows = fitted(given.rows) if given.rows else train(given.work, given.share, fit.Recipe()).numpy()
+    write(rows, given.work, given.data, given.share)
     evaluate.report(given.data)
+    evaluate.languages(given.data)
 
 
 if __name__ == "__main__":

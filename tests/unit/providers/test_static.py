@@ -6,11 +6,13 @@ import hashlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from clew.providers.static import DATA, FULL, HALF, StaticEmbedder
+from clew.providers.letters import LETTERS
+from clew.providers.static import CHARACTERS, DATA, FULL, HALF, StaticEmbedder
 from clew.recall.fuse import semantic_relevance
 
 # A text, something near to it, and something far from it that shares a word. Adding up words cannot tell
@@ -69,7 +71,8 @@ def test_no_texts_give_no_rows(embedder: StaticEmbedder) -> None:
 
 
 def test_a_batch_gives_the_same_bits_as_one_text_at_a_time(embedder: StaticEmbedder) -> None:
-    texts = [text for pair in PAIRS for text in pair] + ["", "src/auth/mw.py", "caf\u00e9 \u6771\u4eac"]
+    texts = [text for pair in PAIRS for text in pair] + ["", "src/auth/mw.py", "caf\u00e9 \u6771\u4eac", ""]
+    texts += ["Der Suchindex wird neu aufgebaut.", "\u043f\u0430\u0440\u043e\u043b\u044c", ""]
     batch = embedder.embed(texts)
     single = np.concatenate([embedder.embed([text]) for text in texts])
     assert np.array_equal(batch, single)
@@ -104,37 +107,95 @@ def test_the_scale_puts_paraphrases_above_the_floor_and_strangers_below(embedder
     assert near >= 0.4 and far < 0.1
 
 
-def test_the_revision_is_that_of_the_shipped_rows_and_of_how_they_are_added_up(embedder: StaticEmbedder) -> None:
+def test_the_revision_is_that_of_the_rows_of_how_they_are_added_up_and_of_the_pieces(
+    embedder: StaticEmbedder,
+) -> None:
     content = (DATA / "clew_static.bin").read_bytes()
-    assert embedder.space.revision == hashlib.sha256(content + f"{FULL}/{HALF}".encode()).hexdigest()[:8]
+    pieces = (DATA / CHARACTERS).read_bytes() + LETTERS.read_bytes()
+    assert embedder.space.revision == hashlib.sha256(content + pieces + f"{FULL}/{HALF}".encode()).hexdigest()[:8]
     assert json.loads((DATA / "clew_static.json").read_text())["sha256"] == hashlib.sha256(content).hexdigest()
 
 
-OTHER_SCRIPTS = {
-    "Japanese": ("金曜日の午後は絶対にデプロイしない", "りんごのパイの焼き方"),
-    "Chinese": ("周五下午禁止部署", "会话保存在缓存里"),
-    "Russian": ("Никогда не выкладываем по пятницам", "как испечь яблочный пирог"),
-    "Korean": ("금요일 오후에는 배포하지 않는다", "세션은 Redis에 저장한다"),
-    "Greek": ("Ποτέ δεν ανεβάζουμε Παρασκευή", "πώς φτιάχνεται μηλόπιτα"),
-    "Arabic": ("لا ننشر أبدا يوم الجمعة", "كيف تخبز فطيرة التفاح"),
+UNREAD = {
+    "Thai": ("ห้ามปล่อยระบบในวันศุกร์", "วิธีอบพายแอปเปิล"),
+    "Hindi": ("शुक्रवार को कभी तैनात न करें", "सेब की पाई कैसे बनाएं"),
+    "Georgian": ("პარასკევს არასოდეს ვუშვებთ", "ვაშლის ღვეზელი"),
     "emoji": ("🚀 🎉", "🔥"),
 }
 
 
-@pytest.mark.parametrize("script", OTHER_SCRIPTS)
+@pytest.mark.parametrize("script", UNREAD)
 def test_a_text_in_a_script_that_the_model_cannot_read_has_no_meaning(
     embedder: StaticEmbedder, script: str
 ) -> None:
-    """Letters of one script are alike: every Japanese text would mean the same as every other."""
-    assert not embedder.embed(OTHER_SCRIPTS[script]).any()
-    assert not embedder.embed([OTHER_SCRIPTS[script][0] * 1_000]).any()
+    """Letters of one script are alike: every Thai text would mean the same as every other."""
+    assert not embedder.embed(UNREAD[script]).any()
+    assert not embedder.embed([UNREAD[script][0] * 1_000]).any()
+
+
+OTHER_SCRIPTS = {
+    "Greek": ("Ποτέ δεν ανεβάζουμε κώδικα την Παρασκευή", "πώς φτιάχνεται μηλόπιτα"),
+    "Arabic": ("لا ننشر أبدا يوم الجمعة", "كيف تخبز فطيرة التفاح"),
+    "Hebrew": ("אין להעלות קוד ביום שישי", "איך אופים עוגת תפוחים"),
+    "Ukrainian": ("Ніколи не викладаємо у п'ятницю", "як спекти яблучний пиріг"),
+    "Traditional Chinese": ("週五下午禁止部署", "工作階段儲存在快取中"),
+}
+
+
+@pytest.mark.parametrize("script", OTHER_SCRIPTS)
+def test_a_text_in_another_script_is_read_and_not_like_every_other(embedder: StaticEmbedder, script: str) -> None:
+    one, other = embedder.embed(OTHER_SCRIPTS[script])
+    assert one.any() and other.any()
+    assert semantic_relevance(np.array([one @ other], np.float32), embedder.space)[0] < 0.4
 
 
 def test_a_few_foreign_words_do_not_change_what_a_text_means(embedder: StaticEmbedder) -> None:
     plain, mixed, accented = embedder.embed(
-        ["the deploy guide names the gateway", "the deploy guide 配備 names the gateway", "the café déploys it"]
+        ["the deploy guide names the gateway", "the deploy guide คู่มือ names the gateway", "the café déploys it"]
     )
     assert plain @ mixed > 0.9 and accented.any()
+
+
+SENTENCES = json.loads(
+    (Path(__file__).parents[3] / "tools" / "embedder" / "sentences.json").read_text(encoding="utf-8")
+)
+LANGUAGES = sorted(SENTENCES.keys() - {"English"})
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_unrelated_texts_in_another_language_stay_below_the_floor(embedder: StaticEmbedder, language: str) -> None:
+    """What every text of a language has in common is no reason to show it: .44 of the German ones passed once."""
+    vectors = embedder.embed(SENTENCES[language])
+    apart = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
+    assert (semantic_relevance(apart, embedder.space) >= 0.4).mean() <= 0.03
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_text_in_another_language_is_near_to_what_it_means_in_english(
+    embedder: StaticEmbedder, language: str
+) -> None:
+    asked, english = embedder.embed(SENTENCES[language]), embedder.embed(SENTENCES["English"])
+    across = asked @ english.T
+    others = across[~np.eye(len(across), dtype=bool)]
+    assert np.median(np.diag(across)) > np.quantile(others, 0.9)
+    assert (across.argmax(1) == np.arange(len(across))).mean() >= 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/auth/mw.py",
+        "docker compose up -d --build",
+        "JWT expiry refresh token rotation",
+        "useEffect cleanup on unmount",
+        "the café déploys it",
+        *SENTENCES["English"],
+        *(text for pair in PAIRS for text in pair),
+    ],
+)
+def test_english_and_code_are_read_by_the_rows_of_english(embedder: StaticEmbedder, text: str) -> None:
+    pieces = embedder._pieces.packed(text)
+    assert embedder._by_language([pieces]) == [pieces]
 
 
 def test_loading_needs_numpy_alone() -> None:
