@@ -18,6 +18,7 @@ _SPELLED = re.compile(
     r"[\u0370-\u052f\u0590-\u06ff\u1100-\u11ff\u1f00-\u1fff\u3040-\u30ff\uac00-\ud7a3\ufb1d-\uffdc]"
 )
 
+_CACHED = 20_000  # characters
 _KATAKANA = re.compile(r"[\u30a1-\u30fc]+")  # words from elsewhere, between others without a space
 
 
@@ -28,6 +29,8 @@ class _Spelled(dict[int, str]):
         self._table = {line[0]: line[2:] for line in table.splitlines()}
 
     def __missing__(self, code: int) -> str:
+        if len(self) >= _CACHED:
+            self.clear()
         spelled = self[code] = self._spell(chr(code).lower())
         return spelled
 

@@ -41,7 +41,7 @@ ELSEWHERE = 2 * TOLD
 class StaticEmbedder:
     """Texts to vectors of `space`.
 
-    The matrix stays int8 and mapped: a process that embeds one query reads a few pages of it, not 8 MB.
+    The matrix stays int8 and mapped: a process that embeds one query reads a few pages of it, not 11 MB.
     """
 
     is_remote = False
