@@ -191,6 +191,19 @@ _OTHER_OPTION = (  # without their `-p`
     r"\d{1,5}(?::\d{1,5})?|rint\w*|rune|ath|ipe|thread|ort|arallel|rofile|lugin\S*|roject|roxy|rompt\w*|arents"
 )
 
+
+def _taken_by(option: str, *, needs: tuple[str, ...], commands: str) -> _Rule:
+    """The password behind an option of some commands, whatever options and words stand between. One without quotes
+    has a digit: otherwise it may be talk."""
+    return _Rule(
+        "login",
+        needs,
+        rf"(?i:\b(?:{commands}))(?:\s{{1,2}}[^\s`;|&<>()]{{1,64}}+){{0,10}}?\s{{1,2}}-{option}(?:\s{{1,2}}|=)?"
+        rf"(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|(?=\S{{0,200}}\d){_SHELL_WORD}))",
+        _is_command_password,
+    )
+
+
 # The body of a PEM block that lost its END line: base64 and armour headers, real or escaped newlines.
 _PEM_BODY = r"(?:(?:\s|\\{1,4}[nr])*+(?:[A-Za-z0-9+/=]{16,}+|[A-Z][A-Za-z-]{2,19}: [^\n]{1,80}+\n))*+"
 _PEM = (
@@ -358,6 +371,11 @@ _PHRASE_RULES = (
         rf"\s{{1,2}}-p(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))",
         _is_command_password,
     ),
+    _taken_by("p", needs=("login ",), commands=r"(?:docker|podman|nerdctl|helm registry|oras|skopeo|az) login"),
+    _taken_by("p", needs=("mongo",), commands="mongo(?:sh|dump|restore|export|import|stat)?"),
+    _taken_by("a", needs=("redis-cli",), commands="redis-cli"),  # its -p is a port
+    _taken_by("w", needs=("ldap",), commands="ldap(?:search|modify|add|delete|passwd|whoami|compare)"),
+    _taken_by("P", needs=("sqlcmd",), commands="sqlcmd"),
     _Rule(
         "bearer",
         ("authorization", "bearer"),

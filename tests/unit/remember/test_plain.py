@@ -51,7 +51,8 @@ def test_no_two_words_of_the_rules_are_plain_together_unless_they_say_nothing() 
 # Rules that wait for several words, each of them short.
 SPOKEN = (
     "curl -u a:{}", "curl -ua:{} x", "curl -sSu a:{}", "sshpass -p {} ssh x", "sshpass -p{} scp x",
-    "mysql -u root -p{} shop",
+    "mysql -u root -p{} shop", "docker login -u a -p {}", "redis-cli -a {}", "mongosh -p {}", "ldapadd -w {}",
+    "sqlcmd -P {}",
     "mysqldump -p{}", "mariadb -h x -p{}", "ENV DB_PASSWORD {}", "setenv TOKEN {}",
     "machine h login me password {}",
     "default login me password {}", "**Password:** {}", "**Password**: {}", "| password | {} |", "`password`: `{}`",
