@@ -14,6 +14,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import corpus
 import evaluate
@@ -119,33 +120,44 @@ def fitted(binary: Path) -> Rows:
     return (matrix * scales[:, None])[:VOCABULARY]
 
 
-def write(rows: Rows, work: Path, data: Path, share: float) -> None:
-    """The files of the package. First the rows of English and those of the characters, then the second ones: where
-    each piece has its second row, and what it tells, follow. What has no meaning has no length."""
+class Model(NamedTuple):
+    """What is shipped, before it is quantised."""
+
+    rows: Rows  # of English, then of the characters, then the second ones
+    second: NDArray[np.int32]  # of each piece the row by which other languages read it
+    tells: NDArray[np.int8]  # of each piece how much it tells that a text is not English
+
+
+def with_languages(english_rows: Rows, work: Path, data: Path, share: float) -> Model:
+    """Writes which characters have a row, too."""
     sources.fetch(work / "text")
     found = translations.collect(work / "text", translations.TRANSLATED)
     by_language = [some[: int(translations.MOST * share)] for some in found.values()]
     pairs = [pair for some in by_language for pair in some]
     characters = languages.write_characters((other for _english, other in pairs), data)
     print(f"{len(pairs)} translations, {len(by_language)} languages; aligning", flush=True)
-    first = np.concatenate([rows, np.zeros((characters, fit.DIM), np.float32)])
+    first = np.concatenate([english_rows, np.zeros((characters, fit.DIM), np.float32)])
     first[sorted(WordPiece.foreign())] = 0
     learnt, often = languages.learn(first, pairs, data)
     learnt[languages.unread()] = 0
-    silent = ~first.any(axis=1)
+    silent = ~first.any(axis=1)  # in English: these have one row, which is the other languages'
     first[silent] = learnt[silent]
     has_second = often & ~silent
+    second = np.arange(len(first), dtype="<i4")
+    second[has_second] = len(first) + np.arange(np.count_nonzero(has_second))
     english = corpus.collect(work / "text", share).texts + sorted({english for english, _other in pairs})
     english += sources.code(work / "text", len(english))
     told = tells.learn(english, by_language, len(first), data)
-    second = np.arange(len(first), dtype="<i4")
-    second[has_second] = len(first) + np.arange(np.count_nonzero(has_second))
-    made = np.concatenate([first, learnt[has_second]])
-    matrix, scales = fit.quantise(torch.from_numpy(made))
-    scales[~made.any(axis=1)] = 0
-    parts = (matrix, scales.astype("<f4"), second, told)
+    return Model(np.concatenate([first, learnt[has_second]]), second, told)
+
+
+def write(model: Model, data: Path) -> None:
+    """The calibration is measured on the int8 rows that are shipped. What has no meaning has no length."""
+    matrix, scales = fit.quantise(torch.from_numpy(model.rows))
+    scales[~model.rows.any(axis=1)] = 0
+    parts = (matrix, scales.astype("<f4"), model.second, model.tells)
     (data / "clew_static.bin").write_bytes(b"".join(part.tobytes() for part in parts))
-    evaluate.describe(data, rows=len(matrix), pieces=len(first), dim=fit.DIM)
+    evaluate.describe(data, rows=len(matrix), pieces=len(model.second), dim=fit.DIM)
 
 
 def main() -> None:
@@ -160,7 +172,7 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     torch.use_deterministic_algorithms(True)
     rows = fitted(given.rows) if given.rows else train(given.work, given.share, fit.Recipe()).numpy()
-    write(rows, given.work, given.data, given.share)
+    write(with_languages(rows, given.work, given.data, given.share), given.data)
     evaluate.report(given.data)
     evaluate.languages(given.data)
 
