@@ -134,32 +134,52 @@ float sum_of(const float *numbers, Py_ssize_t count) {
     return sum;
 }
 
-WIDE static void widen(const uint16_t *halves, uint32_t *singles, Py_ssize_t count) {
+#define ONE 0x3c00u /* as a half float */
+
+/* Half floats as whole numbers of 1/32768: the size of the largest, as a half float. Those up to 1 come out right. */
+WIDE static uint16_t narrow(const uint16_t *halves, int16_t *out, Py_ssize_t count) {
+    uint16_t most = 0;
     for (Py_ssize_t at = 0; at < count; at++) {
-        uint32_t half = halves[at], magnitude = (half & 0x7fffu) << 13, bits;
+        uint16_t size = halves[at] & 0x7fffu;
+        uint32_t bits = (uint32_t)size << 13;
         float number;
-        memcpy(&number, &magnitude, sizeof number);
-        number *= 0x1p112f; /* the two kinds count exponents from other zeros */
-        memcpy(&bits, &number, sizeof bits);
-        bits = (half & 0x7c00u) == 0x7c00u ? magnitude | 0x7f800000u : bits; /* no finite number */
-        singles[at] = bits | (half & 0x8000u) << 16;
+        most = size > most ? size : most;
+        memcpy(&number, &bits, sizeof number);
+        number = number * 0x1p112f * 32768.0f; /* the two kinds count exponents from other zeros */
+        number = (number + 0x1p23f) - 0x1p23f; /* beside which there is no room for a fraction */
+        int32_t whole = (int32_t)(number < 32767.0f ? number : 32767.0f);
+        out[at] = (int16_t)(halves[at] & 0x8000u ? -whole : whole);
     }
+    return most;
 }
 
-/* widen(halves as bytes, out f32): numbers of 16 bits as such of 32, exactly. */
-PyObject *native_widen(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+/* The square of the longest row, in units of 1/2^18: what is left of each product fits many times into 32 bits. */
+WIDE static uint32_t longest_of(const int16_t *rows, Py_ssize_t count, Py_ssize_t width) {
+    uint32_t longest = 0;
+    for (Py_ssize_t row = 0; row < count; row++, rows += width) {
+        uint32_t sum = 0;
+        for (Py_ssize_t at = 0; at < width; at++) sum += (uint32_t)((int32_t)rows[at] * rows[at]) >> 12;
+        longest = sum > longest ? sum : longest;
+    }
+    return longest;
+}
+
+/* narrow(halves as bytes, out i16 (rows, width)) -> the length of the longest row: `vectors.Vectors`. */
+PyObject *native_narrow(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
     enum { HALVES, OUT, ARRAYS };
     Array a[ARRAYS] = {0};
     PyObject *result = NULL;
-    if (count != 2) return PyErr_Format(PyExc_TypeError, "widen takes 2 arguments, got %zd", count);
-    if (open_array(args[0], &a[HALVES], U8, -1, 0, "halves") == 0 && open_array(args[1], &a[OUT], F32, -1, 1, "out") == 0 &&
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "narrow takes 2 arguments, got %zd", count);
+    if (open_array(args[0], &a[HALVES], U8, -1, 0, "halves") == 0 && open_array(args[1], &a[OUT], I16, -1, 1, "out") == 0 &&
         are_rows(&a[HALVES], a[OUT].count, 2)) {
-        if ((uintptr_t)a[HALVES].view.buf % 2)
+        if ((uintptr_t)a[HALVES].view.buf % 2 || a[OUT].view.ndim != 2)
             PyErr_SetString(PyExc_TypeError, "halves: numbers that lie askew");
         else {
-            widen(AT(a[HALVES], uint16_t), AT(a[OUT], uint32_t), a[OUT].count);
-            result = Py_NewRef(Py_None);
+            Py_ssize_t rows = a[OUT].view.shape[0], width = a[OUT].view.shape[1];
+            int fits = narrow(AT(a[HALVES], uint16_t), AT(a[OUT], int16_t), a[OUT].count) <= ONE && width < 1 << 14;
+            double longest = fits ? sqrt(longest_of(AT(a[OUT], int16_t), rows, width)) / 512 : INFINITY;
+            result = PyFloat_FromDouble(longest);
         }
     }
     close_arrays(a, ARRAYS);

@@ -81,7 +81,7 @@ static const int OF_BOTH_KINDS[] = {
     ACTIVATION, ACTIVATION_RELATIVE, ACTIVATION_COVERING, ACTIVATION_COMPLEMENTING,
 };
 
-enum { SAID, SAID_FROM, TERMS, STARTS, DOCS, VECTORS, OF_SEGMENT };
+enum { SAID, SAID_FROM, TERMS, STARTS, DOCS, OF_SEGMENT };
 typedef struct { /* what its memories say, and which memories say each term */
     Array a[OF_SEGMENT];
 } Segment;
@@ -93,7 +93,7 @@ enum { NAMED, ASSISTANTS, PARTS, REACHED, STRENGTH, KNOWN, OF_QUESTION };
 
 typedef struct {
     Array corpus[OF_CORPUS], run[OF_RUN], matches[OF_MATCHES], question[OF_QUESTION], language[OF_LANGUAGE];
-    Array candidates, out;
+    Array candidates, vectors, out; /* of each candidate its vector */
     Segment *segments;
     Py_ssize_t segment_count, size; /* memories */
     double size_of_scope, background, mean_length, words_least, words_spread, meaning_least, meaning_spread;
@@ -233,15 +233,6 @@ static void by_clause(Look *look) {
     memset(shares, 0, (size_t)count * sizeof *shares);
 }
 
-static const float *vector_of(const Look *look, int64_t place) {
-    for (Py_ssize_t at = 0; at < look->segment_count; at++) {
-        const Array *vectors = &look->segments[at].a[VECTORS];
-        if (place < vectors->view.shape[0]) return AT(*vectors, float) + place * vectors->view.shape[1];
-        place -= vectors->view.shape[0];
-    }
-    return NULL;
-}
-
 #define LANES 8
 
 static float dot(const float *one, const float *other, Py_ssize_t count) {
@@ -256,20 +247,18 @@ static float dot(const float *one, const float *other, Py_ssize_t count) {
 
 /* How near each candidate is to the best ones together. */
 static int compare_typical(Look *look) {
-    Py_ssize_t count = look->candidates.count, dim = look->segments[0].a[VECTORS].view.shape[1];
+    Py_ssize_t count = look->candidates.count, dim = count ? look->vectors.count / count : 0;
+    const float *vectors = AT(look->vectors, float);
     Py_ssize_t first = count < look->typical ? count : look->typical;
     float *mean = calloc((size_t)dim + 1, sizeof *mean);
     if (!mean) {
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t c = 0; c < first; c++) {
-        const float *vector = vector_of(look, look->places[0][c]);
-        for (Py_ssize_t at = 0; at < dim; at++) mean[at] += vector[at];
-    }
+    for (Py_ssize_t c = 0; c < first; c++)
+        for (Py_ssize_t at = 0; at < dim; at++) mean[at] += vectors[c * dim + at];
     for (Py_ssize_t at = 0; at < dim; at++) mean[at] /= (float)(first ? first : 1);
-    for (Py_ssize_t c = 0; c < count; c++)
-        row_of(look, TYPICAL)[c] = dot(vector_of(look, look->places[0][c]), mean, dim);
+    for (Py_ssize_t c = 0; c < count; c++) row_of(look, TYPICAL)[c] = dot(vectors + c * dim, mean, dim);
     free(mean);
     return 0;
 }
@@ -536,7 +525,7 @@ typedef struct {
     const char *name;
 } Told;
 static const Told SEGMENT[OF_SEGMENT] = {{U32, "said"},     {I64, "said_from"}, {U32, "terms"},
-                                         {I64, "starts"},   {I32, "docs"},      {F32, "vectors"}};
+                                         {I64, "starts"},   {I32, "docs"}};
 static const Told CORPUS[OF_CORPUS] = {{F32, "length"}, {U32, "thread"}, {U32, "author"},      {I64, "before"},
                                        {I64, "after"},  {U8, "asks"},    {U8, "ends_asking"}, {U8, "tells_time"}};
 static const Told RUN[OF_RUN] = {
@@ -571,13 +560,16 @@ static int open_segments(PyObject *tuple, Look *look) {
     for (Py_ssize_t at = 0; at < PyTuple_Size(tuple); at++) {
         Array *a = look->segments[look->segment_count++].a;
         if (open_all(PyTuple_GetItem(tuple, at), SEGMENT, a, OF_SEGMENT, -1) < 0) return -1;
-        if (a[STARTS].count != a[TERMS].count + 1 || a[VECTORS].view.ndim != 2 ||
-            a[SAID_FROM].count != a[VECTORS].view.shape[0] + 1 ||
-            a[VECTORS].view.shape[1] != look->segments[0].a[VECTORS].view.shape[1])
-            return do_not_fit("segment");
+        if (a[STARTS].count != a[TERMS].count + 1 || a[SAID_FROM].count < 1) return do_not_fit("segment");
         look->size += a[SAID_FROM].count - 1;
     }
     return 0;
+}
+
+static int open_vectors(PyObject *object, Look *look) {
+    if (open_array(object, &look->vectors, F32, -1, 0, "vectors") < 0) return -1;
+    Py_ssize_t count = look->candidates.count;
+    return count && look->vectors.count % count ? do_not_fit("vectors") : 0;
 }
 
 static int open_corpus(PyObject *tuple, Look *look) {
@@ -621,6 +613,7 @@ static void close_look(Look *look) {
     close_arrays(look->question, OF_QUESTION);
     close_arrays(look->language, OF_LANGUAGE);
     close_arrays(&look->candidates, 1);
+    close_arrays(&look->vectors, 1);
     close_arrays(&look->out, 1);
     free(look->segments);
     free(look->places[0]);
@@ -629,19 +622,20 @@ static void close_look(Look *look) {
     free(look->shared);
 }
 
-/* look(candidates i64, out f32 (features, candidates), segments, corpus, run, matches, question, language, numbers):
+/* look(candidates i64, vectors f32 (candidates, dim), out f32 (features, candidates), segments, corpus, run, matches, question, language, numbers):
    fills `out`. */
 PyObject *native_look(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
     Look look = {0};
     PyObject *result = NULL;
-    if (count != 9) return PyErr_Format(PyExc_TypeError, "look takes 9 arguments, got %zd", count);
+    if (count != 10) return PyErr_Format(PyExc_TypeError, "look takes 10 arguments, got %zd", count);
     if (open_array(args[0], &look.candidates, I64, -1, 0, "candidates") == 0 &&
-        open_array(args[1], &look.out, F32, ROWS * look.candidates.count, 1, "out") == 0 &&
-        open_segments(args[2], &look) == 0 && open_corpus(args[3], &look) == 0 &&
-        open_all(args[4], RUN, look.run, OF_RUN, look.size) == 0 && open_matches(args[5], &look) == 0 &&
-        open_question(args[6], &look) == 0 && open_language(args[7], look.language) == 0 &&
-        open_numbers(args[8], &look) == 0 && look_at(&look) == 0)
+        open_vectors(args[1], &look) == 0 &&
+        open_array(args[2], &look.out, F32, ROWS * look.candidates.count, 1, "out") == 0 &&
+        open_segments(args[3], &look) == 0 && open_corpus(args[4], &look) == 0 &&
+        open_all(args[5], RUN, look.run, OF_RUN, look.size) == 0 && open_matches(args[6], &look) == 0 &&
+        open_question(args[7], &look) == 0 && open_language(args[8], look.language) == 0 &&
+        open_numbers(args[9], &look) == 0 && look_at(&look) == 0)
         result = Py_NewRef(Py_None);
     close_look(&look);
     return result;

@@ -8,11 +8,11 @@ static PyMethodDef METHODS[] = {
     FUNCTION(look),
     FUNCTION(match),
     FUNCTION(model),
+    FUNCTION(narrow),
     FUNCTION(order),
     FUNCTION(ranks),
     FUNCTION(scan),
     FUNCTION(spread),
-    FUNCTION(widen),
     {NULL, NULL, 0, NULL},
 };
 

@@ -19,7 +19,7 @@
 #endif
 
 /* Of the functions and what they take; clew/native.py has the same. */
-#define REVISION 2
+#define REVISION 3
 
 typedef struct {
     Py_buffer view;
@@ -73,10 +73,10 @@ PyObject *native_fuse(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_look(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_match(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_model(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_narrow(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_order(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_ranks(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_scan(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_spread(PyObject *self, PyObject *const *args, Py_ssize_t count);
-PyObject *native_widen(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 #endif

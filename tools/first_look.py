@@ -124,11 +124,11 @@ def _row(text: str, vector: Vector) -> tuple[Any, ...]:
 def _compare(asked: Asked, outlines: dict[str, Outline], figures: Figures) -> None:
     """One question by a scan and by each first look."""
     vectors, allowed = asked.corpus.segments[0].vectors, asked.corpus.alive
-    evidence = Evidence(asked.words, asked.words, np.vecdot(vectors, asked.vector))
+    evidence = Evidence(asked.words, asked.words, vectors.cosines(asked.vector))
     scanned = _order(rank_scores(evidence, allowed, scales_of(evidence, allowed)))
     for leading, outline in outlines.items():
         began = time.perf_counter()
-        np.vecdot(vectors, asked.vector)
+        vectors.cosines(asked.vector)
         figures["scan", asked.retrieval].append(time.perf_counter() - began)
         for sure in _sures(leading):
             looked, took = _looked(asked, outline, sure)

@@ -21,9 +21,9 @@ def fuse(
     words: Floats, meaning: Floats, relevance: Floats, rank_score: Floats, numbers: tuple[float, ...], /,
 ) -> tuple[int, int, float, float, float, float]: ...  # fmt: skip
 def look(
-    candidates: Places, out: Floats, segments: tuple[tuple[Any, ...], ...], corpus: tuple[Any, ...],
-    run: tuple[Any, ...], matches: tuple[Any, ...], question: tuple[Any, ...], language: tuple[Any, ...],
-    numbers: tuple[Any, ...], /,
+    candidates: Places, vectors: Floats, out: Floats, segments: tuple[tuple[Any, ...], ...],
+    corpus: tuple[Any, ...], run: tuple[Any, ...], matches: tuple[Any, ...], question: tuple[Any, ...],
+    language: tuple[Any, ...], numbers: tuple[Any, ...], /,
 ) -> None: ...  # fmt: skip
 def match(
     terms: NDArray[np.uint32], segments: tuple[tuple[Any, ...], ...], length_norm: Floats, alive: Bools | None,
@@ -33,9 +33,9 @@ def model(
     features: Floats, weights: Doubles, columns: NDArray[np.intp], thresholds: Doubles, gives: Doubles, depth: int,
     out: Doubles, /,
 ) -> None: ...  # fmt: skip
+def narrow(halves: bytes, out: NDArray[np.int16], /) -> float: ...
 def order(places: Places, lexical: Floats, cosine: Floats, row: Places, numbers: tuple[float, ...], /) -> None: ...
 def scan(rows: NDArray[np.int16], vector: NDArray[np.int16], scale: float, out: Floats, /) -> None: ...
-def widen(halves: bytes, out: Floats, /) -> None: ...
 def ranks(scores: Floats, allowed: Bools, mine: Floats, /) -> list[int]: ...
 def spread(
     arrays: tuple[Any, ...], changes: tuple[Any, ...], seeds: dict[int, float], settings: tuple[Any, ...], /,

@@ -260,14 +260,24 @@ def test_a_spread_that_is_no_number_counts_as_none(compiled: ModuleType) -> None
     assert told[3] == told[5] == 0
 
 
-def test_numbers_of_16_bits_are_widened_exactly_whatever_they_are(compiled: ModuleType) -> None:
-    halves = np.arange(1 << 16, dtype=np.uint16)
-    out = np.empty(1 << 16, np.float32)
-    compiled.widen(halves.tobytes(), out)
-    exact = halves.view(np.float16).astype(np.float32)
-    is_number = ~np.isnan(exact)
-    assert (out[is_number].view(np.uint32) == exact[is_number].view(np.uint32)).all() and np.isnan(
-        out[~is_number]
-    ).all()
+def test_half_floats_become_whole_numbers_of_the_same_size(compiled: ModuleType) -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    up_to_1 = halves[np.abs(halves) <= 1][None]
+    out = np.empty(up_to_1.shape, np.int16)
+    compiled.narrow(up_to_1.tobytes(), out)
+    assert (out == np.clip(np.rint(up_to_1.astype(np.float64) * 32768), -32767, 32767)).all()
     with pytest.raises(ValueError, match="rows of"):
-        compiled.widen(b"123", np.empty(1, np.float32))
+        compiled.narrow(b"123", np.empty((1, 1), np.int16))
+    with pytest.raises(TypeError, match="askew"):
+        compiled.narrow(b"12", np.empty(1, np.int16))
+
+
+@pytest.mark.parametrize(
+    ("row", "length"),
+    [([0.5] * 4, 1.0), ([0.25] * 4, 0.5), ([0.0] * 4, 0.0), ([1.0] * 4, 2.0), ([1.001, 0, 0, 0], np.inf),
+     ([np.inf, 0, 0, 0], np.inf), ([np.nan, 0, 0, 0], np.inf)],
+)  # fmt: skip
+def test_the_length_of_the_longest_row_is_told(compiled: ModuleType, row: list[float], length: float) -> None:
+    halves = np.array([[0.1] * 4, row], np.float16)
+    longest = compiled.narrow(halves.tobytes(), np.empty(halves.shape, np.int16))
+    assert longest == pytest.approx(max(length, 0.2), rel=1e-3)

@@ -172,12 +172,12 @@ class Corpus:
     def vectors_at(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of the memories that stand there; zero for those that have none."""
         if len(self.segments) == 1:
-            return self.segments[0].vectors.take(places, axis=0)
-        found = np.empty((len(places), self.segments[0].vectors.shape[1]), np.float32)
+            return self.segments[0].vectors.floats(places)
+        found = np.empty((len(places), self.segments[0].vectors.dim), np.float32)
         start = 0
         for segment in self.segments:
             here = (places >= start) & (places < start + len(segment))
-            found[here] = segment.vectors[places[here] - start]
+            found[here] = segment.vectors.floats(places[here] - start)
             start += len(segment)
         return found
 

@@ -125,7 +125,7 @@ def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops
     corpus, evidence, (words, meaning) = run.corpus, run.evidence, run.scales
     said = np.concatenate([_NO_TERMS, *map(corpus.terms_at, candidates[:hops_from].tolist())])
     segments = tuple(
-        (segment.said, segment.said_from, of.terms, of.starts, of.docs, segment.vectors)
+        (segment.said, segment.said_from, of.terms, of.starts, of.docs)
         for segment in corpus.segments
         for of in (segment.postings_of(said),)
     )
@@ -141,8 +141,9 @@ def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops
     found = np.empty((len(NAMES), len(candidates)), np.float32)
     of_run = (run.allowed, evidence.lexical, evidence.covered, evidence.cosine, run.meaning)
     native.compiled.look(
-        candidates, found, segments, of_corpus, of_run, tuple(matches), question, common_arrays(), numbers
-    )
+        candidates, corpus.vectors_at(candidates), found, segments, of_corpus, of_run, tuple(matches), question,
+        common_arrays(), numbers,
+    )  # fmt: skip
     if asked.dates:
         month, day = _near_dates(corpus.valid_at[candidates], asked.dates)
         found[PLACE["month"]], found[PLACE["day"]] = month, day

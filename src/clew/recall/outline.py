@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from clew import native
 from clew.recall.segment import FURTHER, LEADING
+from clew.recall.vectors import Vectors
 from clew.values import dataclass
 
 # Numbers that are multiplied at once. For more BLAS wakes its threads, and on a busy machine waits for them.
@@ -78,17 +79,22 @@ class Estimate(NamedTuple):
     squares: float  # of all exact cosines, squared
 
 
-def outline_of(vectors: NDArray[np.float32], *, leading: int = LEADING, further: int = FURTHER) -> Outline:
+def outline_of(vectors: Vectors, *, leading: int = LEADING, further: int = FURTHER) -> Outline:
     """The turn is that of the principal components, not centred: a cosine is no difference from a mean."""
-    values, components = np.linalg.eigh(vectors.T @ vectors)
+    products = np.zeros((vectors.dim, vectors.dim), np.float32)
+    total, longest = np.zeros(vectors.dim), 0.0
+    for block in vectors.blocks():
+        products += block.T @ block
+        total += block.sum(axis=0, dtype=np.float64)
+        longest = max(longest, _length(block))
+    values, components = np.linalg.eigh(products)
     turn = np.ascontiguousarray(components[:, ::-1].T)
-    total, longest = turn @ vectors.sum(axis=0, dtype=np.float64).astype(np.float32), _length(vectors)
     return Outline(
         turn,
         _blocks(vectors, turn[:leading], longest),
         _blocks(vectors, turn[leading : leading + further], longest),
         np.maximum(values[::-1], 0),
-        total,
+        turn @ total.astype(np.float32),
         len(vectors),
         longest,
     )
@@ -103,13 +109,14 @@ def _whole(components: NDArray[np.float32], longest: float) -> NDArray[np.int16]
     return np.asarray(np.rint(components * np.float32(LONGEST / longest)), np.int16)
 
 
-def _blocks(vectors: NDArray[np.float32], turn: NDArray[np.float32], longest: float) -> Components:
+def _blocks(vectors: Vectors, turn: NDArray[np.float32], longest: float) -> Components:
     if native.compiled is not None:
-        found = np.empty((len(vectors), len(turn)), np.int16)
-        for start in range(0, len(vectors), AT_ONCE):
-            found[start : start + AT_ONCE] = _whole(vectors[start : start + AT_ONCE] @ turn.T, longest)
-        return found
+        whole = [_whole(block @ turn.T, longest) for block in vectors.blocks()]
+        return np.concatenate([np.empty((0, len(turn)), np.int16), *whole])
     rows = AT_ONCE // max(1, len(turn))
     blocks = np.zeros((-(-len(vectors) // rows), rows, len(turn)), np.float32)
-    np.matmul(vectors, turn.T, out=blocks.reshape(len(blocks) * rows, len(turn))[: len(vectors)])
+    turned, start = blocks.reshape(len(blocks) * rows, len(turn)), 0
+    for block in vectors.blocks():
+        np.matmul(block, turn.T, out=turned[start : start + len(block)])
+        start += len(block)
     return blocks

@@ -379,8 +379,7 @@ def gather(corpus: Corpus, asked: Question) -> tuple[Evidence, Matches, Rough | 
     if outline is not None:
         rough = estimated(corpus, outline, vector)
         return Evidence(score, covered, rough.cosine), matches, rough
-    # Not `@`: for a matrix of this size BLAS wakes its threads, and on a busy machine waits for them.
-    found = [np.vecdot(segment.vectors, vector) for segment in corpus.segments]
+    found = [segment.vectors.cosines(vector) for segment in corpus.segments]
     return Evidence(score, covered, found[0] if len(found) == 1 else np.concatenate(found)), matches, None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import field
@@ -13,9 +12,9 @@ from zlib import crc32
 
 import numpy as np
 
-from clew import native
 from clew.lazy import LazyModule
 from clew.model.memory import LAYERS, TYPES
+from clew.recall.vectors import Vectors
 from clew.values import dataclass
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class Segment:
     said: NDArray[np.uint32]  # the terms of one memory after the other, as they were indexed
     often: NDArray[np.uint8]  # how often each of them is said there
     said_from: NDArray[np.int64]  # where those of each begin; one more for the end
-    vectors: NDArray[np.float32]  # (n, dim)
+    vectors: Vectors
     has_vector: NDArray[np.bool_]
     _index: dict[str, int] = field(default_factory=dict)
     _postings: list[Postings] = field(default_factory=list)
@@ -150,7 +149,7 @@ class Segment:
         has it made in the background: a process that asks once has no use for it, and nobody waits for it."""
         if self._outline:
             return self._outline[0]
-        if len(self) >= LARGE and self.vectors.shape[1] >= 2 * LEADING and next(self._questions) == 1:
+        if len(self) >= LARGE and self.vectors.dim >= 2 * LEADING and next(self._questions) == 1:
             # No daemon: one that Python ends in the middle of linear algebra leaves its library waiting for it, and
             # the process with it, for good.
             threading.Thread(target=self._make_outline, name="clew-outline").start()
@@ -176,7 +175,8 @@ def build_segment(rows: Sequence[Row], dim: int) -> Segment:
     """From $segment_columns. A vector of another length than `dim` counts as missing."""
     ids, layer, type_, valid, invalid, expires, superseded, updated, weight, *columns = _columns(rows)
     numbers, titles, authors, threads, length, terms, vectors = columns
-    matrix, has_vector = _matrix(vectors, dim)
+    size, none = 2 * dim, bytes(2 * dim)
+    halves = [blob if blob is not None and len(blob) == size else none for blob in vectors]
     thread, row, valid_at = hashed(threads), np.array(numbers, np.int64), np.array(valid, np.int64)
     before, after = _neighbours(thread, valid_at, row)
     said, often, said_from = _said(terms)
@@ -201,8 +201,8 @@ def build_segment(rows: Sequence[Row], dim: int) -> Segment:
         said=said,
         often=often,
         said_from=said_from,
-        vectors=matrix,
-        has_vector=has_vector,
+        vectors=Vectors.packed(halves, dim),
+        has_vector=np.array([half is not none for half in halves], np.bool_),
     )
 
 
@@ -252,21 +252,6 @@ def _neighbours(
 
 def _or_never(values: Sequence[int | None]) -> NDArray[np.int64]:
     return np.array([NEVER if value is None else value for value in values], np.int64)
-
-
-def _matrix(blobs: Sequence[bytes | None], dim: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Some rows at a time, so that no second copy of all of them is made."""
-    size, empty = 2 * dim, bytes(2 * dim)
-    found = [blob if blob is not None and len(blob) == size else empty for blob in blobs]
-    matrix = np.empty((len(found), dim), np.float32)
-    for start in range(0, len(found), ROWS_AT_ONCE):
-        part = matrix[start : start + ROWS_AT_ONCE]
-        halves = b"".join(found[start : start + len(part)])
-        if native.compiled is not None and sys.byteorder == "little":
-            native.compiled.widen(halves, part)
-        else:
-            part[:] = np.frombuffer(halves, "<f2").reshape(part.shape)
-    return matrix, np.array([blob is not empty for blob in found], np.bool_)
 
 
 def _distinct(terms: NDArray[np.uint32]) -> NDArray[np.uint32]:

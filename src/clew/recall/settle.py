@@ -52,11 +52,11 @@ def estimated(corpus: Corpus, outline: Outline, vector: Floats) -> Rough:
     estimate = outline.cosines(vector)
     cosine = estimate.cosine
     low = np.flatnonzero(cosine <= np.partition(cosine[::STRIDE], LOWEST)[LOWEST])
-    cosine[low] = np.vecdot(base.vectors[low], vector)
+    cosine[low] = base.vectors.cosines(vector, low)
     is_exact = np.zeros(len(corpus.ids), np.bool_)
     is_exact[low] = is_exact[len(base) :] = True
     if others:
-        cosine = np.concatenate([cosine, *(np.vecdot(segment.vectors, vector) for segment in others)])
+        cosine = np.concatenate([cosine, *(segment.vectors.cosines(vector) for segment in others)])
     return Rough(vector, outline, estimate, cosine, is_exact)
 
 
@@ -71,7 +71,8 @@ def spread_of(rough: Rough, corpus: Corpus, allowed: NDArray[np.bool_]) -> float
     if len(away) > FEW:
         _compared(rough, corpus, top(-rough.cosine, allowed, LOWEST * STRIDE))  # the least is one of them
         return math.sqrt(float(rough.cosine[allowed].var()) + rough.estimate.error**2)
-    lost, more = np.vecdot(corpus.segments[0].vectors[away], rough.vector), rough.cosine[size:][allowed[size:]]
+    lost = corpus.segments[0].vectors.cosines(rough.vector, away)
+    more = rough.cosine[size:][allowed[size:]]
     count = size - len(lost) + len(more)
     mean = (rough.estimate.total - float(lost.sum()) + float(more.sum())) / count
     squares = (rough.estimate.squares - float(np.square(lost).sum()) + float(np.square(more).sum())) / count
@@ -143,7 +144,7 @@ def _compared(rough: Rough, corpus: Corpus, places: Places) -> Floats:
     """The exact cosines of these, which from now on stand for the estimates: the scores still have to follow."""
     base = corpus.segments[0]
     estimates = places[~rough.is_exact[places]]  # none of them is beyond the first segment
-    rough.cosine[estimates] = np.vecdot(base.vectors[estimates], rough.vector)
+    rough.cosine[estimates] = base.vectors.cosines(rough.vector, estimates)
     return rough.cosine[places]
 
 

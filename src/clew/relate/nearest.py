@@ -100,7 +100,8 @@ def _in_memory(
 ) -> list[list[tuple[str, float]]]:
     """(id, cosine) of the nearest of each."""
     vectors = np.stack([one.vector for one in asked])
-    cosines = np.concatenate([vectors @ segment.vectors.T for segment in corpus.segments], axis=1).round(DIGITS)
+    blocks = [vectors @ block.T for segment in corpus.segments for block in segment.vectors.blocks()]
+    cosines = np.concatenate(blocks, axis=1).round(DIGITS)
     current = _current(corpus, now) & corpus.has_vector
     itself = corpus.places_of([one.memory.id for one in asked])
     found = []

@@ -145,7 +145,8 @@ class Relator:
                 ids = [one.memory.id for one in subjects if one.memory.org == org]
                 segment = self._sources.corpora.load_ids(tx, Reach.everything(org), ids)
                 has = segment.has_vector.tolist()
-                found |= {id: segment.vectors[at] for at, id in enumerate(segment.ids) if has[at]}
+                vectors = segment.vectors.floats(slice(None))
+                found |= {id: vectors[at] for at, id in enumerate(segment.ids) if has[at]}
         return found
 
     def _nearest(self, asked: Sequence[Asked], now: datetime) -> dict[str, list[Neighbour]]:

@@ -26,6 +26,7 @@ from clew.recall.outline import Outline, outline_of
 from clew.recall.run import Run
 from clew.recall.segment import FURTHER, LEADING, build_segment
 from clew.recall.settle import FEW, estimated, make_exact, settle, spread_of
+from clew.recall.vectors import Vectors
 from toys import START, ToldClock, open_toy
 
 pytestmark = pytest.mark.usefixtures("by_both")
@@ -41,10 +42,10 @@ SPACE = VectorSpace("made up", "1", DIM, 0.1, 0.9)
 
 
 @dataclass
-class Vectors:
+class Seen:
     """All that a first look sees of a segment."""
 
-    vectors: Floats
+    vectors: Vectors
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -68,7 +69,7 @@ def turned(dim: int) -> Floats:
 
 @cache
 def outlined_by(compiled: object) -> Outline:
-    return outline_of(made_up(SIZE, 1))
+    return outline_of(Vectors.of(made_up(SIZE, 1)))
 
 
 def OUTLINE() -> Outline:
@@ -96,7 +97,7 @@ def scored(
     limit: int = 10,
 ) -> Run:
     """As recall scores: `exact` compares all vectors."""
-    base, words = Vectors(made_up(SIZE, 1)), words_of("semantic") if words is None else words
+    base, words = Seen(Vectors.of(made_up(SIZE, 1))), words_of("semantic") if words is None else words
     layer = np.zeros(SIZE, np.int8) if layer is None else layer
     by_layer = {one: np.flatnonzero(layer == one) for one in range(layer.max() + 1)} if layer.any() else {0: None}
     corpus: Any = SimpleNamespace(
@@ -104,7 +105,7 @@ def scored(
     )
     allowed = np.ones(SIZE, np.bool_) if allowed is None else allowed
     rough = None if exact else estimated(corpus, OUTLINE(), vector)
-    evidence = Evidence(words, words, rough.cosine if rough else np.vecdot(base.vectors, vector))
+    evidence = Evidence(words, words, rough.cosine if rough else base.vectors.cosines(vector))
     meaning = semantic_relevance(evidence.cosine, SPACE)
     scales = scales_of(evidence, allowed, spread_of(rough, corpus, allowed) if rough else None)
     scores = rank_scores(evidence, allowed, scales) * (1 if weights is None else weights)
@@ -235,7 +236,7 @@ def test_the_leading_components_are_those_that_vary_most() -> None:
     rng, plane = np.random.default_rng(1), turned(16)[:2]
     noise = 0.001 * rng.standard_normal((500, 16))
     vectors = (rng.standard_normal((500, 2)) @ plane + noise).astype(np.float32)
-    estimate = outline_of(vectors, leading=2).cosines(plane[0])
+    estimate = outline_of(Vectors.of(vectors), leading=2).cosines(plane[0])
     assert estimate.error < 0.001
     assert estimate.cosine == pytest.approx(vectors @ plane[0], abs=0.005)
 
@@ -283,7 +284,7 @@ def test_python_does_not_end_in_the_middle_of_linear_algebra(memory: Clew, monke
     """It ends daemons wherever they are, and OpenBLAS then waits for good for a thread that is gone."""
     ready, seen = threading.Event(), []
 
-    def waiting(vectors: Floats) -> Outline:
+    def waiting(vectors: Vectors) -> Outline:
         seen.append(threading.current_thread())
         ready.wait(30)
         return outline_of(vectors)

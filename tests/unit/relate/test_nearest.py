@@ -23,7 +23,7 @@ def near_of(clew: Clew, id: str, *, limit: int = 20, max_bytes: int = 1 << 30) -
     corpora = Corpora(clew.store, space=embedder.space, max_bytes=max_bytes)
     with clew.store.read() as tx:
         memory = tx.memories.get(Reach.everything("local"), id)
-        vector = corpora.load_ids(tx, Reach.everything("local"), [id]).vectors[0]
+        vector = corpora.load_ids(tx, Reach.everything("local"), [id]).vectors.floats(slice(None))[0]
     assert memory is not None
     near = Near(clew.store, corpora, embedder.space)
     return nearest([Asked(memory, vector)], near, limit=limit, now=clew.clock.now())[id]
