@@ -1,8 +1,9 @@
 """One measurement of one peer, inside that peer's environment: `python measure.py SPEC.json`.
 
-Three kinds: `first` (from nothing to the first recall), `quality` (every question of a file) and `speed` (ingest
-and search at growing sizes). Each finished step is one JSON line in the file that the specification names, so that
-what was measured before a time limit or a crash is kept.
+Four kinds: `first` (from nothing to the first recall), `quality` (every question of a file), `speed` (ingest and
+search at growing sizes) and `turns` (search when told to, so that others can be asked in between). Each finished
+step is one JSON line in the file that the specification names, so that what was measured before a time limit or a
+crash is kept.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import time
 from importlib import import_module
-from itertools import pairwise
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def main() -> None:
     with Path(spec["out"]).open("a", encoding="utf-8") as out:
         tell = _teller(out)
         try:
-            {"first": first, "quality": quality, "speed": speed}[spec["stage"]](spec, tell)
+            {"first": first, "quality": quality, "speed": speed, "turns": turns}[spec["stage"]](spec, tell)
         except Exception as error:  # whatever a peer raises is a row of the report
             tell(event="error", error=f"{type(error).__name__}: {' '.join(str(error).split())}"[:300])
             raise
@@ -93,12 +94,8 @@ def quality(spec: dict[str, Any], tell: Any) -> None:
 
 def speed(spec: dict[str, Any], tell: Any) -> None:
     """Everything in one scope, growing from size to size."""
-    from units import Unit
-
     embedding = _embedding(spec, lookups=True)
-    lines = Path(spec["texts"]).read_text(encoding="utf-8").splitlines()
-    units = [Unit(f"m{number}", text) for number, text in enumerate(lines[: max(spec["sizes"])])]
-    asked = Path(spec["questions"]).read_text(encoding="utf-8").splitlines()
+    units, asked = _made_up(spec)
     with tempfile.TemporaryDirectory(dir=spec["scratch"], ignore_cleanup_errors=True) as folder:
         adapter = _adapter(spec)
         seconds = _query_seconds(adapter, embedding, spec)
@@ -113,6 +110,35 @@ def speed(spec: dict[str, Any], tell: Any) -> None:
             searches = _searches(store, asked, seconds)
             tell(event="size", size=size, **ingest, **searches, rss_growth_mb=round(_rss_mb(store) - before, 1))
         store.close()
+
+
+def turns(spec: dict[str, Any], tell: Any) -> None:
+    """Fills a store and asks it some questions whenever standard input names how many."""
+    embedding = _embedding(spec, lookups=True)
+    units, asked = _made_up(spec)
+    with tempfile.TemporaryDirectory(dir=spec["scratch"], ignore_cleanup_errors=True) as folder:
+        store = _adapter(spec).open_store(_place(spec, Path(folder), embedding))
+        _ingest(store, units, spec, tell)
+        _warm_up(store, asked[:WARM_UP])
+        questions = cycle(asked[WARM_UP:])
+        print("ready", flush=True)
+        for line in sys.stdin:
+            milliseconds = []
+            for question in islice(questions, int(line)):
+                started = time.perf_counter()
+                store.search(question, K_SPEED)
+                milliseconds.append((time.perf_counter() - started) * 1000)
+            print(json.dumps(milliseconds), flush=True)
+        store.close()
+
+
+def _made_up(spec: dict[str, Any]) -> tuple[list[Any], list[str]]:
+    """Units for the largest size, and questions."""
+    from units import Unit
+
+    lines = Path(spec["texts"]).read_text(encoding="utf-8").splitlines()
+    units = [Unit(f"m{number}", text) for number, text in enumerate(lines[: max(spec["sizes"])])]
+    return units, Path(spec["questions"]).read_text(encoding="utf-8").splitlines()
 
 
 def _query_seconds(adapter: Any, embedding: Any, spec: dict[str, Any]) -> list[float]:
@@ -186,7 +212,7 @@ def _adapter(spec: dict[str, Any]) -> Any:
 def _place(spec: dict[str, Any], folder: Path, embedding: Any) -> Any:
     from adapters import Place
 
-    is_repeatable = spec["stage"] == "quality"
+    is_repeatable = spec["stage"] in ("quality", "turns")  # what works on in the background would slow the others
     return Place(folder, spec["variant"], embedding, Path(spec["environment"]), is_repeatable)
 
 

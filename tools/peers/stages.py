@@ -56,7 +56,7 @@ class Bench:
             json.dumps(folders | {"files": files, "forms": forms, "made_up": made_up}), encoding="utf-8"
         )
         command = [python, HERE / "vectors.py", spec]
-        if subprocess.run(command, check=False, env=_environment(self.work), cwd=HERE).returncode:
+        if subprocess.run(command, check=False, env=environment(self.work), cwd=HERE).returncode:
             raise SystemExit("The vectors that all peers share could not be made; the lines above say why.")
         made: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
         return made
@@ -112,8 +112,7 @@ def _quality(peer: Peer, python: Path, bench: Bench, file: Path, max_units: int 
 
 def speed(peer: Peer, python: Path, bench: Bench) -> dict[str, Any]:
     """By size. A size that was not reached says why, and what was stored until then."""
-    files = {"texts": str(bench.vectors / "texts.txt"), "questions": str(bench.vectors / "questions.txt")}
-    events, error, _seconds = _run(peer, python, bench, "speed", files | {"sizes": bench.sizes})
+    events, error, _seconds = _run(peer, python, bench, "speed", made_up(bench))
     found: dict[str, Any] = {}
     for event in events:
         if event["event"] in ("stored", "size"):
@@ -122,6 +121,12 @@ def speed(peer: Peer, python: Path, bench: Bench) -> dict[str, Any]:
         if "ms_p50" not in found.get(size, {}):
             found[size] = found.get(size, {}) | {"error": error or "no result"} | _progress(events)
     return found
+
+
+def made_up(bench: Bench) -> dict[str, Any]:
+    """What is stored and asked where only time counts."""
+    files = {"texts": str(bench.vectors / "texts.txt"), "questions": str(bench.vectors / "questions.txt")}
+    return files | {"sizes": bench.sizes}
 
 
 def _progress(events: list[dict[str, Any]]) -> dict[str, Any]:
@@ -139,7 +144,7 @@ def _run(
     peer: Peer, python: Path, bench: Bench, stage: str, extra: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], str, float]:
     """Events, what went wrong, and seconds until the last event."""
-    spec, out = _specify(peer, bench, stage, extra)
+    spec, out = specify(peer, bench, stage, extra)
     limit = bench.left_s()
     if limit <= 0:
         return [], f"not run: the limit of {bench.limit_s:.0f} s for this peer was used up", 0.0
@@ -149,7 +154,7 @@ def _run(
         process = subprocess.Popen(
             [python, HERE / "measure.py", spec],
             stdout=said, stderr=said, stdin=subprocess.DEVNULL, cwd=HERE,
-            env=_environment(bench.work), start_new_session=True,
+            env=environment(bench.work), start_new_session=True,
         )  # fmt: skip
         try:
             status = process.wait(limit)
@@ -165,7 +170,7 @@ def _run(
     return events, _clean(errors[-1], bench.work) if errors else error, seconds
 
 
-def _specify(peer: Peer, bench: Bench, stage: str, extra: dict[str, Any]) -> tuple[Path, Path]:
+def specify(peer: Peer, bench: Bench, stage: str, extra: dict[str, Any]) -> tuple[Path, Path]:
     folder = bench.work / "runs"
     name = "-".join(filter(None, [peer.name, stage, Path(extra.get("file", "")).name.split(".")[0]]))
     out, scratch = folder / f"{name}.jsonl", bench.work / "scratch" / name
@@ -175,7 +180,7 @@ def _specify(peer: Peer, bench: Bench, stage: str, extra: dict[str, Any]) -> tup
     common = {
         "stage": stage, "adapter": peer.adapter, "variant": peer.variant, "embeds": peer.embeds, "out": str(out),
         "scratch": str(scratch), "home": str(bench.work / "home"), "vectors": str(bench.vectors),
-        "vector_files": [MADE_UP if stage == "speed" else DOCUMENTS], "limit_s": bench.left_s(),
+        "vector_files": [MADE_UP if stage in ("speed", "turns") else DOCUMENTS], "limit_s": bench.left_s(),
         "environment": str(bench.work / "env" / peer.environment),
         "python_path": [bench.embedder_path, str(ROOT / "src")] if peer.embeds else [],
     }  # fmt: skip
@@ -184,7 +189,7 @@ def _specify(peer: Peer, bench: Bench, stage: str, extra: dict[str, Any]) -> tup
     return spec, out
 
 
-def _environment(work: Path) -> dict[str, str]:
+def environment(work: Path) -> dict[str, str]:
     """No telemetry, no look at a model hub, and nothing of the user's own Clew."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLEW_", "PYTHON"))}
     silent = {"ANONYMIZED_TELEMETRY": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}

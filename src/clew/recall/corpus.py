@@ -193,7 +193,8 @@ class Corpus:
         start = 0
         for segment in self.segments:
             index = segment.index()
-            found |= {id: start + index[id] for id in ids if id in index and self.alive[start + index[id]]}
+            here = {id: start + at for id in ids if (at := index.get(id)) is not None}
+            found |= here if self.all_alive else {id: at for id, at in here.items() if self.alive[at]}
             start += len(segment)
         return found
 

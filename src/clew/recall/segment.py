@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
     outline = LazyModule("clew.recall.outline")  # of many vectors
 
-LARGE = 20_000  # vectors; fewer are compared whole in the time that two looks take
+LARGE = 32_000  # vectors; fewer are compared whole in the time that two looks take
 LEADING = FURTHER = 64  # components; tools/first_look.py prints what more and fewer of them find and take
 NEVER = np.iinfo(np.int64).max
 MAX_DOCS = 1 << 24  # of one segment; more are searched on disk

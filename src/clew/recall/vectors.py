@@ -75,7 +75,10 @@ class Vectors:
         return np.asarray(np.vecdot(rows.astype(np.float32, copy=False), vector * np.float32(scale)), np.float32)
 
     def floats(self, places: Places | slice) -> Floats:
-        return np.multiply(self.rows[places], np.float32(1 / self.unit), dtype=np.float32)
+        rows = self.rows[places] if isinstance(places, slice) else self.rows.take(places, axis=0)
+        floats = rows.astype(np.float32)
+        floats *= np.float32(1 / self.unit)
+        return floats
 
     def blocks(self) -> Iterator[Floats]:
         """All of them, some at a time."""
