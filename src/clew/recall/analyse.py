@@ -1,7 +1,8 @@
 """The one analyser: text to terms, the same for memories and queries, on every engine.
 
 NFKC first; identifiers and paths are split and also kept whole, so `AuthService`, `auth_service` and
-`src/auth/service.py` share terms; words are stemmed; scripts without spaces give bigrams.
+`src/auth/service.py` share terms; words are stemmed; scripts without spaces give bigrams; `C++` and `C#` keep
+their signs; an emoji is a term.
 A term is carried as the CRC-32 of its text: four bytes in the index, no words in it, and the same
 number on every machine. Two terms that collide only share a posting list, which BM25 survives.
 """
@@ -16,15 +17,17 @@ from array import array
 from functools import cache, lru_cache
 from zlib import crc32
 
-REVISION = 2  # stored with the index: another revision means re-indexing
+REVISION = 3  # stored with the index: another revision means re-indexing
 
 MAX_TERM_CHARS = 64  # longer runs are blobs, kept whole and never split
 _CACHE_SIZE = 200_000
 
 # Combining marks of Indic, Hebrew and Arabic scripts are not \w but belong to their words.
 _LETTER = r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff])"
+_LANGUAGE = r"[A-Za-z](?:\+\+|#)(?![\w+#])"  # C++, C#, F#: without their signs they are one another
 # Letters and digits, joined by what joins identifiers, paths, tickets and versions.
-_ASCII_CHUNK = re.compile(r"[A-Za-z0-9]+(?:[_\-./\\:#@']+[A-Za-z0-9]+)*")
+_ASCII_CHUNK = re.compile(rf"{_LANGUAGE}|[A-Za-z0-9]+(?:[_\-./\\:#@']+[A-Za-z0-9]+)*")
+_EMOJI = "[\u2600-\u27bf\u2b00-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"  # without the tones of skin
 _JOINT = re.compile(r"[_\-./\\:#@]+")
 _LINE_NUMBER = re.compile(r"(?<=\w):\d+(?::\d+)?$")
 _ASCII_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -43,7 +46,7 @@ STOP_WORDS = frozenset(
 # These two take longer to compile than all others together; a process that meets plain text alone needs neither.
 @cache
 def _chunk() -> re.Pattern[str]:
-    return re.compile(rf"{_LETTER}+(?:[_\-./\\:#@'’]+{_LETTER}+)*")
+    return re.compile(rf"{_LANGUAGE}|{_LETTER}+(?:[_\-./\\:#@'’]+{_LETTER}+)*|{_EMOJI}")
 
 
 @cache
@@ -104,6 +107,8 @@ def _split(chunk: str) -> tuple[str, ...]:
     if chunk.isascii() and chunk.isalpha() and (chunk.islower() or chunk[1:].islower()):
         word = chunk.lower()
         return () if word in STOP_WORDS else (stem(word),)
+    if chunk[-1] in "+#":
+        return (chunk.lower(),)
     if _is_unspaced(chunk):
         return tuple(chunk) + tuple(chunk[i : i + 2] for i in range(len(chunk) - 1))
     return tuple(filter(None, _split_identifier(_POSSESSIVE.sub("", chunk))))  # accents alone fold to nothing

@@ -13,7 +13,7 @@ from clew.recall.analyse import MAX_TERM_CHARS, hash_term, query_terms, term_has
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)  # lone surrogates and NUL included
 # Letters of many scripts and everything that joins identifiers, so that most examples exercise the splitting.
-TRICKY = st.text(st.sampled_from("aBc1_-./\\:#@'’ é́ßﬁ漢字かなカﾅ한ก่हिع\u0651\u00b2Ⅻ\ud800\x00\n"), max_size=80)
+TRICKY = st.text(st.sampled_from("aBc1_-./\\:#@+'’🚀 é́ßﬁ漢字かなカﾅ한ก่हिع\u0651\u00b2Ⅻ\ud800\x00\n"), max_size=80)
 
 
 @given(ANY_TEXT | TRICKY)
@@ -142,3 +142,25 @@ def test_hostile_text_costs_no_more_per_character_when_it_is_longer(piece: str) 
 @pytest.mark.parametrize("piece", ["a._-", "é"])
 def test_a_megabyte_is_analysed_at_the_price_of_eight_parts(piece: str) -> None:
     assert grows_with_its_length(piece, 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("C++", ["c++"]),
+        ("we write C#, not F#.", ["write", "c#", "f#"]),
+        ("C++/CLI", ["c++", "cli"]),
+        ("c++17 and c#7", ["c", "17", "c", "7", "c7"]),
+        ("für C# (größer: C++)", ["fur", "c#", "grosser", "c++"]),
+        ("issue #12, abc# and PR#3", ["issu", "12", "abc", "pr", "3", "pr3"]),
+        ("for (;;) i++;", ["i++"]),
+    ],
+)
+def test_languages_keep_their_signs(text: str, found: list[str]) -> None:
+    assert terms(text) == found
+
+
+def test_an_emoji_is_a_term_whatever_the_tone_of_its_skin() -> None:
+    assert terms("🚀 deploys, 👍🏽 approves") == ["🚀", "deploy", "👍", "approv"]
+    assert terms("👍") == terms("👍🏿")
+    assert [*query_terms("❌").values()] == ["❌"]
