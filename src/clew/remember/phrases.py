@@ -16,6 +16,8 @@ MAX_TOPIC_WORDS = 4
 MAX_NEAR = 12  # words beside a cue that are read
 MAX_TOPIC_CHARS = 80
 MARKS = ",;:"
+NEGATIONS = frozenset("not never no nothing none nobody cannot without hardly neither nor".split())
+_ASIDE = NEGATIONS.union("see cf formerly previously unlike except excluding replacing ex".split())
 
 
 class Sentence(NamedTuple):
@@ -61,7 +63,7 @@ _VAGUE = frozenset(
     "thing things stuff reason way ways time times people lot kind part problem code bit day week month year today "
     "yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday morning evening action place case "
     "rest end start example note decision fact rule access attention care help good bad new old slow fast big "
-    "small".split()
+    "small unknown unclear undetermined uncertain".split()
 )
 _GENERIC = frozenset(
     "class module function method file table service package library endpoint job handler component interface "
@@ -70,10 +72,10 @@ _GENERIC = frozenset(
 )
 
 
-def clause_of(words: list[str]) -> list[str]:
+def clause_of(words: list[str], ends: frozenset[str] = _BOUNDARIES) -> list[str]:
     """The words after the last one that ends a clause."""
     for index in range(len(words) - 1, -1, -1):
-        if words[index] in _BOUNDARIES or words[index][-1] in MARKS:
+        if words[index] in ends or words[index][-1] in MARKS:
             return words[index + 1 :]
     return words
 
@@ -166,6 +168,8 @@ def as_end(sentence: Sentence, phrase: list[str]) -> End | None:
     words = [word.strip("'’.,:") for word in phrase]
     while words and (words[0] in _DETERMINERS or words[0] in _STRIPPED):
         words = words[1:]
+    if not _ASIDE.isdisjoint(words):
+        return None
     named = [index for index, word in enumerate(words) if word and sentence.thing(word[0])]
     if named and (named[-1] == len(words) - 1 or all(word in _GENERIC for word in words[named[-1] + 1 :])):
         thing = sentence.thing(words[named[-1]][0])

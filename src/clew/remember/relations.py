@@ -20,6 +20,7 @@ from clew.remember.phrases import (
     FIRST,
     MARKS,
     MAX_NEAR,
+    NEGATIONS,
     PREPOSITIONS,
     End,
     Sentence,
@@ -152,18 +153,27 @@ _PAIRS = (" because of ", "Because of ", " due to ", "Due to ", " found in ", " 
           " subtype of ", " implementation of ", " result of ", " cause of ", "instead of ", "rather than ",
           " use ", " own ")  # fmt: skip
 
-# In the clause of a cue they deny or ask; suppositions reach to the end of the sentence.
-_NEGATIONS = frozenset("not never no nothing none nobody cannot without hardly neither nor".split())
+# Before a cue they deny or ask, up to where `_DENIED_FROM` has it; suppositions reach to the end of the sentence.
 _CONTRACTED = "do does did is are was were wo ca could should would has have had must need".split()
-_DENIALS = _NEGATIONS.union(
-    "why how what who where avoid avoids stop".split(), [f"{verb}n{mark}t" for verb in _CONTRACTED for mark in "'’"]
+_DENIALS = NEGATIONS.union(
+    "why how what who where avoid avoids stop stopped except excluding besides unlike ruled revert reverts "
+    "reverted undo undoes undid".split(),
+    [f"{verb}n{mark}t" for verb in _CONTRACTED for mark in "'’"],
+)
+_DENIED_FROM = frozenset("but while whereas so because then since".split())  # not "that": no proof that it does
+# Said behind it: "depends on Redis no longer", "that A uses B is false".
+_TAKEN_BACK = re.compile(
+    r"[^,;]*(?<!\w)no (?:longer|more)(?!\w)|.*(?<!\w)(?:false|untrue|wrong|incorrect|not true|a myth)$"
+    r"|.*, (?:but )?(?:now|today|nowadays|since then),? .*(?:not|n['’]t)(?!\w)"
 )
 _SUPPOSITIONS = frozenset(
     "should could would might may must will if whether suppose supposing assume assuming maybe perhaps consider "
     "considering unless want wants wish hope hopefully plan plans planned todo unclear unsure wonder probably "
     "possibly let's let’s until shall ought supposed propose proposed proposal idea ideally imagine ensure ensures "
-    "ensuring sure verify check try".split()
+    "ensuring sure verify check try doubt doubts doubted deny denies denied myth hypothetically pretend allegedly "
+    "supposedly rumour rumor rumours rumors formerly previously originally historically".split()
 )
+_USED_TO = re.compile(r"(?<!\w)used to$")  # depend on it
 _ASKS = re.compile(
     r"(?:do|does|did|is|are|was|were|should|could|can|would|why|what|which|who|how|where)(?!\w)(?!.*,)"
 )
@@ -195,8 +205,13 @@ def _sentences(text: str, things: list[Thing]) -> list[Sentence]:
     return found
 
 
+_NOT_SAID = re.compile(r"```.*?(?:```|\Z)|~~[^~\n]+~~", re.DOTALL)  # shown, or struck out
+
+
 def _lowered(text: str) -> str:
-    """Lower case without quotes and brackets, each character in its place."""
+    """Lower case without quotes, brackets, blocks of code and what is struck out, each character in its place."""
+    if "```" in text or "~~" in text:
+        text = _NOT_SAID.sub(lambda part: " " * len(part[0]), text)
     low = text.lower()
     if len(low) != len(text):  # a few letters have a lower case of two
         low = "".join([char if len(char.lower()) != 1 else char.lower() for char in text])
@@ -222,9 +237,7 @@ def _flatten(said: str, low: str, start: int, stop: int, things: list[Thing]) ->
     pieces.append(low[at:stop])
     flat = " ".join("".join(pieces).lstrip("-+• ").split()).replace(" ,", ",").replace(" 's ", " ")
     words = flat.split(" ")
-    doubt = len(words)
-    if not _SUPPOSITIONS.isdisjoint(words) or "todo" in flat:
-        doubt = next((i for i, word in enumerate(words) if word.rstrip(MARKS) in _SUPPOSITIONS), doubt)
+    doubt = next((i for i, word in enumerate(words) if word.rstrip(MARKS) in _SUPPOSITIONS), len(words))
     return Sentence(said, flat, words, doubt, inside)
 
 
@@ -244,8 +257,9 @@ def _stated(sentence: Sentence) -> list[EdgeDraft]:
     for index, word in enumerate(sentence.words[: sentence.doubt]):
         if word in _ENTRY_WORDS and cues < MAX_CUES:
             cues += 1
-            clause = clause_of(sentence.words[:index])
-            if _DENIALS.isdisjoint(clause):
+            before = clause_of(sentence.words[:index], _DENIED_FROM)
+            is_denied = not _DENIALS.isdisjoint(before) or _USED_TO.search(" ".join(before))
+            if not is_denied and not _TAKEN_BACK.match(sentence.flat, at):
                 if holder := _HOLDERS.get(word):
                     found += holder(sentence, at)
                 edges, reading = _read_cue(sentence, word, at, reading)
@@ -340,13 +354,17 @@ def _listed_before(sentence: Sentence, before: str) -> list[End]:
     return [End(thing.ref, True) for char in items[0] if (thing := sentence.thing(char))][:-1][:MAX_ITEMS]
 
 
-_LISTED = re.compile(r"(?:[\ue000-\uf8ff](?:,? and |, )(?:the )?){1,8}[\ue000-\uf8ff](?: all| both| now)?$")
+# With "and" before the last: after a mere comma ("In src/auth.py, AuthService calls") another part of speech ends.
+_LISTED = re.compile(
+    r"(?:[\ue000-\uf8ff], (?:the )?){0,7}[\ue000-\uf8ff],? and (?:the )?[\ue000-\uf8ff](?: all| both| now)?$"
+)
 
 
 def _objects(sentence: Sentence, after: str) -> list[End]:
-    """What follows a cue: one phrase, or a list of them."""
+    """What follows a cue: one phrase, or a list of them, with "and" before its last. What follows a mere comma may
+    be anything: "depends on Redis, see ABC-9"."""
     found: list[End] = []
-    rest = after.strip()
+    rest, sure, is_last = after.strip(), 1, False
     while rest and len(found) < MAX_ITEMS:
         words = rest.split(" ", MAX_NEAR)[:MAX_NEAR]
         phrase, ended = take(words)
@@ -354,11 +372,12 @@ def _objects(sentence: Sentence, after: str) -> list[End]:
         if end is None or (found and (not ended or phrase[0] in _ENTRY_WORDS)):  # the verb of another clause
             break
         found.append(end)
+        sure = len(found) if is_last else sure
         joint = _SEPARATOR.match(rest, len(" ".join(words[: consumed(words, phrase)]).rstrip(",")))
         if not joint:
             break
-        rest = rest[joint.end() :]
-    return found
+        rest, is_last = rest[joint.end() :], joint[0] != ", "
+    return found[:sure]
 
 
 # Phrases that hold both ends.
@@ -405,7 +424,7 @@ def _bracketed(sentence: Sentence, match: re.Match[str] | None, type_: str, *, i
     is_whole = not rest or (rest[0] in PREPOSITIONS and not match[0].endswith(" not "))
     first = as_end(sentence, phrase) if is_whole else None
     seconds = _objects(sentence, sentence.flat[match.end() :])
-    if not first or not seconds or not _NEGATIONS.isdisjoint(inner):
+    if not first or not seconds or not NEGATIONS.isdisjoint(inner):
         return []
     source, target = (seconds[0], first) if is_turned else (first, seconds[0])
     edge = _draft(sentence, source, type_, target, 0.9, match[0].split(" ", 1)[0])

@@ -65,6 +65,66 @@ def test_what_is_asked_denied_or_supposed_is_not_stated(text: str) -> None:
     assert found_in(text) == set()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is not true that AuthService depends on Redis.",
+        "I don't think that AuthService depends on Redis.",
+        "There is no evidence that AuthService calls PaymentService.",
+        "We cannot say that Kafka caused the outage.",
+        "It was not Kafka that caused the outage.",
+        "AuthService does not know when OrderService calls PaymentService.",
+        "I doubt that AuthService depends on Redis.",
+        "We ruled out that AuthService depends on Redis.",
+        "It's a myth that AuthService depends on Redis.",
+        "Hypothetically, AuthService depends on Redis.",
+        "AuthService depends on neither Redis nor Kafka.",
+        "AuthService depends on Redis no longer.",
+        "AuthService depends on Redis (false).",
+        'The statement "AuthService depends on Redis" is false.',
+        "As in:\n```\nAuthService depends on Redis.\n```\n",
+        "An open block:\n```python\nAuthService depends on Redis.",
+        "~~AuthService depends on Redis~~",
+        'Revert "Make AuthService use Redis"',
+        "AuthService previously depended on Redis.",
+        "Formerly, AuthService depended on Redis.",
+        "In 2019 AuthService depended on Redis, today it does not.",
+        "AuthService used to depend on Redis.",
+        "The cause of the outage is unknown.",
+        "The cause of the outage was never found.",
+        "All services except AuthService depend on Redis.",
+    ],
+)
+def test_what_is_denied_anywhere_else_taken_back_or_over_is_not_stated(text: str) -> None:
+    assert found_in(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "relation", "target"),
+    [
+        ("OrderService uses Redis, never Memcached.", "orderservice", "uses", "redis"),
+        ("Unlike PaymentService, AuthService calls LedgerService.", "authservice", "calls", "ledgerservice"),
+        ("After upgrading Kafka, AuthService depends on Redis.", "authservice", "depends_on", "redis"),
+        ("In src/auth.py, AuthService calls PaymentService.", "authservice", "calls", "paymentservice"),
+        ("AuthService depends on Redis, see src/auth/session.py.", "authservice", "depends_on", "redis"),
+        ("AuthService uses Redis, formerly Memcached.", "authservice", "uses", "redis"),
+        ("AuthService depends on Redis, OrderService on Kafka.", "authservice", "depends_on", "redis"),
+    ],
+)
+def test_what_stands_behind_a_mere_comma_is_no_part_of_a_list(
+    text: str, source: str, relation: str, target: str
+) -> None:
+    assert found_in(text) == {(f"service:{source}", relation, f"service:{target}")}
+
+
+def test_a_list_ends_with_its_and() -> None:
+    uses = {("service:authservice", "uses", f"service:{name}") for name in ("redis", "kafka", "ledgerservice")}
+    assert found_in("AuthService uses Redis, Kafka and LedgerService, see ABC-1.") == uses
+    assert found_in("AuthService, OrderService and LedgerService use Redis.") == {
+        (f"service:{name}", "uses", "service:redis") for name in ("authservice", "orderservice", "ledgerservice")
+    }
+
+
 def test_a_denial_reaches_only_to_the_end_of_its_clause() -> None:
     text = "AuthService does not use Redis, but BillingService uses Kafka."
     assert found_in(text) == {("service:billingservice", "uses", "service:kafka")}
