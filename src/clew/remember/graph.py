@@ -292,6 +292,7 @@ def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
     graph.retract(org, row, [edge.edge_row for edge in gone])
     touched = {node for edge in gone for node in (edge.source, edge.target)} | {node for node, _role in links}
     touched |= _retract_mentions(tx, entry, {statement.memory_row for statement in said}, rows)
+    touched |= _retract_leaning(tx, entry, rows, now)
     graph.state(org, [statement for statement in said if statement.key not in before], now)
     for key, edge in before.items():
         if key in mine and mine[key].sentence != edge.sentence:
@@ -309,6 +310,18 @@ def _retract_mentions(tx: Tx, entry: Entry, naming: set[int], rows: dict[tuple[s
     stale = [(edge, by) for edge, by in others if by not in naming]
     for edge, by in stale:
         tx.graph.retract(org, by, [edge])
+    return set(tx.graph.self_nodes(org, [by for _edge, by in stale]).values())
+
+
+def _retract_leaning(tx: Tx, entry: Entry, rows: dict[tuple[str, NodeRef], int], now: datetime) -> set[int]:
+    """Who hung on this memory by a thing that it no longer names, or followed it in a thread that it left, does so
+    no more, and looks for others; returns their nodes."""
+    org, own = entry.memory.org, rows[_place(entry.memory, _self_ref(entry.memory))]
+    named = {("entity", f"{ref.type}:{ref.key}") for ref in _named(entry)} | {("time", entry.memory.thread or "")}
+    stale = [(edge, by) for edge, by, *why in tx.graph.leaning_on(org, own) if tuple(why) not in named]
+    for edge, by in stale:
+        tx.graph.retract(org, by, [edge])
+        _leave(tx, org, by, UNSETTLED, now)
     return set(tx.graph.self_nodes(org, [by for _edge, by in stale]).values())
 
 

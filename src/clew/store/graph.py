@@ -254,6 +254,12 @@ class GraphTable(GraphReads):
         found: list[tuple[int, int]] = self._session.all("mentions_of", org_id=org, node_row=node_row)
         return found
 
+    def leaning_on(self, org: str, node_row: int) -> list[tuple[int, int, str, str]]:
+        """(edge row, memory row, type, label): who hangs on the memory with this node, because both name a thing
+        (`entity`) or because it follows in its thread (`time`)."""
+        found: list[tuple[int, int, str, str]] = self._session.all("leaning_on", org_id=org, node_row=node_row)
+        return found
+
     def reword(self, org: str, edge_row: int, memory_row: int, sentence: str) -> None:
         self._session.run(
             "evidence_reword", org_id=org, edge_row=edge_row, memory_row=memory_row, sentence=sentence

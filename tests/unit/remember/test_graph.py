@@ -317,6 +317,27 @@ def test_a_new_title_ends_what_named_the_old_one(clew: Clew) -> None:
     assert edges(clew, "mention") == []
 
 
+def test_who_shared_a_thing_with_a_memory_that_no_longer_names_it_hangs_on_it_no_more(clew: Clew) -> None:
+    older = clew.remember("SessionStore is slow on cold starts, and so is CartStore.", scope=SHOP).id
+    newer = clew.remember("SessionStore and CartStore were written by the platform group.", scope=SHOP).id
+    shared = [(f"memory:{newer}", f"memory:{older}")]
+    assert edges(clew, "entity") == shared
+    for text in ("CartStore is slow on cold starts.", "SessionStore is slow on cold starts."):
+        clew.edit(older, content=text)
+        clew.remember(f"something else: {len(text)}", scope=SHOP)  # the next pass
+        assert edges(clew, "entity") == shared  # by the other thing
+    clew.edit(older, content="The cafeteria serves bananas.")
+    assert edges(clew, "entity") == []
+
+
+def test_who_followed_a_memory_in_a_thread_that_it_left_follows_another(clew: Clew) -> None:
+    first, middle, last = (clew.remember(text, thread="t", scope=SHOP).id for text in ("one", "two", "three"))
+    clew.edit(middle, thread="another")
+    assert edges(clew, "time") == []
+    clew.remember("something else", scope=SHOP)  # the next pass
+    assert edges(clew, "time") == [(f"memory:{first}", f"memory:{last}")]
+
+
 def test_two_users_private_memories_never_meet(clew: Clew) -> None:
     clew.remember("private", title="Login Design", scope=Scope(project="shop", user="ann"))
     clew.remember("the Login Design of AuthService", scope=Scope(project="shop", user="bob"))

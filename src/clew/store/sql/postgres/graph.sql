@@ -126,6 +126,16 @@ JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
 WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type = 'mention' AND v.origin = 'mention'
 ORDER BY 1, 2
 
+-- leaning_on: the edges that others state because of a thing that the memory with this node names, or of its thread
+SELECT e.row, v.memory_row, e.edge_type, e.label FROM graph_edges e
+JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row AND v.origin = 'entity'
+WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type = 'entity'
+UNION ALL
+SELECT e.row, v.memory_row, e.edge_type, e.label FROM graph_edges e
+JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row AND v.origin = 'time'
+WHERE e.org_id = :org_id AND e.from_row = :node_row AND e.edge_type = 'time'
+ORDER BY 1, 2
+
 -- evidence_of_memory: the edges that a memory states
 SELECT v.edge_row, v.origin, v.sentence, e.from_row, e.to_row, e.edge_type, e.project_id
 FROM graph_evidence v JOIN graph_edges e ON e.org_id = v.org_id AND e.row = v.edge_row
