@@ -1,7 +1,8 @@
 """When two memories say the same, and which of them would be kept. Pure.
 
 Likeness alone is not enough: `the time-out is 30 s` is as near to `the time-out is 60 s` as a duplicate is, and so
-is a sentence to its denial. So both must also name the same numbers and deny as often.
+is a sentence to its denial, `enable the cache` to `disable the cache`, and `A calls B` to `B calls A`. So both must
+also name the same numbers, deny as often, relate the same things, and use the same words; one may say more.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from clew.model.graph import NodeRef
 from clew.model.memory import Memory
+from clew.recall.analyse import terms
+from clew.remember.relations import relations_in
+from clew.remember.things import things_in
 from clew.remember.trust import TRUSTS
 from clew.values import dataclass
 
@@ -70,8 +75,22 @@ def plain(text: str) -> tuple[str, ...]:
 
 
 def same_claim(one: str, other: str) -> bool:
-    """Whether two texts that are alike may also mean the same: no other number, no denial more."""
-    return _numbers(one) == _numbers(other) and len(_DENIAL.findall(one)) == len(_DENIAL.findall(other))
+    """Whether two texts that are alike may also mean the same: no other number, no denial more, no other words, no
+    other relation."""
+    denies = len(_DENIAL.findall(one)) == len(_DENIAL.findall(other))
+    return (
+        denies and _numbers(one) == _numbers(other) and _same_words(one, other) and _stated(one) == _stated(other)
+    )
+
+
+def _same_words(one: str, other: str) -> bool:
+    """Whether one says all that the other does. Where each has a word of its own, they are two claims."""
+    mine, theirs = set(terms(one)), set(terms(other))
+    return mine <= theirs or theirs <= mine
+
+
+def _stated(text: str) -> set[tuple[NodeRef, str, NodeRef]]:
+    return {(edge.source, edge.type, edge.target) for edge in relations_in(text, things_in(text))}
 
 
 def _numbers(text: str) -> Counter[str]:

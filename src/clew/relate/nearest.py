@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 DIGITS = 6  # what lies behind them depends on where in a matrix a vector lies
+LAST = 0.01  # of the scale is left to tell those apart that all count as the same
 AT_ONCE = 32  # memories that share a product: their scores for the whole scope are in memory
 SPARE = 64  # more than are wanted: of those on disk some are over
 
@@ -52,8 +53,12 @@ class Near:
     space: VectorSpace
 
     def similarities(self, cosines: Iterable[float]) -> list[float]:
-        """On the calibrated scale."""
-        scaled = semantic_relevance(np.array(list(cosines), np.float32), self.space)
+        """On the calibrated scale, at whose upper end the nearest still come first."""
+        found = np.array(list(cosines), np.float32)
+        scaled = semantic_relevance(found, self.space)
+        if self.space.same < 1:
+            away = (1 - found) / np.float32(1 - self.space.same)  # 1 for what counts as the same, 0 for equal texts
+            scaled = np.minimum(scaled, 1 - np.float32(LAST) * np.clip(away, 0, 1))
         return [round(score, DIGITS) for score in scaled.tolist()]
 
 

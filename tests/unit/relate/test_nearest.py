@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from clew.clew import Clew
 from clew.model.relation import Neighbour
 from clew.model.scope import Reach, Scope
+from clew.model.space import VectorSpace
 from clew.recall.corpus import Corpora
 from clew.relate.nearest import Asked, Near, nearest
 from told_relations import SHOP, OpenAt, open_told, remember
@@ -96,3 +97,12 @@ def test_a_text_without_meaning_has_no_neighbours(clew_at: OpenAt, tmp_path: Pat
     clew = open_told(clew_at, tmp_path, {"one": [1.0, 0.0], "nothing": [0.0, 0.0]})
     [_one, nothing] = remember(clew, "one", "nothing")
     assert near_of(clew, nothing) == []
+
+
+def test_of_those_that_all_count_as_the_same_the_nearest_come_first() -> None:
+    near = Near(cast(Any, None), cast(Any, None), VectorSpace("told", "1", 2, unrelated=0.2, same=0.6))
+    scores = near.similarities([0.2, 0.5, 0.59, 0.6, 0.7, 0.9, 1.0])
+    assert scores == sorted(scores)
+    assert len({*scores[3:]}) == 4
+    assert (scores[0], scores[1], scores[-1]) == (0.0, pytest.approx(0.75), 1.0)
+    assert scores[3] == pytest.approx(0.99)
