@@ -153,6 +153,24 @@ def test_a_live_duplicate_is_found_by_its_hash(store: Store) -> None:
         assert tx.memories.live_duplicate(replace(memory, project="p")) is None
 
 
+def test_who_holds_a_key_until_later_is_found_by_it(store: Store) -> None:
+    later = NOW + timedelta(days=2)
+    ending, over = (
+        a_memory(text, upsert_key="k", invalid_at=at) for text, at in (("ending", later), ("over", NOW))
+    )
+    insert(
+        store,
+        ending,
+        over,
+        a_memory("another key", upsert_key="l", invalid_at=later),
+        a_memory("held", upsert_key="k"),
+    )
+    with store.read() as tx:
+        assert tx.memories.upserted_until(ending, NOW) == [ending.id]
+        assert tx.memories.upserted_until(ending, later) == []
+        assert tx.memories.upserted_until(replace(ending, project="p"), NOW) == []
+
+
 def test_a_working_memory_has_an_end(store: Store) -> None:
     with pytest.raises(Conflict):
         insert(store, a_memory(layer="working"))

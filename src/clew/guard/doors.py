@@ -151,7 +151,7 @@ class Door:
             raise self._denied("write", self._place)
         for item in prepared:
             if item.supersedes or item.memory.upsert_key:
-                self.must("write", *remembering.to_supersede(tx, item, self.may))
+                self.must("write", *remembering.to_supersede(tx, item, item.memory.updated_at, self.may))
 
     # -- reading -----------------------------------------------------------------------------------
 

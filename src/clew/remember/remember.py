@@ -279,7 +279,9 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime, may: Ma
         # repeats what was said, without the id of what is hidden.
         return Remembered(replace(memory, id=""), True, masked=item.masked)
     replaced = [
-        old for old in to_supersede(tx, item, may) if known is None or known.id not in (old.id, old.superseded_by)
+        old
+        for old in to_supersede(tx, item, now, may)
+        if known is None or known.id not in (old.id, old.superseded_by)
     ]
     for old in replaced:  # also when the text is known: what it was told to replace has ended all the same
         supersede(tx, old, replace(memory, id=known.id) if known else memory, now)
@@ -367,12 +369,11 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
     return None if one is None or other is None else max(one, other)
 
 
-def to_supersede(tx: Tx, item: Prepared, may: May | None = None) -> list[Memory]:
-    """The memory it was told to replace, and the one that holds its key until now. One that may not be read is
-    not found, and its key is taken."""
+def to_supersede(tx: Tx, item: Prepared, now: datetime, may: May | None = None) -> list[Memory]:
+    """The memory it was told to replace, and those that hold its key until now, or until later. One that may not be
+    read is not found, and its key is taken."""
     memory = item.memory
-    replaces_key = memory.upsert_key and not memory.is_history
-    ids = dict.fromkeys((item.supersedes, tx.memories.live_upsert(memory) if replaces_key else None))
+    ids = dict.fromkeys((item.supersedes, *(_key_holders(tx, memory, now) if memory.upsert_key else ())))
     found = {id: tx.memories.get(Reach.of(memory.scope), id) for id in ids if id}
     for id, old in found.items():
         if old is None or not may_read(may, old):
@@ -386,6 +387,13 @@ def to_supersede(tx: Tx, item: Prepared, may: May | None = None) -> list[Memory]
                 next="remember it in the same project and for the same user: all who saw the old one must see it",
             )
     return [old for old in found.values() if old]
+
+
+def _key_holders(tx: Tx, memory: Memory, now: datetime) -> list[str | None]:
+    """Nobody's, for a memory that is over."""
+    if memory.superseded_by or (memory.invalid_at and memory.invalid_at <= now):
+        return []
+    return [tx.memories.live_upsert(memory), *tx.memories.upserted_until(memory, max(now, memory.valid_at))]
 
 
 def _replaced_already(tx: Tx, old: Memory, may: May | None) -> Conflict:

@@ -121,6 +121,19 @@ class MemoryTable:
         )
         return id
 
+    def upserted_until(self, memory: Memory, moment: datetime) -> list[str]:
+        """Those with its key whose end lies after a moment: such as were replaced by one that does not hold yet."""
+        rows = self._session.all(
+            "memory_key_until",
+            org_id=memory.org,
+            project_id=memory.project or "",
+            user_id=memory.user or "",
+            type=memory.type,
+            upsert_key=memory.upsert_key,
+            moment=to_micros(moment),
+        )
+        return [id for (id,) in rows]
+
     def expired_working(self, org: str, now: datetime) -> list[str]:
         return [id for (id,) in self._session.all("memory_expired_working", org_id=org, now=to_micros(now))]
 

@@ -249,6 +249,22 @@ def test_replacing_twice_with_the_same_text_changes_nothing_the_second_time(memo
     assert len(memory.history(old.id)) == 2
 
 
+@pytest.mark.parametrize("first_ends", [True, False])
+def test_a_key_has_one_holder_also_when_one_ends_by_itself(memory: Any, first_ends: bool) -> None:
+    ends = {"invalid_at": START + timedelta(days=365)}
+    memory.remember("The freeze is on", upsert_key="freeze", **(ends if first_ends else {}))
+    last = memory.remember("The freeze is off", upsert_key="freeze", **({} if first_ends else ends))
+    assert contents(memory.recall("freeze")) == [last.memory.content]
+
+
+def test_what_was_planned_to_replace_a_memory_and_is_replaced_before_takes_it_along(memory: Any) -> None:
+    memory.remember("The limit is 10", upsert_key="limit")
+    memory.remember("The limit is 20", upsert_key="limit", valid_at=START + timedelta(days=365))
+    assert contents(memory.recall("limit")) == ["The limit is 10"]
+    memory.remember("The limit is 15", upsert_key="limit")
+    assert contents(memory.recall("limit")) == ["The limit is 15"]
+
+
 def test_t52_adding_twice_under_one_upsert_key_leaves_one_live_memory_with_the_new_text(memory: Any) -> None:
     first = memory.remember("The port is 8000", upsert_key="port")
     second = memory.remember("The port is 9000", upsert_key="port")

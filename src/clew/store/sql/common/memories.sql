@@ -50,6 +50,13 @@ WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND t
   AND upsert_key = :upsert_key AND upsert_key <> ''
   AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL
 
+-- memory_key_until: memories with this upsert key that hold until a time after some moment
+SELECT id FROM memories
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND type = :type
+  AND upsert_key = :upsert_key AND upsert_key <> ''
+  AND deleted_at IS NULL AND invalid_at IS NOT NULL AND invalid_at > :moment
+ORDER BY id
+
 -- memory_expired_working: working memories whose time is over
 SELECT id FROM memories
 WHERE org_id = :org_id AND layer = 'working' AND deleted_at IS NULL AND expires_at <= :now

@@ -478,6 +478,9 @@ CREATE TABLE memories (
 
 CREATE UNIQUE INDEX memories_id ON memories (org_id, id);
 
+CREATE INDEX memories_key_ends ON memories (org_id, project_id, user_id, type, upsert_key)
+  WHERE upsert_key <> '' AND deleted_at IS NULL AND invalid_at IS NOT NULL;
+
 CREATE UNIQUE INDEX memories_live_content ON memories (org_id, project_id, user_id, type, content_hash)
   WHERE deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL;
 
