@@ -129,6 +129,19 @@ def test_list_tells_what_a_titled_memory_says(cli: Cli) -> None:
     assert "Rules: Use tabs" in cli("list").out
 
 
+@pytest.mark.parametrize(
+    ("words", "mark"),
+    [
+        (["--valid-at", "2020-01-01", "--invalid-at", "2021-01-01"], "[ended 2021-01-01]"),
+        (["--invalid-at", "2999-01-01"], "[until 2999-01-01]"),
+        (["--valid-at", "2999-01-01"], "[from 2999-01-01]"),
+    ],
+)
+def test_list_marks_what_does_not_hold_now_or_not_for_good(cli: Cli, words: list[str], mark: str) -> None:
+    cli.remember("The freeze is on", *words)
+    assert mark in cli("list").out
+
+
 def test_list_pages_through_everything_once(cli: Cli) -> None:
     ids = [cli.remember(f"memory {number}") for number in range(5)]
     seen: list[str] = []

@@ -82,7 +82,7 @@ def _result_line(result: Result, now: datetime, style: Style) -> str:
     memory = result.memory
     return (
         f"{result.rank:3}. {style('green', f'{result.relevance:.2f}')}  {style('cyan', f'{memory.type:<8}')}  "
-        f"{age(memory.at, now):<10}  {style('dim', memory.id)}{_marks(memory, style)}"
+        f"{age(memory.at, now):<10}  {style('dim', memory.id)}{_marks(memory, now, style)}"
     )
 
 
@@ -93,12 +93,16 @@ def _way(way: GraphWay) -> str:
     return "via " + " · ".join(part for part in parts if part)
 
 
-def _marks(memory: Memory, style: Style) -> str:
+def _marks(memory: Memory, now: datetime, style: Style) -> str:
     marks = []
     if memory.deleted_at:
         marks.append("forgotten")
     if memory.superseded_by:
         marks.append(f"superseded by {memory.superseded_by}")
+    elif memory.invalid_at:
+        marks.append(f"{'ended' if memory.invalid_at <= now else 'until'} {memory.invalid_at:%Y-%m-%d}")
+    if memory.valid_at > now:
+        marks.append(f"from {memory.valid_at:%Y-%m-%d}")
     if memory.layer == "working":
         marks.append("working")
     return style("yellow", f"  [{', '.join(marks)}]") if marks else ""
@@ -186,7 +190,7 @@ def listing(page: Sequence[Memory], *, now: datetime, style: Style, cursor: str 
     for memory in page:
         head = f"{style('dim', memory.id)}  {style('cyan', f'{memory.type:<8}')}  {age(memory.at, now):<10}  "
         text = one_line(f"{memory.title}: {memory.content}" if memory.title else memory.content)
-        yield head + cut(text, max(20, style.width - 54)) + _marks(memory, style)
+        yield head + cut(text, max(20, style.width - 54)) + _marks(memory, now, style)
     if cursor:
         yield style("dim", f"more: add --cursor {cursor}")
 
