@@ -171,6 +171,14 @@ def test_who_holds_a_key_until_later_is_found_by_it(store: Store) -> None:
         assert tx.memories.upserted_until(replace(ending, project="p"), NOW) == []
 
 
+def test_half_of_a_character_is_refused(store: Store) -> None:
+    with pytest.raises(InvalidInput) as refused, store.read() as tx:
+        tx.memories.get(Reach.everything("local"), "cut \ud83d")
+    assert refused.value.code == "TEXT_NOT_UTF8"
+    with pytest.raises(InvalidInput), store.read() as tx:
+        tx.index.ids_matching(Reach.everything("local"), tags=("cut \ud83d",), agent="\ud83d")
+
+
 def test_a_working_memory_has_an_end(store: Store) -> None:
     with pytest.raises(Conflict):
         insert(store, a_memory(layer="working"))

@@ -106,6 +106,39 @@ def test_a_setup_that_was_interrupted_is_finished_by_the_next(empty: str, monkey
     assert postgres.schema_found(as_role(empty, "clew_app")) == queries.newest_migration()
 
 
+def test_a_role_without_rights_is_told_so(empty: str) -> None:
+    postgres.migrate(empty)
+    with administrator(empty) as connection:
+        stranger = f"stranger_{connection.info.backend_pid}"
+        connection.execute(f"CREATE ROLE {stranger} LOGIN")
+        with pytest.raises(StoreRefused, match=f"'{stranger}' may not read") as refused:
+            postgres.open_engine(as_role(empty, stranger))
+        connection.execute(f"DROP ROLE {stranger}")
+    assert (refused.value.code, "clew_app" in refused.value.next) == ("POSTGRES_ROLE_REFUSED", True)
+
+
+def test_a_database_that_is_not_utf8_is_refused(empty: str) -> None:
+    with administrator(empty) as connection:
+        latin = f"latin_{connection.info.backend_pid}"
+        connection.execute(f"CREATE DATABASE {latin} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+        for attempt in (postgres.migrate, postgres.schema_found):
+            with pytest.raises(StoreRefused, match="LATIN1") as refused:
+                attempt(psycopg.conninfo.make_conninfo(empty, dbname=latin))
+            assert refused.value.code == "POSTGRES_NOT_UTF8"
+        connection.execute(f"DROP DATABASE {latin}")
+
+
+def test_the_client_speaks_utf8_whatever_its_environment_says(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    postgres.migrate(empty)
+    engine = postgres.open_engine(empty)
+    try:
+        with engine.read() as session:
+            assert session.connection.info.encoding == "utf-8"
+    finally:
+        engine.close()
+
+
 def test_an_older_clew_does_not_touch_a_newer_schema(empty: str) -> None:
     postgres.migrate(empty)
     with administrator(empty) as connection:

@@ -354,6 +354,19 @@ def test_the_server_looks_at_a_table_when_many_rows_are_put_into_it(engine: Post
         assert session.connection.execute(seen).fetchone() == (float(MANY + 1),)
 
 
+def test_the_server_looks_at_a_table_that_is_filled_row_by_row(engine: PostgresEngine) -> None:
+    rows = [(ORG, number, "", "memory", f"id{number}", "put") for number in range(MANY)]
+
+    def put(session: PostgresSession) -> None:
+        for row in rows:
+            session.many("change_insert", [row])
+
+    engine.write(put)
+    with engine.read() as session:
+        seen = session.connection.execute("SELECT reltuples FROM pg_class WHERE oid = 'change'::regclass")
+        assert seen.fetchone() == (float(MANY),)
+
+
 def test_a_connection_whose_answers_are_not_those_to_what_was_noted_is_given_up(engine: PostgresEngine) -> None:
     """Ctrl-C may come after a statement was sent and before that was noted."""
     links = []

@@ -27,6 +27,8 @@ def scheme_of(text: str) -> str:
 
 def is_no_path(text: str) -> bool:
     """Whether it was meant for an address and is none: as a path it would make a file of that name."""
+    if text.partition(":")[0].lower() in POSTGRES and ":" in text:
+        return True
     if ":/" not in text and "=" not in text:
         return False
     return bool("://" in text or re.match(_ONE_SLASH, text) or re.match(_CONNINFO, text))

@@ -34,6 +34,7 @@ from clew.store.postgres_errors import (
 from clew.store.postgres_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link, Pool
 from clew.store.postgres_queries import compiled
 from clew.store.postgres_session import Behind, PostgresSession
+from clew.store.session import unencodable
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -348,6 +349,8 @@ def translated(location: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         raise told(error, location) from error
+    except UnicodeEncodeError as error:
+        raise unencodable() from error
 
 
 def open_engine(url: str, *, connections: int = 8) -> PostgresEngine:
@@ -362,7 +365,12 @@ def open_engine(url: str, *, connections: int = 8) -> PostgresEngine:
 
 def schema_found(url: str) -> int | None:
     """The number of the last migration that was run there; None: Clew was never there, 0: it was not finished."""
-    with connecting(url), psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S) as connection:
+    with (
+        connecting(url),
+        psycopg.connect(
+            url, client_encoding="UTF8", autocommit=True, connect_timeout=CONNECT_TIMEOUT_S
+        ) as connection,
+    ):
         postgres_schema.check_server(connection)
         with translated(shown(url)):
             return postgres_schema.number_found(connection)

@@ -62,7 +62,9 @@ class PostgresSide:
         self.location = postgres.shown(url)
         self._owners_url = url if is_owner else ""
         with postgres.connecting(url):
-            self.connection = psycopg.connect(url, autocommit=True, connect_timeout=postgres.CONNECT_TIMEOUT_S)
+            self.connection = psycopg.connect(
+                url, client_encoding="UTF8", autocommit=True, connect_timeout=postgres.CONNECT_TIMEOUT_S
+            )
         self.connection.execute(postgres_schema.search_path(self.connection))
         postgres_types.register(self.connection)
         postgres_schema.take_role(self.connection)
@@ -241,6 +243,8 @@ class PostgresSide:
             if given.tokens:  # each org's counter, which is moved, is added to them
                 self._all("copy_sequence_set", sequence="lease_tokens", last=given.tokens)
             self._all("copy_state_end", key=STATE)
+        for name in self.tables():  # the server takes what it has not looked at for empty, and plans so
+            self._run("SELECT clew_look_at(%s)", [name])
 
     def _insert(self, table: Table, rows: Sequence[Row]) -> None:
         if put := _PUT_BY.get(table.name):

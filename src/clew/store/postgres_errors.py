@@ -28,7 +28,13 @@ _SEVERAL = "Multiple connection attempts failed"  # one of several servers may c
 
 def told(error: psycopg.Error, location: str) -> ClewError:
     state = error.sqlstate or ""
-    if isinstance(error, (pg.LockNotAvailable, pg.QueryCanceled)):
+    if isinstance(error, pg.QueryCanceled):
+        return Unavailable(
+            f"{location} gave a statement up",
+            code="STORE_BUSY",
+            next="try again; if it stays so, raise the statement_timeout of this role or database",
+        )
+    if isinstance(error, pg.LockNotAvailable):
         return Unavailable(
             f"{location} is in use by others that do not let go", code="STORE_BUSY", next="try again"
         )

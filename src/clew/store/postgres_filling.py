@@ -23,7 +23,9 @@ class BulkLoad:
     def __init__(self, url: str) -> None:
         self.url = url
         with postgres.connecting(url):
-            self._connection = psycopg.connect(url, autocommit=True, connect_timeout=postgres.CONNECT_TIMEOUT_S)
+            self._connection = psycopg.connect(
+                url, client_encoding="UTF8", autocommit=True, connect_timeout=postgres.CONNECT_TIMEOUT_S
+            )
 
     def make_schema(self) -> None:
         """Refuses a database in which Clew was before: what is there would be measured along, and dropped."""

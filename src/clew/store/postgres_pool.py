@@ -55,6 +55,7 @@ class Link(psycopg.Connection[Row]):
         self.pid = self.info.backend_pid  # a closed connection does not tell
         self.started = ""  # the server's moment: another process of it may get the same number
         self.made_at = time.monotonic()
+        self.put: dict[str, int] = {}  # rows, by table
         self.young: set[str] | None = None  # tables that were empty when the server last looked; None: not known
         self.answer: str | None = None  # to the statement that it was last begun with
 
@@ -324,4 +325,4 @@ def _if_there(link: Link) -> Link | None:
 
 def conninfo(url: str, **own: str) -> str:
     """What a URL says goes before what is usual, and what we say ourselves before both."""
-    return make_conninfo("", **DEFAULTS | conninfo_to_dict(url) | own)
+    return make_conninfo("", **DEFAULTS | conninfo_to_dict(url) | {"client_encoding": "UTF8"} | own)

@@ -54,7 +54,7 @@ _SETUP = ("functions", "search", "copying", "notify", "secure")
 def migrate(url: str) -> list[int]:
     """Run what is missing, each migration in a transaction of its own; returns the numbers run. What is there
     already is left alone: it would stand in the way of those who work meanwhile."""
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(url, client_encoding="UTF8", autocommit=True) as connection:
         check_server(connection)
         with _alone(connection):
             prepare_database(connection)
@@ -89,16 +89,24 @@ def newer(name: str, found: int) -> StoreRefused:
 
 
 def number_found(connection: psycopg.Connection[Any]) -> int | None:
-    """Of the last migration; 0 when not all that belongs to it is in place, or we may not see it."""
+    """Of the last migration; 0 when not all that belongs to it is in place."""
     row = connection.execute(
-        "SELECT has_schema_privilege(c.relnamespace, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
+        "SELECT has_schema_privilege(c.relnamespace, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),"
+        " EXISTS (SELECT 1 FROM pg_roles WHERE rolname = %s AND pg_has_role(oid, 'USAGE'))"
         " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE c.relname = 'clew_setup' AND n.nspname = %s",
-        (SCHEMA,),
+        (APP_ROLE, SCHEMA),
     ).fetchone()
     if row is None:
         return None
-    if not row[0] or setup_found(connection) is None:
+    may_read, is_for_us = row
+    if not may_read and not is_for_us:
+        raise StoreRefused(
+            f"the role '{connection.info.user}' may not read Clew's schema",
+            code="POSTGRES_ROLE_REFUSED",
+            next=f"name the role {APP_ROLE}, or let this one act as it: GRANT {APP_ROLE} TO {connection.info.user}",
+        )
+    if not may_read or setup_found(connection) is None:
         return 0
     found = connection.execute("SELECT max(number) FROM clew.clew_migrations").fetchone()
     return int(found[0]) if found and found[0] is not None else 0
@@ -116,7 +124,7 @@ def setup_found(connection: psycopg.Connection[Any]) -> str | None:
 
 def drop_vector_indices(url: str) -> None:
     """Before a database is filled; `build_indices`, or `clew migrate`, makes them again."""
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(url, client_encoding="UTF8", autocommit=True) as connection:
         for name in vector_indices():
             connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(SCHEMA, name)))
 
@@ -126,7 +134,7 @@ def vector_indices() -> list[str]:
 
 
 def build_indices(url: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(url, client_encoding="UTF8", autocommit=True) as connection:
         connection.execute(search_path(connection))
         _build_indices(connection)
 
@@ -144,7 +152,7 @@ def _setup(name: str) -> str:
 
 def may_migrate(url: str) -> bool:
     """Whether this role could make or change the schema. The application's never does, whatever it may."""
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(url, client_encoding="UTF8", autocommit=True) as connection:
         row = connection.execute(
             "SELECT current_user <> %s AND coalesce((SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace"
             " WHERE nspname = %s), has_database_privilege(current_database(), 'CREATE'))",
@@ -159,6 +167,13 @@ def check_server(connection: psycopg.Connection[Any]) -> None:
             f"the server is PostgreSQL {connection.info.server_version // 10_000}",
             code="POSTGRES_TOO_OLD",
             next=f"use PostgreSQL {OLDEST_SERVER // 10_000} or newer",
+        )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreRefused(
+            f"the database keeps text as {encoding}",
+            code="POSTGRES_NOT_UTF8",
+            next="name another: CREATE DATABASE clew TEMPLATE template0 ENCODING 'UTF8'",
         )
 
 

@@ -192,6 +192,7 @@ class PostgresSession:
         if bulk is None or not bulk.fits(rows):
             for row in rows:
                 self._send(asked.statement, row)
+            self._count(bulk.table if bulk else "", len(rows))
             return
         if not bulk.sql:
             bulk.prepare(self._types_of)
@@ -199,8 +200,13 @@ class PostgresSession:
             if start:  # one lot may be on its way; more would be held in memory until the server has them
                 self._settle()
             self._send(statement(bulk.sql), bulk.arrays(rows[start : start + MOST]))
-        if len(rows) >= MANY:
-            self._look_at(bulk.table)
+        self._count(bulk.table, len(rows))
+
+    def _count(self, table: str, rows: int) -> None:
+        """One by one they are many, too, and whoever asks next should not wait for the server to look by itself."""
+        put = self.link.put[table] = self.link.put.get(table, 0) + rows
+        if table and put >= MANY:
+            self._look_at(table)
 
     def _look_at(self, table: str) -> None:
         if self.link.young is None:

@@ -13,6 +13,8 @@ from contextlib import AbstractContextManager
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from clew.errors import InvalidInput
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -152,3 +154,10 @@ class HalfVector(bytes):
     """A vector as little-endian float16."""
 
     __slots__ = ()
+
+
+def unencodable() -> InvalidInput:
+    """Half of a character, such as is left of an emoji that was cut: no store can keep it."""
+    return InvalidInput(
+        "a text holds half of a character", code="TEXT_NOT_UTF8", next="pass text that can be written as UTF-8"
+    )

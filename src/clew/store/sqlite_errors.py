@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 
 from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
+from clew.store.session import unencodable
 
 NO_SPACE = (ENOSPC, EDQUOT, EFBIG)  # of the disk, of a quota, of the largest file allowed
 PROBED = 1 << 16  # bytes: SQLite lets its files grow by 32 KB at most
@@ -30,6 +31,8 @@ class sqlite_translated:  # noqa: N801 - read as a verb, and cheaper than a gene
     def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, apsw.Error) and (told := _told(self._path, error)):
             raise told from error
+        if isinstance(error, UnicodeEncodeError):
+            raise unencodable() from error
 
 
 class translated(sqlite_translated):  # noqa: N801

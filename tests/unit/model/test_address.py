@@ -50,6 +50,8 @@ def test_a_port_that_is_none_may_be_a_password(url: str) -> None:
     "text",
     [
         "postgresql:/ann:s3cret@h/clew",
+        "postgresql:ann:s3cret@h:5432/clew",
+        "Postgres:ann:s3cret@h",
         "host=h password=s3cret",
         "password = s3cret",
         "password=s3cret://x",
