@@ -1,8 +1,9 @@
 """Pure: what a worker knows between two beats of a session, and what each answer makes of it.
 
 At most one delivery is held. It is given to the agent at a turn boundary and acknowledged with the next beat, never
-before the agent has it; so a worker that dies in between gets it again, and the seen set keeps one that lives from
-giving it twice. An answer without the held delivery means that it was revoked: it is dropped.
+before the agent has it; so a worker that dies in between gets it again, and one that lives gives nothing twice: it
+knows what the agent has. An answer without the held delivery means that it was revoked: it is dropped, and held again
+if a later answer brings it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ class Pulse:
     dead: dict[str, str] = field(default_factory=dict)  # every one it could not be given, and why
     beats: int = 0
     ended: str = ""  # "" while it beats; then done, stopped or lost
-    _seen: set[str] = field(default_factory=set)
     _to_ack: list[str] = field(default_factory=list)
     _to_bury: dict[str, str] = field(default_factory=dict)
     _failed: int = 0
@@ -80,13 +80,14 @@ class Pulse:
         self.held = None
 
     def _take(self, delivery: Delivery | None) -> None:
-        if delivery is None or delivery.delivery_id not in self._seen:
+        id = delivery.delivery_id if delivery else ""
+        self.held = None
+        if id in self.dead:
+            self._bury(id, self.dead[id])
+        elif id not in self.given:
             self.held = delivery
-            self._seen |= {delivery.delivery_id} if delivery else set()
-        elif delivery.delivery_id in self.dead:
-            self._bury(delivery.delivery_id, self.dead[delivery.delivery_id])
-        elif delivery.delivery_id in self.given and delivery.delivery_id not in self._to_ack:
-            self._to_ack.append(delivery.delivery_id)  # the acknowledgement got lost: say so again
+        elif id not in self._to_ack:
+            self._to_ack.append(id)  # the acknowledgement got lost: say so again
 
     def _bury(self, delivery_id: str, reason: str) -> None:
         self.dead[delivery_id] = self._to_bury[delivery_id] = reason

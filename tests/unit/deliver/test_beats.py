@@ -155,6 +155,21 @@ def test_a_revoked_inject_is_dropped_although_the_worker_holds_it(desk: Desk) ->
     assert agent.heard == []
 
 
+def test_an_inject_that_was_revoked_and_put_in_again_is_given_and_holds_nothing_up(desk: Desk) -> None:
+    desk.put("one")
+    agent = Agent(desk, turns=8, refuses={"one": NotReady()})
+
+    def put_in_again() -> None:
+        desk.clew.projects.set("shop", "runtime-inject", True)
+        desk.put("one", "two")
+        agent.refuses.clear()
+
+    agent.during = {1: lambda: desk.clew.projects.set("shop", "runtime-inject", False), 3: put_in_again}
+    agent.run()
+    assert agent.heard == ["one", "two"]
+    assert desk.states() == ["acked", "acked"]
+
+
 def test_a_stop_request_ends_the_loop_at_once_and_brings_nothing(desk: Desk) -> None:
     desk.put("one", "two")
     agent = Agent(desk, turns=9)

@@ -64,6 +64,28 @@ def test_a_held_delivery_gives_way_to_the_next_and_to_nothing() -> None:
     assert pulse.held is None
 
 
+def test_a_held_delivery_that_was_revoked_and_comes_back_is_given() -> None:
+    pulse = Pulse()
+    heard: list[str] = []
+    beat(pulse, "one")
+    pulse.give(not_ready)
+    beat(pulse, None)
+    beat(pulse, "one", "as it is now")
+    pulse.give(heard.append)
+    assert heard == ["as it is now"]
+    assert pulse.acked == ("one",)
+
+
+def test_a_delivery_that_the_agent_has_takes_the_place_of_one_that_was_revoked() -> None:
+    pulse = Pulse()
+    beat(pulse, "one")
+    pulse.give(ignore)
+    beat(pulse, "two")
+    beat(pulse, "one")
+    assert pulse.held is None
+    assert pulse.acked == ("one",)
+
+
 def test_blank_text_is_acknowledged_without_troubling_the_agent() -> None:
     pulse = Pulse()
     beat(pulse, "one", " \n")
