@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from engines import opened
+from memories import NOW
 from sessions import put, started
 
 from clew.model.job import RELATE, Done, Job
@@ -228,7 +229,8 @@ def test_orgs_do_not_wait_for_each_other(writers: Writers) -> None:
 def test_an_inject_goes_onto_the_queue_of_one_session_while_another_is_held(store: Store, writers: Writers) -> None:
     first, second = started(store), started(store)
     with writers.held(lambda tx: tx.injects.head(first), lock=f"session:{first.session}"):
-        insert = writers.threads.submit(store.write, lambda tx: tx.injects.room("local", second.session), lock="x")
+        asked = lambda tx: tx.injects.room("local", second.session, since=NOW)  # noqa: E731
+        insert = writers.threads.submit(store.write, asked, lock="x")
         assert insert.result(PATIENCE_S) is not None
     assert put(store, second, "said") is not None
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memories import NOW, a_memory, texts
 from sessions import a_session, claimed, put, started
 
+from clew.deliver import queue
 from clew.errors import Conflict
 from clew.model.config import AgentRights, ProjectConfig
 from clew.model.scope import Reach
@@ -392,5 +393,93 @@ def test_room_counts_what_waits(store: Store) -> None:
     put(store, lock, "two")
     store.write(lambda tx: tx.injects.hand_out("local", seq_of(store, lock), token=1, now=NOW))
     with store.read() as tx:
-        assert tx.injects.room("local", lock.session) == ("running", "p", "", "a", 1)
-        assert tx.injects.room("other", lock.session) is None
+        assert tx.injects.room("local", lock.session, since=NOW) == ("running", "p", "", "a", 1, 0)
+        assert tx.injects.room("other", lock.session, since=NOW) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tx: tx.guarding.put_policy("", "p", "text", by="o", at=NOW),
+        lambda tx: tx.guarding.put_policy("local", "p", "text", by="o", at=NOW),
+        lambda tx: tx.guarding.put_rights("local", "a", AgentRights(clearance=1), by="o", at=NOW),
+        lambda tx: (
+            tx.transfers.grant("local", "pay", "p", by="o", now=NOW),
+            tx.transfers.revoke("local", "pay", "p", now=NOW),
+        ),
+    ],
+)
+def test_room_tells_whether_rights_have_changed_since(store: Store, change: Callable[[Tx], object]) -> None:
+    lock = started(store)
+    store.write(change)
+    with store.read() as tx:
+        rooms = [tx.injects.room("local", lock.session, since=NOW - timedelta(seconds=s)) for s in (0, 1)]
+    assert [room and room[5] for room in rooms] == [0, 1]
+
+
+def test_other_rights_are_no_news(store: Store) -> None:
+    lock, before = started(store), NOW - timedelta(seconds=1)
+
+    def change(tx: Tx) -> None:
+        tx.guarding.put_policy("other", "p", "text", by="o", at=NOW)
+        tx.guarding.put_rights("local", "b", AgentRights(clearance=1), by="o", at=NOW)
+        tx.transfers.grant("local", "p", "pay", by="o", now=NOW)
+        tx.transfers.revoke("local", "p", "pay", now=NOW)
+
+    store.write(change)
+    with store.read() as tx:
+        room = tx.injects.room("local", lock.session, since=before)
+    assert room and room[5] == 0
+
+
+@pytest.mark.parametrize(
+    ("whose", "cancelled"),
+    [({}, {"one", "two", "three"}), ({"agent": "b"}, {"two"}), ({"project": "q"}, {"three"})],
+)
+def test_changed_rights_cancel_what_memory_would_say(
+    store: Store, whose: dict[str, str], cancelled: set[str]
+) -> None:
+    locks = {"one": started(store), "two": started(store, agent="b"), "three": started(store, project="q")}
+    for text, lock in locks.items():
+        put(store, lock, text, source_ids=("m1",))
+        put(store, lock, "of a user", kind="user", source_ids=("m1",))
+        put(store, lock, "of nobody's memory")
+    store.write(lambda tx: tx.injects.hand_out("local", seq_of(store, locks["two"]), token=1, now=NOW))
+    store.write(lambda tx: tx.injects.revoke("local", **whose, reason="why", now=NOW))
+    with store.read() as tx:
+        rows = [row for lock in locks.values() for row in tx.injects.of_session("local", lock.session)]
+    closed = [row for row in rows if row.state == "cancelled"]
+    assert {(row.text, row.reason, row.ended_at) for row in closed} == {(text, "why", NOW) for text in cancelled}
+
+
+def test_changed_rights_of_all_orgs_cancel_in_each(store: Store) -> None:
+    locks = [started(store, org=org) for org in ("zeta", "alpha", "local")]
+    for lock in locks:
+        put(store, lock, "one", phase="start")
+
+    def change(tx: Tx) -> None:
+        tx.guarding.put_policy("", "p", "text", by="o", at=NOW)
+        tx.audit.note("local", at=NOW, actor="o", action="policy_load", id="p", kind="policy")
+        queue.revoke(tx, "", now=NOW)
+
+    store.write(change)
+    for lock in locks:
+        with store.read() as tx:
+            [row] = tx.injects.of_session(lock.reach.org, lock.session)
+        assert (row.state, row.reason) == ("cancelled", "rights_changed")
+
+
+def test_a_start_block_is_not_opened_again_as_it_was_after_rights_have_changed(store: Store) -> None:
+    lock = started(store)
+    put(store, lock, "one", phase="start")
+    seq = seq_of(store, lock)
+    store.write(lambda tx: tx.injects.hand_out("local", seq, token=1, now=NOW))
+    store.write(lambda tx: tx.injects.ack("local", seq, token=1, receipt="consumed", now=NOW))
+    store.write(lambda tx: tx.injects.revoke("local", reason="why", now=NOW))
+    states = []
+    for step in (lambda tx: None, lambda tx: tx.injects.reopen("local", lock.session)):
+        store.write(step)
+        with store.read() as tx:
+            states += [row.state for row in tx.injects.of_session("local", lock.session)]
+    assert states == ["acked", "cancelled"]
+    assert put(store, lock, "one", phase="start")

@@ -2,8 +2,8 @@
 
 At most one delivery is held. It is given to the agent at a turn boundary and acknowledged with the next beat, never
 before the agent has it; so a worker that dies in between gets it again, and one that lives gives nothing twice: it
-knows what the agent has. An answer without the held delivery means that it was revoked: it is dropped, and held again
-if a later answer brings it.
+knows what the agent has. An answer without the held delivery means that it was revoked: it is dropped, and held
+again if a later answer brings it.
 """
 
 from __future__ import annotations

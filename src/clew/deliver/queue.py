@@ -32,6 +32,7 @@ else:
 
 MAX_REASON = 200
 SWITCHED_OFF, SOURCE_GONE, SUSPENDED = "injection_switched_off", "source_gone", "agent_suspended"
+RIGHTS_CHANGED = "rights_changed"
 SESSION_ENDED, NEVER_ACKNOWLEDGED = "session_ended", "never_acknowledged"
 QUEUE_FULL, TEXT_TOO_LONG, GIVEN_UP = "queue_full", "text_too_long", "given_up_before"
 
@@ -75,7 +76,7 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     """
     content_hash = sha256(draft.text.encode()).hexdigest()
     tx.injects.expect_same(reach.org, draft.session, content_hash)
-    room = tx.injects.room(reach.org, draft.session)
+    room = tx.injects.room(reach.org, draft.session, since=now)
     if room is None or not reach.sees(room[1], room[2]):
         raise session_not_found(draft.session)
     known = tx.injects.same(reach.org, draft.session, content_hash)
@@ -84,6 +85,8 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     if known:
         return Enqueued(known=known)
     reason = _why_not(draft, state=room[0], waiting=room[4], policy=policy)
+    if not reason and draft.is_rendered and room[5]:  # while it was rendered
+        reason = RIGHTS_CHANGED
     if not reason and _is_source_gone(tx, draft, reach.org, now):
         reason = SOURCE_GONE
     if reason and draft.kind == "user":
@@ -130,6 +133,13 @@ def claim_next(
         if not is_held:  # writers of a running session come one after another: nobody takes it off meanwhile
             tx.injects.hand_out(lock.reach.org, head.seq, token=lock.token, now=now, is_sure=True)
         return Delivery(head.delivery_id, head.text, head.kind, head.attempts + (not is_held))
+
+
+def revoke(tx: Tx, org: str, *, agent: str = "", project: str = "", now: datetime) -> None:
+    """Rights have changed in this transaction: what memory would say under the old ones is not handed out. For all
+    orgs where none is named. The next start of a session makes its block under the new ones."""
+    for each in [org] if org else tx.config.orgs():
+        tx.injects.revoke(each, agent=agent, project=project, reason=RIGHTS_CHANGED, now=now)
 
 
 def confirm(tx: Tx, lock: Lock, delivery_id: str, *, receipt: str, policy: DeliverPolicy, now: datetime) -> bool:

@@ -24,9 +24,9 @@ class InjectTable:
 
     # -- putting in --------------------------------------------------------------------------------
 
-    def room(self, org: str, session: str) -> Row | None:
-        """(state, project, user, agent, how many wait) of a session."""
-        return self._session.one("inject_room", org_id=org, session_id=session)
+    def room(self, org: str, session: str, *, since: datetime) -> Row | None:
+        """(state, project, user, agent, how many wait, whether rights have changed since) of a session."""
+        return self._session.one("inject_room", org_id=org, session_id=session, since=to_micros(since))
 
     def insert(self, org: str, id: str, draft: InjectDraft, *, content_hash: str, now: datetime) -> Inject | None:
         """None when the session has this text already, and it was not cancelled."""
@@ -129,8 +129,13 @@ class InjectTable:
         key = {"org_id": org, "session_id": session}
         return self._session.run("injects_cancel_waiting", **key, reason=reason, now=to_micros(now))
 
+    def revoke(self, org: str, *, agent: str = "", project: str = "", reason: str, now: datetime) -> int:
+        """Cancel what memory would say in sessions that go on: all, or those of an agent, or in a project."""
+        whose = {"agent": agent, "project_id": project}
+        return self._session.run("injects_revoke", org_id=org, **whose, reason=reason, now=to_micros(now))
+
     def reopen(self, org: str, session: str) -> int:
-        """Acknowledged start blocks wait once more."""
+        """Acknowledged start blocks wait once more, but for those that were revoked since."""
         return self._session.run("injects_reopen", org_id=org, session_id=session)
 
     def give_up(self, org: str, *, before: datetime, reason: str, now: datetime) -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clew.clew import Clew
+    from clew.deliver import queue as queueing
     from clew.guard import audit as auditing
     from clew.learn import fingerprint as fingerprints
     from clew.learn import transfer as transferring
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from clew.ports import Tx
     from clew.relate import retention as retaining
 else:
-    auditing = LazyModule("clew.guard.audit")
+    auditing, queueing = LazyModule("clew.guard.audit"), LazyModule("clew.deliver.queue")
     fingerprints, transferring = LazyModule("clew.learn.fingerprint"), LazyModule("clew.learn.transfer")
     retaining = LazyModule("clew.relate.retention")
 
@@ -63,7 +64,7 @@ class Transfer:
         return self._clew.store.write(partial(self._grant, source=source, dest=dest, identity=identity))
 
     def revoke(self, source: str, dest: str, *, identity: Identity | None = None) -> None:
-        """End a grant. What was shown already cannot be taken back."""
+        """End a grant. What waits to be shown is taken back; what was shown already cannot be."""
         identity = powers.administrator(self._clew, identity, "revoke a transfer")
         _check_pair(identity.org, source, dest)
         self._clew.store.write(partial(self._revoke, source=source, dest=dest, identity=identity))
@@ -188,6 +189,7 @@ class Transfer:
                 code="GRANT_NOT_FOUND",
                 next="look at what is granted: clew transfer list",
             )
+        queueing.revoke(tx, identity.org, project=dest, now=now)
         _note(tx, identity, now, action="revoke_transfer", kind="project", id=dest, detail={"source": source})
 
     def _put_fingerprint(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.errors import Denied
 from clew.lazy import LazyModule
@@ -13,18 +13,24 @@ from clew.model.ids import check_cursor
 from clew.model.scope import Identity
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from clew.clew import Clew
+    from clew.deliver import queue as queueing
     from clew.guard import added, engine, pep, quarantine
     from clew.model.access import AddedPolicy
     from clew.model.config import AgentRights
     from clew.model.memory import Remembered
     from clew.model.quarantine import Quarantined
+    from clew.ports import Tx
     from clew.relate import embed
     from clew.remember import prepare
 else:
     added, engine, pep = (LazyModule(f"clew.guard.{name}") for name in ("added", "engine", "pep"))
     quarantine, embed = LazyModule("clew.guard.quarantine"), LazyModule("clew.relate.embed")
-    prepare = LazyModule("clew.remember.prepare")
+    prepare, queueing = LazyModule("clew.remember.prepare"), LazyModule("clew.deliver.queue")
+
+T = TypeVar("T")
 
 
 class Policies:
@@ -49,13 +55,14 @@ class Policies:
     ) -> AddedPolicy:
         """Put a policy in force, in place of the one of this name. A bad one is refused, and nothing changes."""
         given, who, now = self._allowed(org, identity), identity or Identity(), self._clew.clock.now()
-        load = partial(added.load, engine=self._engine, text=text, name=name)
-        return self._clew.store.write(lambda tx: load(tx, org=given, identity=who, now=now))
+        load = partial(added.load, engine=self._engine, text=text, name=name, org=given, identity=who, now=now)
+        return self._clew.store.write(partial(_changed, change=load, org=given, now=now))
 
     def drop(self, name: str, *, org: str | None = None, identity: Identity | None = None) -> AddedPolicy:
         """Take an added policy out of force."""
         given, who, now = self._allowed(org, identity), identity or Identity(), self._clew.clock.now()
-        return self._clew.store.write(lambda tx: added.drop(tx, org=given, name=name, identity=who, now=now))
+        drop = partial(added.drop, org=given, name=name, identity=who, now=now)
+        return self._clew.store.write(partial(_changed, change=drop, org=given, now=now))
 
     def show(
         self, *, shipped: bool = False, org: str | None = None, identity: Identity | None = None
@@ -70,7 +77,10 @@ class Policies:
         org, who, now = self._allowed(None, identity), identity or Identity(), self._clew.clock.now()
         if not changes:
             return self._clew._rights(org, name)
-        return self._clew.store.write(lambda tx: added.set_rights(tx, org, name, changes, identity=who, now=now))
+        change = partial(added.set_rights, org=org, agent=name, changes=changes, identity=who, now=now)
+        if changes.keys() == {"suspended"}:  # which every delivery looks at
+            return self._clew.store.write(change)
+        return self._clew.store.write(partial(_changed, change=change, org=org, agent=name, now=now))
 
     @property
     def _engine(self) -> engine.Engine:
@@ -91,6 +101,13 @@ class Policies:
                 next="ask an owner or admin of the org, or the operator for other orgs",
             )
         return "" if name == "*" else name
+
+
+def _changed(tx: Tx, *, change: Callable[[Tx], T], org: str, agent: str = "", now: datetime) -> T:
+    """Change rights, and take back what waits to be said under the old ones."""
+    done = change(tx)
+    queueing.revoke(tx, org, agent=agent, now=now)
+    return done
 
 
 class Quarantine:

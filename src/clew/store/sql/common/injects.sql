@@ -2,10 +2,14 @@
 id, org_id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, source_ids, state,
   receipt, attempts, fencing_token, reason, enqueued_at, first_delivered_at, last_delivered_at, ended_at
 
--- inject_room: a session that may get an inject, and how many wait there
+-- inject_room: a session that may get an inject, how many wait there, and whether rights have changed since a moment
 SELECT s.state, s.project_id, s.user_id, s.agent,
   (SELECT count(*) FROM session_memory_injects i
-   WHERE i.org_id = :org_id AND i.session_id = :session_id AND i.state = 'pending')
+   WHERE i.org_id = :org_id AND i.session_id = :session_id AND i.state = 'pending'),
+  CASE WHEN EXISTS (SELECT 1 FROM policies p WHERE p.org_id IN ('', :org_id) AND p.loaded_at > :since)
+    OR EXISTS (SELECT 1 FROM agents a WHERE a.org_id = :org_id AND a.agent = s.agent AND a.updated_at > :since)
+    OR EXISTS (SELECT 1 FROM cross_project_transfer_grants g
+      WHERE g.org_id = :org_id AND g.dest_project = s.project_id AND g.revoked_at > :since) THEN 1 ELSE 0 END
 FROM sessions s WHERE s.org_id = :org_id AND s.id = :session_id
 
 -- inject_insert: put a text at the end of a session's queue, unless it is there already. One that was cancelled waits
@@ -112,8 +116,22 @@ WHERE org_id = :org_id AND seq = :seq AND state IN ('delivered', 'acked')
 UPDATE session_memory_injects SET state = 'cancelled', reason = :reason, ended_at = :now
 WHERE org_id = :org_id AND session_id = :session_id AND state = 'pending'
 
--- injects_reopen: a new agent process has not seen the start block
-UPDATE session_memory_injects SET state = 'pending', receipt = '', attempts = 0, ended_at = NULL
+-- injects_revoke: rights have changed, of an agent or in a project, '' for all of them: what memory would say under the
+-- old ones is not delivered. A start block that the agent has is marked, so that it is not opened again as it is
+UPDATE session_memory_injects SET
+  state = CASE state WHEN 'acked' THEN 'acked' ELSE 'cancelled' END,
+  ended_at = CASE state WHEN 'acked' THEN ended_at ELSE :now END,
+  reason = :reason
+WHERE org_id = :org_id AND kind = 'memory' AND (phase = 'start' OR (source_ids <> '[]' AND state <> 'acked'))
+  AND state IN ('pending', 'delivered', 'acked') AND EXISTS (
+    SELECT 1 FROM sessions s
+    WHERE s.org_id = :org_id AND s.id = session_memory_injects.session_id AND s.ended_at IS NULL
+      AND (:agent = '' OR s.agent = :agent) AND (:project_id = '' OR s.project_id = :project_id))
+
+-- injects_reopen: a new agent process has not seen the start block; one that was marked has to be made anew
+UPDATE session_memory_injects SET
+  state = CASE reason WHEN '' THEN 'pending' ELSE 'cancelled' END, receipt = '', attempts = 0,
+  ended_at = CASE reason WHEN '' THEN NULL ELSE ended_at END
 WHERE org_id = :org_id AND session_id = :session_id AND phase = 'start' AND state = 'acked'
 
 -- injects_give_up: what was in flight when its session ended, and was never acknowledged
