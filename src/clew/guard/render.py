@@ -14,6 +14,7 @@ Invariants, whatever the text says:
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from typing import Generic, NewType, TypeVar
 
@@ -35,6 +36,7 @@ OUTCOME_CHARS = 40
 PROJECT_CHARS = 40  # in the mark of what another project knows
 OBSERVED_MARK = "[observed] "
 NOTHING_VISIBLE = "(nothing visible)"
+NO_LIMIT = sys.maxsize
 
 # Printable for Python and yet invisible: fillers, joiners, blanks, and the variation selectors that smuggle bytes.
 # The rest goes by category (control, format with its bidirectional and zero-width characters and the tag block,
@@ -140,16 +142,23 @@ def tokens(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def pack(heading: SafeText, lines: Sequence[tuple[Key, SafeText]], budget_tokens: int) -> Packed[Key]:
+def bytes_of(text: str) -> int:
+    """Return how long a text is where it is stored or sent: of some scripts three and more to a character."""
+    return len(text.encode())
+
+
+def pack(
+    heading: SafeText, lines: Sequence[tuple[Key, SafeText]], budget_tokens: int, *, most_bytes: int = NO_LIMIT
+) -> Packed[Key]:
     """Take the lines in order, leave out what does not fit, go on. A heading alone is nothing."""
-    chars = 4 * budget_tokens - len(heading)
+    chars, size = 4 * budget_tokens - len(heading), most_bytes - bytes_of(heading)
     taken: list[tuple[Key, SafeText]] = []
     left_out: list[Key] = []
     for key, line in lines:
-        cost = 1 + len(line)
-        if cost <= chars:
+        cost, length = 1 + len(line), 1 + bytes_of(line)
+        if cost <= chars and length <= size:
             taken.append((key, line))
-            chars -= cost
+            chars, size = chars - cost, size - length
         else:
             left_out.append(key)
     text = "\n".join((heading, *(line for _key, line in taken))) if taken else ""

@@ -16,9 +16,11 @@ from random import Random
 from typing import Protocol
 
 from clew.guard.render import (
+    NO_LIMIT,
     OBSERVATIONS_HEADING,
     SUMMARIES_HEADING,
     Packed,
+    bytes_of,
     join_sections,
     pack,
     rendered,
@@ -46,7 +48,7 @@ from clew.values import dataclass
 _log = logging.getLogger(__name__)
 
 MAX_SUMMARIES = 2  # rensei.md 2.6
-SUMMARY_SHARE = 0.2  # of the observations' budget
+SUMMARY_SHARE = 0.2  # of the observations' budget, and of the bytes
 TRUSTED = ("agent", "user")
 
 
@@ -85,6 +87,7 @@ class Choice:
     held_lines: frozenset[str] = frozenset()  # the same for facts, by their lines
     held_sessions: frozenset[str] = frozenset()  # the same for what came from these sessions
     goes_on: bool = False  # the agent has a block before it: this one says what that lacks
+    most_bytes: int = NO_LIMIT  # of the whole block, where something takes no more
     rules_only: bool = False  # nobody knows yet what the work is about: whatever else is found is chance
 
 
@@ -130,11 +133,13 @@ def build_session_memory_block(
     eligible = _eligible(source, scope, query_text, asker, choice, transfers=cross_project_transfer is not None)
     draw = partial(_explored, eligible, choice, org_id, draw_of(session_id, query_text))
     told = [one for one in _allowed_summaries(summaries, asker) if one.session not in choice.held_sessions]
-    block = observations_block(eligible, told, budget_tokens=budget, explored=draw)
+    most = choice.most_bytes
+    block = observations_block(eligible, told, budget_tokens=budget, most_bytes=most, explored=draw)
     if choice.goes_on and not block.memory_ids and graph is not None:
         graph = replace(graph, graph_enabled=False, reason="no_match")  # facts are context of what is new
-    held = choice.held_lines
-    return _with_graph(block, graph, scope=scope, asker=asker, query_text=query_text, held=held)
+    left = most - (bytes_of(f"{block.text}\n\n") if block.text else 0)
+    ask = partial(_with_graph, block, graph, scope=scope, asker=asker, query_text=query_text)
+    return ask(held=choice.held_lines, most_bytes=left)
 
 
 def _eligible(
@@ -203,16 +208,19 @@ def observations_block(
     summaries: Sequence[SessionSummary] = (),
     *,
     budget_tokens: int,
+    most_bytes: int = NO_LIMIT,
     explored: Callable[[Sequence[str]], tuple[list[str], str | None]] | None = None,
 ) -> Block:
     """What fits, in order; summaries take their small share first, so that both together keep the budget."""
-    summed = _summaries_section(summaries, budget_tokens)
-    left = budget_tokens - (tokens(f"\n\n{summed.text}") if summed.taken else 0)
+    summed = _summaries_section(summaries, budget_tokens, most_bytes)
+    after = f"\n\n{summed.text}" if summed.taken else ""
+    fitting = partial(pack, OBSERVATIONS_HEADING, most_bytes=most_bytes - bytes_of(after))
+    left = budget_tokens - tokens(after)
     lines = {one.id: line_of(one) for one in eligible.ordered}
-    packed = pack(OBSERVATIONS_HEADING, list(lines.items()), left)
+    packed = fitting(list(lines.items()), left)
     ids, tried = explored(packed.taken) if explored else (list(packed.taken), None)
     if tried:
-        other = pack(OBSERVATIONS_HEADING, [(id, lines[id]) for id in ids], left)
+        other = fitting([(id, lines[id]) for id in ids], left)
         packed, tried = (other, tried) if tried in other.taken else (packed, None)
     packed, summed = (without_held(part, eligible.held) for part in (packed, summed))
     text = join_sections((packed.text, summed.text))
@@ -256,6 +264,7 @@ def _with_graph(
     asker: Asker,
     query_text: str,
     held: Collection[str] = (),
+    most_bytes: int = NO_LIMIT,
 ) -> Block:
     if graph is None or graph.engine is None:
         return replace(block, graph_status="no_engine")
@@ -273,6 +282,7 @@ def _with_graph(
         neighborhood_depth=graph.neighborhood_depth,
         asker=asker,
         held=held,
+        most_bytes=most_bytes,
     )
     return joined(block, found, graph_budget_tokens=graph.budget_tokens)
 
@@ -326,6 +336,7 @@ def _allowed_summaries(summaries: Sequence[SessionSummary], asker: Asker) -> lis
     return [one for one, may in zip(trusted, allowed, strict=True) if may]
 
 
-def _summaries_section(summaries: Sequence[SessionSummary], budget_tokens: int) -> Packed[str]:
+def _summaries_section(summaries: Sequence[SessionSummary], budget_tokens: int, most_bytes: int) -> Packed[str]:
     lines = [(one.id, summary_line(one.id, one.issue or "", one.outcome or "", one.text)) for one in summaries]
-    return pack(SUMMARIES_HEADING, lines[:MAX_SUMMARIES], int(budget_tokens * SUMMARY_SHARE))
+    budget, most = int(budget_tokens * SUMMARY_SHARE), int(most_bytes * SUMMARY_SHARE)
+    return pack(SUMMARIES_HEADING, lines[:MAX_SUMMARIES], budget, most_bytes=most)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from clew.guard.render import TRIPLETS_HEADING, pack, tokens, triplet_line, without_held
+from clew.guard.render import NO_LIMIT, TRIPLETS_HEADING, pack, tokens, triplet_line, without_held
 from clew.inject.access import Asker, Decider
 from clew.inject.graph_engine import GraphEngine
 from clew.model.graph_fact import FactEnd, GraphContextBlock, GraphFact
@@ -34,20 +34,26 @@ def build_graph_context_block(
     pep: Decider | None = None,
     asker: Asker | None = None,
     held: Collection[str] = (),
+    most_bytes: int = NO_LIMIT,
 ) -> GraphContextBlock:
     """`asker` says more of who asks than `identity` can; without one, the shipped policies decide. `held` are lines
     that the agent has before it already: they keep their places and are not said again."""
     try:
         asker = asker or Asker.of(identity, scope, pep=pep)
         facts = engine.facts(query_text, scope, top_k=top_k, depth=neighborhood_depth)
-        return graph_block_of(facts, asker, budget_tokens=budget_tokens, held=held)
+        return graph_block_of(facts, asker, budget_tokens=budget_tokens, held=held, most_bytes=most_bytes)
     except Exception as error:  # the graph is an extra: whatever goes wrong in it, the block does without (R-057)
         _log.warning("the graph's part of a block could not be built: %s", type(error).__name__)
         return GraphContextBlock(status="error")
 
 
 def graph_block_of(
-    facts: Sequence[GraphFact], asker: Asker, *, budget_tokens: int, held: Collection[str] = ()
+    facts: Sequence[GraphFact],
+    asker: Asker,
+    *,
+    budget_tokens: int,
+    held: Collection[str] = (),
+    most_bytes: int = NO_LIMIT,
 ) -> GraphContextBlock:
     """What of these facts may be shown and fits, most important first."""
     if not facts:
@@ -61,7 +67,7 @@ def graph_block_of(
         (key, triplet_line(one.source_entity, one.relationship, one.target_entity)) for key, one in by_key.items()
     ]
     known = [key for key, line in lines if line in held]
-    packed = without_held(pack(TRIPLETS_HEADING, lines, budget_tokens), known)
+    packed = without_held(pack(TRIPLETS_HEADING, lines, budget_tokens, most_bytes=most_bytes), known)
     left_out = [key for key in packed.left_out if key not in known]
     return GraphContextBlock(
         block=packed.text,

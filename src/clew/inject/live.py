@@ -76,6 +76,7 @@ class InStore:
             scope=scope,
             asker=asker_for(scope, event, self.pep, deadline_s=self.config.latency_ms / 1_000),
             budget_tokens=self.config.budget_tokens or switched.recall.observation_budget,
+            most_bytes=self.policy.max_text_bytes,
             work_type=work_type,
             skip=_why_skipped(session, switched),
             may_read=rights.reads(session),

@@ -9,9 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
-from clew.guard.render import OBSERVATIONS_HEADING, SafeText, join_sections, observation_line, pack, tokens
+from clew.guard.render import (
+    NO_LIMIT,
+    OBSERVATIONS_HEADING,
+    SafeText,
+    bytes_of,
+    join_sections,
+    observation_line,
+    pack,
+    tokens,
+)
 from clew.guard.trust import is_observed
 from clew.inject.access import Asker
 from clew.inject.asking import PATH, Question, focal_path, questions_of
@@ -35,6 +45,7 @@ class Situation:
     scope: Scope  # with the session's agent, user and id
     asker: Asker
     budget_tokens: int
+    most_bytes: int = NO_LIMIT
     work_type: str | None = None
     skip: str | None = None  # why nothing is looked for at all
     pushes: bool = True  # False: found and logged, but not pushed
@@ -182,7 +193,8 @@ def _observations(allowed: Sequence[Observation], situation: Situation, config: 
     )
     by_id = {one.id: one for one in allowed}
     best = [by_id[one.id] for one in ranked[: config.max_suggestions]]
-    packed = pack(OBSERVATIONS_HEADING, [(one.id, line_of(one)) for one in best], situation.budget_tokens)
+    lines = [(one.id, line_of(one)) for one in best]
+    packed = pack(OBSERVATIONS_HEADING, lines, situation.budget_tokens, most_bytes=situation.most_bytes)
     left_out = [Skipped(id, "over_budget") for id in packed.left_out]
     beyond = [Skipped(one.id, "beyond_limit") for one in ranked[config.max_suggestions :]]
     return Matched(
@@ -233,9 +245,11 @@ def _graph(
     if not block.text and not by.graph.alone:
         return GraphContextBlock(status="no_match")
     left = situation.budget_tokens - block.observation_tokens - (1 if block.text else 0)  # the blank line between
+    most = situation.most_bytes - (bytes_of(f"{block.text}\n\n") if block.text else 0)
+    ask = partial(matched_triplets, asker=situation.asker, budget_tokens=left, most_bytes=most)
     try:
         facts = by.graph.matcher.match(questions, situation.scope, shown)
-        return matched_triplets(facts, situation.asker, budget_tokens=left, beside=block.memory_ids, seen=seen)
+        return ask(facts, beside=block.memory_ids, seen=seen)
     except Exception:  # whatever goes wrong in the graph, the memories stand by themselves
         return GraphContextBlock(status="error")
 

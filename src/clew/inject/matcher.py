@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from clew.guard.render import TRIPLETS_HEADING, pack, tokens, triplet_line
+from clew.guard.render import NO_LIMIT, TRIPLETS_HEADING, pack, tokens, triplet_line
 from clew.inject.access import Asker
 from clew.inject.asking import Question
 from clew.inject.graph_block import authorised, in_order, sources_of
@@ -68,6 +68,7 @@ def matched_triplets(
     asker: Asker,
     *,
     budget_tokens: int,
+    most_bytes: int = NO_LIMIT,
     beside: Collection[str] = (),
     seen: Collection[str] = (),
 ) -> GraphContextBlock:
@@ -85,7 +86,7 @@ def matched_triplets(
     lines = [
         (key, triplet_line(one.source_entity, one.relationship, one.target_entity)) for key, one in by_key.items()
     ]
-    packed = pack(TRIPLETS_HEADING, lines, budget_tokens)
+    packed = pack(TRIPLETS_HEADING, lines, budget_tokens, most_bytes=most_bytes)
     taken = tuple(by_key[key] for key in packed.taken)
     return GraphContextBlock(
         packed.text,

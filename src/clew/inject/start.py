@@ -86,7 +86,7 @@ class Starter:
         began, now = time.perf_counter(), self.now()
         query_text, work_type = query_of(session), session.work_type or self.work_type
         switched = self._switched(session, work_type)
-        choice = self._choice(switched)
+        choice = replace(self._choice(switched), most_bytes=self.policy.max_text_bytes)
         if held is not None:
             choice = replace(choice, held=held.ids, held_lines=held.lines, held_sessions=held.sessions)
             choice = replace(choice, goes_on=held.goes_on)

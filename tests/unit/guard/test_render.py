@@ -199,6 +199,19 @@ def test_a_packed_section_is_never_over_budget(lines: list[SafeText], budget: in
     assert tokens(packed.text) <= budget or packed.text == ""
 
 
+@given(LINES, st.integers(0, 400), st.integers(0, 2_000))
+def test_a_packed_section_keeps_both_limits_and_leaves_out_no_more(
+    lines: list[SafeText], budget: int, most_bytes: int
+) -> None:
+    wide = [(key, SafeText(line.replace("x", "接"))) for key, line in enumerate(lines)]
+    packed = pack(OBSERVATIONS_HEADING, wide, budget, most_bytes=most_bytes)
+    assert packed.text == "" or (tokens(packed.text) <= budget and len(packed.text.encode()) <= most_bytes)
+    for key in packed.left_out:
+        before = [wide[taken][1] for taken in packed.taken if taken < key]
+        text = "\n".join([OBSERVATIONS_HEADING, *before, wide[key][1]])
+        assert tokens(text) > budget or len(text.encode()) > most_bytes
+
+
 @given(LINES, st.integers(0, 400))
 def test_nothing_is_left_out_that_would_have_fitted_at_its_turn(lines: list[SafeText], budget: int) -> None:
     packed = pack(OBSERVATIONS_HEADING, list(enumerate(lines)), budget)

@@ -34,6 +34,16 @@ def test_r085_a_match_is_put_on_the_durable_queue(shop: Clew) -> None:
     assert (queued.phase, queued.observation_ids) == ("in_session", result.memory_ids)
 
 
+def test_a_hint_is_packed_to_what_the_queue_takes(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
+    clew = clew_at(tmp_path, embedder=ToyEmbedder(), inject={"latency_ms": 10_000}, deliver={"max_text_bytes": 200})
+    for number in range(3):
+        clew.remember(f"消費税は行ごとに丸める {number}", scope=SHOP, paths=(PATH,))
+    session = running(clew)
+    result = said(clew, session, paths=(PATH,))
+    assert result.outcome == "queued"
+    assert len(result.memory_ids) in (1, 2) and len(result.block.encode()) <= 200
+
+
 def test_a_rehearsal_says_marks_and_logs_nothing(shop: Clew) -> None:
     session = running(shop)
     event = VerbEvent(session=session.id, tool="Edit", paths=(PATH,), event_id="e1")

@@ -273,6 +273,23 @@ def test_r064_a_full_queue_is_no_failure(clew_at: Callable[..., Clew], tmp_path:
     assert not last(clew, session).delivered
 
 
+@pytest.mark.parametrize("most_bytes", [700, 2_000, 4_000])
+def test_a_block_is_packed_to_what_the_queue_takes(
+    clew_at: Callable[..., Clew], tmp_path: Path, most_bytes: int
+) -> None:
+    clew = clew_at(tmp_path, deliver={"max_text_bytes": most_bytes})
+    clew.remember("SHOP-7 AuthService depends on PostgresDB, 接続は切断される", scope=SHOP)
+    for number in range(9):
+        clew.remember(f"SHOP-7 {number}: " + "接続は六十秒後に切断される。" * 9, scope=SHOP)
+    for _ in range(2):  # and a summary of the first
+        session = claimed(clew, work_type="bug_fix")
+        report = clew.inject.start_report(session.id)
+        clew.sessions.end(session.id, outcome="accepted", summary="接続は切断される。" * 20)
+    assert (report.delivered, report.reason) == (True, "")
+    assert most_bytes / 2 < len(report.block.text.encode()) <= most_bytes
+    assert any(one.reason == "over_budget" for one in report.block.skipped)
+
+
 def test_r076_a_log_that_fails_does_not_cost_the_session(shop: Clew, monkeypatch: pytest.MonkeyPatch) -> None:
     session = claimed(shop)
     monkeypatch.setattr("clew.inject.start.write_log", Broken().write)
