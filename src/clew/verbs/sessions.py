@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
@@ -112,7 +112,7 @@ class Sessions(_Verbs):
         """One beat of the worker that holds the session: see `Beat`. `held`: a delivery that waits for the end of a
         turn, which is no further attempt. `take`: False for a last beat, which brings nothing more."""
         may = self.rights(identity)
-        lock = values.Lock(may.reach, id, worker, token)
+        lock = _lock(may, id, worker, token)
         acked = [acked] if isinstance(acked, str) else acked
         beat = partial(steps.refresh, lock=lock, acked=acked, dead=dead, held=held, take=take)
         beat = partial(beat, policy=self.policy, now=self._clew.now())
@@ -122,7 +122,7 @@ class Sessions(_Verbs):
     def finalize(self, id: str, worker: str, token: int, *, identity: Identity | None = None) -> AgentSession:
         """The agent is done, its worker not yet."""
         may = self.rights(identity)
-        lock = values.Lock(may.reach, id, worker, token)
+        lock = _lock(may, id, worker, token)
         finalize = may.guarded(partial(steps.finalize, lock=lock), id)
         return may.shown(self._clew.store.write(finalize, lock=steps.lock_key(id)))
 
@@ -144,7 +144,7 @@ class Sessions(_Verbs):
         may = self.rights(identity)
         steps.check_ending(state, outcome)
         report = reporting.session_report(summary, tool_calls, files_modified, errors)
-        lock = None if worker is None else values.Lock(may.reach, id, worker, token or 0)
+        lock = None if worker is None else _lock(may, id, worker, token or 0)
         end = partial(steps.end, id=id, state=state, outcome=outcome, lock=lock, reach=may.reach)
         end = partial(end, policy=self.policy, now=self._clew.now())
         session = self._clew.store.write(may.guarded(end, id), lock=steps.lock_key(id))
@@ -204,7 +204,7 @@ class Queue(_Verbs):
     def claim(self, session: str, worker: str, token: int, *, identity: Identity | None = None) -> Delivery | None:
         """What is next for the agent: the same until it is acknowledged. None for whoever lost the session."""
         may = self.rights(identity)
-        lock = values.Lock(may.reach, session, worker, token)
+        lock = _lock(may, session, worker, token)
         claim = partial(queueing.claim, lock=lock, policy=self.policy, now=self._clew.now())
         step = may.guarded(claim, session)
         return self._clew.store.write(step, durable=False, savepoint=False, lock=steps.lock_key(session))
@@ -222,7 +222,7 @@ class Queue(_Verbs):
         """The agent has it; whether that counted."""
         queueing.check_receipt(receipt)
         may = self.rights(identity)
-        lock = values.Lock(may.reach, session, worker, token)
+        lock = _lock(may, session, worker, token)
         ack = partial(queueing.confirm, delivery_id=delivery, receipt=receipt, policy=self.policy)
         ack = partial(ack, lock=lock, now=self._clew.now())
         return self._clew.store.write(may.guarded(ack, session), savepoint=False, lock=steps.lock_key(session))
@@ -248,7 +248,14 @@ class Queue(_Verbs):
         ]
 
 
+def _lock(may: granting.SessionRights, session: str, worker: str, token: int) -> values.Lock:
+    """What a worker shows, under the name that its claim was kept under."""
+    return values.Lock(may.reach, session, _worker(worker), token)
+
+
+@lru_cache(maxsize=1_024)  # every beat of every worker asks
 def _worker(name: str) -> str:
+    """As it is kept: masked, since it is shown to everybody who sees the session."""
     worker = steps.name_of("worker", name)
     if worker is None:
         raise InvalidInput("a worker needs a name", code="WORKER_INVALID", next="name it: --worker NAME")

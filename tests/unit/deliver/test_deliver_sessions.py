@@ -159,6 +159,17 @@ def test_what_is_finalizing_gets_no_injects_and_can_still_fail(desk: Desk) -> No
     assert desk.clew.sessions.end(desk.id, state="failed", worker="w1", token=token).state == "failed"
 
 
+def test_a_worker_whose_name_is_masked_keeps_its_session(desk: Desk) -> None:
+    worker = "https://ci:hunter22@host/run/5"
+    token = desk.claim_session(worker)
+    assert "hunter22" not in (desk.clew.sessions.show(desk.id).worker or "")
+    [delivery] = desk.put("one")
+    assert desk.claim(token, worker) and desk.ack(delivery, token, worker)
+    assert desk.clew.sessions.refresh(desk.id, worker, token).refreshed
+    assert desk.clew.sessions.finalize(desk.id, worker, token).state == "finalizing"
+    assert desk.clew.sessions.end(desk.id, worker=worker, token=token).state == "completed"
+
+
 def test_a_worker_that_lost_the_session_cannot_end_it(desk: Desk) -> None:
     stale = desk.claim_session("w1")
     desk.leases.pass_by(91)
