@@ -10,6 +10,7 @@ nothing and acknowledges nothing: it is looked at in the transaction that would 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
@@ -19,7 +20,7 @@ from clew.deliver.states import DeliverPolicy, raised, why_dead
 from clew.errors import Denied, InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.ids import new_id
-from clew.model.scope import Reach, is_encodable
+from clew.model.scope import Reach, is_text
 from clew.model.session import ENDED, KINDS, PHASES, RECEIPTS, Delivery, Enqueued, Head, InjectDraft, Lock, refused
 from clew.model.times import to_micros
 from clew.ports import Tx
@@ -46,9 +47,12 @@ def prepared(draft: InjectDraft, *, trust: str = "user") -> InjectDraft:
         if value not in known:
             message = f"'{value}' is no {name} of an inject"
             raise InvalidInput(message, code="INJECT_INVALID", next=f"one of {', '.join(known)}")
-    if not is_encodable(draft.text):
+    if not is_text(draft.text):
         message = "the text of the inject is not valid Unicode"
         raise InvalidInput(message, code="INVALID_UTF8", next="convert the text to UTF-8 first")
+    if not all(map(is_text, (draft.agent or "", *draft.observation_ids, *draft.node_ids, *draft.source_ids))):
+        message = "the agent and the ids of an inject must be text"
+        raise InvalidInput(message, code="INJECT_INVALID", next="give them as text")
     text = redact(draft.text).text
     if not text.strip():
         raise InvalidInput(
@@ -208,8 +212,16 @@ def check_receipt(receipt: str) -> None:
         )
 
 
+def check_told(deliveries: Collection[str], reasons: Collection[str] = ()) -> None:
+    """Refuse what cannot be the id of a delivery, or the reason to give one up."""
+    if not all(map(is_text, (*deliveries, *reasons))):
+        message = "the id of a delivery and the reason to give one up must be text"
+        raise InvalidInput(message, code="DELIVERY_INVALID", next="give the id that was handed out, and a reason")
+
+
 def session_not_found(id: str) -> NotFound:
-    return NotFound(f"session '{id}' was not found", code="SESSION_NOT_FOUND", next="list them: clew session list")
+    message = f"session '{id.encode('utf-8', 'replace').decode()}' was not found"
+    return NotFound(message, code="SESSION_NOT_FOUND", next="list them: clew session list")
 
 
 def _closed(tx: Tx, head: Head, seq: int, org: str, *, policy: DeliverPolicy | None, now: datetime) -> bool:

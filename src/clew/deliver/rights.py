@@ -26,7 +26,7 @@ from typing import TypeVar
 from clew.deliver.queue import session_not_found
 from clew.errors import Denied
 from clew.guard.entities import POWERS
-from clew.model.scope import Identity, Reach, Scope
+from clew.model.scope import Identity, Reach, Scope, is_encodable
 from clew.model.session import AgentSession
 from clew.ports import Tx
 from clew.values import dataclass
@@ -44,7 +44,7 @@ class SessionRights:
     agent: str | None = None
 
     def must_see(self, tx: Tx, id: str) -> AgentSession:
-        session = tx.sessions.get(self.reach, id)
+        session = tx.sessions.get(self.reach, id) if is_encodable(id) else None
         if session is None or (self.agent is not None and session.agent != self.agent):
             raise session_not_found(id)
         return session

@@ -195,6 +195,8 @@ def check_ending(state: str, outcome: str | None) -> None:
 
 
 def lock_key(id: str) -> str:
+    if not is_encodable(id):
+        raise queue.session_not_found(id)
     return f"session:{id}"
 
 

@@ -140,6 +140,11 @@ def is_encodable(text: str) -> bool:
     return not _SURROGATE.search(text)
 
 
+def is_text(value: object) -> bool:
+    """Whether it is a text that can be stored and matched, whatever a caller gave."""
+    return isinstance(value, str) and is_encodable(value)
+
+
 def _check_name(name: str, value: str | None, limit: int) -> None:
     if value is None and name != "org":
         return

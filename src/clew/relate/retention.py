@@ -79,7 +79,11 @@ def new_policy(
 
 def _check(ttl_days: float, action: str, classification: str | None, type_: str | None) -> None:
     checks = (
-        (0 < ttl_days <= MAX_DAYS, f"{ttl_days:g} is no number of days", "give more than 0 and at most 36500"),
+        (
+            isinstance(ttl_days, (int, float)) and 0 < ttl_days <= MAX_DAYS,
+            f"{ttl_days!s:.40} is no number of days",
+            "give more than 0 and at most 36500",
+        ),
         (action in ACTIONS, f"'{action[:40]}' is no way to end", f"choose one of {', '.join(ACTIONS)}"),
         (
             classification is None or classification in CLASSIFICATIONS,

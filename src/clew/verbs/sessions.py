@@ -28,6 +28,7 @@ else:
 
 _OWNER = Identity()
 _UNNAMED = "agent"
+_TOKENS = range(1 << 63)  # as many as a store can count
 
 
 class _Verbs:
@@ -114,6 +115,7 @@ class Sessions(_Verbs):
         may = self.rights(identity)
         lock = _lock(may, id, worker, token)
         acked = [acked] if isinstance(acked, str) else acked
+        queueing.check_told([*acked, *(dead or {})], (dead or {}).values())
         beat = partial(steps.refresh, lock=lock, acked=acked, dead=dead, held=held, take=take)
         beat = partial(beat, policy=self.policy, now=self._clew.now())
         is_durable = bool(acked or dead)
@@ -221,6 +223,7 @@ class Queue(_Verbs):
     ) -> bool:
         """The agent has it; whether that counted."""
         queueing.check_receipt(receipt)
+        queueing.check_told([delivery])
         may = self.rights(identity)
         lock = _lock(may, session, worker, token)
         ack = partial(queueing.confirm, delivery_id=delivery, receipt=receipt, policy=self.policy)
@@ -250,6 +253,8 @@ class Queue(_Verbs):
 
 def _lock(may: granting.SessionRights, session: str, worker: str, token: int) -> values.Lock:
     """What a worker shows, under the name that its claim was kept under."""
+    if token not in _TOKENS:
+        raise InvalidInput("this is no token of a claim", code="TOKEN_INVALID", next="give the one it returned")
     return values.Lock(may.reach, session, _worker(worker), token)
 
 

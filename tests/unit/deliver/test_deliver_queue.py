@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
+from typing import Any
 
 import apsw
 import pytest
 from desks import Desk
 
+from clew.clew import Clew
 from clew.deliver import ack_memory_inject, claim_pending_inject_for_session, enqueue_memory_inject
 from clew.errors import Conflict, InvalidInput, NotFound
 from clew.learn import apply_feedback
@@ -441,3 +443,67 @@ def test_what_never_reached_the_agent_does_not_stay_delivered_in_the_log(desk: D
     desk.clew.sessions.end(desk.id)  # cancels the third, whether it waits or is in flight
     told = {row.delivery_id: row.delivered for row in desk.clew.inject.log(desk.id)}
     assert (told[first], told[second]) == (True, False)
+
+
+# -- what nobody can have meant ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda clew, bad: clew.sessions.show(bad),
+        lambda clew, bad: clew.sessions.claim(bad, "w1"),
+        lambda clew, bad: clew.sessions.refresh(bad, "w1", 1),
+        lambda clew, bad: clew.sessions.end(bad),
+        lambda clew, bad: clew.sessions.stop(bad),
+        lambda clew, bad: clew.queue.enqueue(bad, "one"),
+        lambda clew, bad: clew.queue.claim(bad, "w1", 1),
+        lambda clew, bad: clew.queue.ack(bad, "inj_1", "w1", 1),
+        lambda clew, bad: clew.queue.list(bad),
+        lambda clew, bad: clew.inject.start(bad),
+    ],
+)
+def test_a_session_whose_id_is_no_text_is_not_there(desk: Desk, call: Callable[[Clew, str], object]) -> None:
+    with pytest.raises(NotFound) as error:
+        call(desk.clew, "\ud800")
+    assert error.value.code == "SESSION_NOT_FOUND"
+    assert error.value.message.encode()
+
+
+@pytest.mark.parametrize("token", [2**70, -1])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda clew, id, token: clew.sessions.refresh(id, "w1", token),
+        lambda clew, id, token: clew.sessions.finalize(id, "w1", token),
+        lambda clew, id, token: clew.sessions.end(id, worker="w1", token=token),
+        lambda clew, id, token: clew.queue.claim(id, "w1", token),
+        lambda clew, id, token: clew.queue.ack(id, "inj_1", "w1", token),
+    ],
+)
+def test_a_token_that_no_claim_gave_is_refused(
+    desk: Desk, call: Callable[[Clew, str, int], object], token: int
+) -> None:
+    with pytest.raises(InvalidInput) as error:
+        call(desk.clew, desk.id, token)
+    assert error.value.code == "TOKEN_INVALID"
+
+
+def test_what_is_told_of_a_delivery_is_text(desk: Desk) -> None:
+    token = desk.claim_session()
+    [delivery] = desk.put("one")
+    desk.claim(token)
+    with pytest.raises(InvalidInput, match="must be text"):
+        desk.ack("\ud800", token)
+    for told in ({"acked": [1]}, {"dead": {delivery: None}}, {"dead": {"\ud800": "broken"}}):
+        with pytest.raises(InvalidInput) as error:
+            desk.clew.sessions.refresh(desk.id, "w1", token, **told)  # type: ignore[arg-type]
+        assert error.value.code == "DELIVERY_INVALID"
+    assert desk.states() == ["delivered"]
+
+
+@pytest.mark.parametrize("fields", [{"observation_ids": (1,)}, {"source_ids": ("\ud800",)}, {"agent": "\ud800"}])
+def test_ids_of_an_inject_are_text(desk: Desk, fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as error:
+        desk.put("one", **fields)
+    assert error.value.code == "INJECT_INVALID"

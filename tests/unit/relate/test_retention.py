@@ -102,8 +102,8 @@ def test_what_becomes_of_a_memory(action: str, age: float, deleted: float | None
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"ttl_days": 0}, {"ttl_days": -1}, {"ttl_days": float("nan")}, {"ttl_days": 1e9}, {"action": "maybe"},
-     {"classification": "secret"}, {"type": "poem"}],
+    [{"ttl_days": 0}, {"ttl_days": -1}, {"ttl_days": float("nan")}, {"ttl_days": 1e9}, {"ttl_days": "x"},
+     {"ttl_days": None}, {"action": "maybe"}, {"classification": "secret"}, {"type": "poem"}],
 )  # fmt: skip
 def test_a_policy_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
