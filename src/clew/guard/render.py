@@ -87,6 +87,7 @@ _ARROWS = re.compile("[→⟶➔➙➛➜➝➞➟➠➡⇒⟹￫]")
 _PARENTHESES = str.maketrans("()", "❨❩")
 _BRACKETS = str.maketrans("[]", "⟦⟧")
 _TASKS = frozenset("xX")  # a box that is ticked
+_WEIGHT = re.compile(r" \(weight: \d+\.\d\d\)$")
 _NOT_IN_ID = re.compile(r"[^\w.:@-]")
 
 
@@ -178,6 +179,11 @@ def without_held(packed: Packed[Key], held: Collection[Key]) -> Packed[Key]:
 def join_sections(parts: Iterable[SafeText]) -> SafeText:
     """One blank line between sections, none for those that are empty."""
     return SafeText("\n\n".join(part for part in parts if part))
+
+
+def said_in(text: str) -> frozenset[str]:
+    """What a finished text says: its lines in any order, without weights, which outcomes move."""
+    return frozenset(_WEIGHT.sub("", line) for line in text.split("\n") if line.startswith("- "))
 
 
 def rendered(section: str) -> SafeText:

@@ -7,6 +7,7 @@ nothing. It never raises: a session starts whatever happens here (rensei.md R-06
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections import Counter
@@ -18,6 +19,7 @@ from functools import partial
 from clew.deliver import queue
 from clew.deliver.sessions import lock_key
 from clew.deliver.states import DeliverPolicy
+from clew.guard.render import said_in
 from clew.inject.access import Asker, Decider
 from clew.inject.block import Choice, GraphOptions, Transfer, build_session_memory_block
 from clew.inject.candidates import MemoryStore, Newest, Uncounted
@@ -29,8 +31,9 @@ from clew.inject.switches import Switched, Switches
 from clew.model.config import GateDecision, RecallSettings
 from clew.model.inject import Block, ContextInjectionLog
 from clew.model.scope import Identity, Reach, Scope
-from clew.model.session import AgentSession, Enqueued, InjectDraft
+from clew.model.session import AgentSession, Enqueued, Inject, InjectDraft
 from clew.model.start import Held, InjectReport, SessionSummary
+from clew.model.times import to_micros
 from clew.ports import Store, Tx
 from clew.values import dataclass
 
@@ -101,7 +104,8 @@ class Starter:
             return InjectReport(block, reason="dry_run")
         ms = (time.perf_counter() - began) * 1000
         log = log_of(session, block, query_text=query_text, work_type=work_type, ms=round(ms, 3))
-        return self._saved(session, block, log, switched, weighting_enabled=choice.weighting_enabled, now=now)
+        save = partial(save_start, weighting_enabled=choice.weighting_enabled, repeats=held is not None, now=now)
+        return self._saved(session, block, log, switched, save)
 
     def look(self, session: AgentSession, query_text: str, *, budget_tokens: int) -> Block:
         """A block about a question, or without one the rules and what is newest, for an agent like that of this
@@ -200,14 +204,10 @@ class Starter:
         block: Block,
         log: ContextInjectionLog,
         switched: Switched | None,
-        *,
-        weighting_enabled: bool,
-        now: datetime,
+        save: Callable[..., InjectReport],
     ) -> InjectReport:
-        """`now` is when it began: what changes while a block is computed has changed since."""
         reason = why_not_pushed(block, switched)
-        save = partial(save_start, session=session, block=block, log=log, weighting_enabled=weighting_enabled)
-        save = partial(save, reason=reason, policy=self.policy, now=now)
+        save = partial(save, session=session, block=block, log=log, reason=reason, policy=self.policy)
         failed = ""
         if not reason:
             try:
@@ -239,11 +239,17 @@ def save_start(
     reason: str,
     policy: DeliverPolicy,
     now: datetime,
+    repeats: bool = False,
     draft: InjectDraft | None = None,
 ) -> InjectReport:
-    """The inject, if there is one, and the log row in one transaction; no row that says what the last one says."""
+    """The inject, if there is one, and the log row in one transaction; no row that says what the last one says.
+    `now` is when it began: what changes while a block is computed has changed since. `repeats`: somebody looked at
+    what the agent holds, which may be less than it was told."""
     reach = Reach.everything(session.org)
-    put = queue.put(tx, draft, reach=reach, policy=policy, now=now) if draft else Enqueued()
+    told = _told_before(tx, session, draft, now) if draft and not repeats else None
+    put = Enqueued(known=told)
+    if draft and not told:
+        put = queue.put(tx, draft, reach=reach, policy=policy, now=now)
     inject = put.inject or put.known
     delivery_id = inject.delivery_id if inject else None
     reason = reason or put.reason or ("known" if put.known else "")
@@ -258,6 +264,23 @@ def save_start(
     return InjectReport(
         block, written.id, delivery_id, delivered=log.delivered, deduplicated=is_same, reason=reason
     )
+
+
+def _told_before(tx: Tx, session: AgentSession, draft: InjectDraft, now: datetime) -> Inject | None:
+    """The last of the start blocks that say all this, if they do: a weight that has moved is nothing new."""
+    told = [one for one in tx.injects.of_session(session.org, session.id) if _is_told(tx, one, now)]
+    said = frozenset[str]().union(*(said_in(one.text) for one in told))
+    return told[-1] if told and said_in(draft.text) <= said else None
+
+
+def _is_told(tx: Tx, inject: Inject, now: datetime) -> bool:
+    """Whether the agent has this start block, or will be handed it."""
+    if inject.phase != "start" or inject.state in ("cancelled", "dead"):
+        return False
+    if inject.state == "acked":
+        return True
+    since = to_micros(inject.enqueued_at)
+    return not tx.injects.are_sources_gone(inject.org, json.dumps(inject.source_ids), since=since, now=now)
 
 
 def _within(recall: RecallSettings, most_tokens: int) -> RecallSettings:

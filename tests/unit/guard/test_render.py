@@ -21,6 +21,7 @@ from clew.guard.render import (
     observation_line,
     pack,
     rendered,
+    said_in,
     summary_line,
     tokens,
     triplet_line,
@@ -233,6 +234,14 @@ def test_packing_skips_what_is_too_long_and_goes_on() -> None:
     lines = [(name, SafeText("- " + "x" * length)) for name, length in (("a", 10), ("b", 500), ("c", 10))]
     packed = pack(OBSERVATIONS_HEADING, lines, 20)
     assert (packed.taken, packed.left_out) == (("a", "c"), ("b",))
+
+
+def test_what_a_text_says_is_its_lines_in_any_order_without_their_weights() -> None:
+    lines = [(n, observation_line(f"mem_{n}", "said (weight: 0.50) once", n / 2)) for n in (1, 2)]
+    moved = [(n, observation_line(f"mem_{n}", "said (weight: 0.50) once", n / 3)) for n in (2, 1)]
+    one, other = (pack(OBSERVATIONS_HEADING, some, 99).text for some in (lines, moved))
+    assert said_in(one) == said_in(other) != said_in(one.replace("once", "twice"))
+    assert all(said.endswith("said (weight: 0.50) once") for said in said_in(one))
 
 
 def test_a_heading_alone_is_never_rendered() -> None:

@@ -129,6 +129,34 @@ def test_r063_another_block_is_another_row_and_another_inject(shop: Clew) -> Non
     assert len(shop.queue.list(session.id)) == len(shop.inject.log(session.id)) == 2
 
 
+@pytest.mark.parametrize("is_handed_over", [True, False])
+def test_a_weight_that_moved_is_no_reason_to_say_it_again(shop: Clew, is_handed_over: bool) -> None:
+    session = claimed(shop)
+    first = shop.inject.start(session.id)
+    if is_handed_over:
+        token = shop.sessions.claim(session.id, "worker-1")
+        delivery = shop.queue.claim(session.id, "worker-1", token)
+        assert delivery and shop.queue.ack(session.id, delivery.delivery_id, "worker-1", token)
+    other = claimed(shop)
+    shop.inject.start(other.id)
+    shop.sessions.end(other.id, outcome="rejected")
+    report = shop.inject.start_report(session.id)
+    assert report.block.text != first.text
+    assert (report.delivered, report.reason, report.deduplicated) == (True, "known", True)
+    assert len(shop.queue.list(session.id)) == len(shop.inject.log(session.id)) == 1
+
+
+def test_what_is_left_of_a_block_that_will_not_be_delivered_is_said(shop: Clew) -> None:
+    gone = shop.remember("login loop in AuthService: see SHOP-7", scope=SHOP)
+    session = claimed(shop)
+    token = shop.sessions.claim(session.id, "worker-1")
+    shop.inject.start(session.id)
+    shop.forget(gone.id)
+    left = shop.inject.start(session.id).text
+    delivery = shop.queue.claim(session.id, "worker-1", token)
+    assert delivery and delivery.text == left
+
+
 def test_r063_switched_on_between_two_claims_the_second_delivers(shop: Clew) -> None:
     shop.projects.set("shop", "runtime-inject", False)
     session = claimed(shop)
