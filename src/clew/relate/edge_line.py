@@ -15,6 +15,7 @@ from clew.errors import InvalidInput
 from clew.model.graph import MAX_LABEL
 from clew.model.times import parse_time
 from clew.remember.link import checked_relation
+from clew.remember.redact import redact
 from clew.remember.word import MAX_KEY
 from clew.values import dataclass
 
@@ -57,7 +58,7 @@ def edge_of(fields: Mapping[str, Any], *, now: datetime) -> EdgeLine:
         reinforced_at=reinforced_at,
         weight=_number(fields, "weight", MAX_WEIGHT),
         confidence=_number(fields, "confidence", 1.0),
-        label=_text(fields, "label")[:MAX_LABEL],
+        label=redact(_text(fields, "label")).text[:MAX_LABEL],
         project=_text(fields, "project"),
         source_project=_text(fields, "from_project"),
         target_project=_text(fields, "to_project"),

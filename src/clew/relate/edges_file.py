@@ -38,7 +38,7 @@ from clew.relate.conflicts import note_link
 from clew.relate.edge_line import EdgeLine, edge_of
 from clew.remember.lifecycle import May, may_change, may_read
 from clew.remember.line import numbered_lines, parse_object
-from clew.remember.link import SHARE, End, label_of, make_node, memory_end, seen_things, state_by_user
+from clew.remember.link import SHARE, End, make_node, memory_end, new_thing, seen_things, state_by_user
 from clew.remember.portable import ExportReport
 from clew.remember.things import thing_named
 from clew.values import dataclass
@@ -346,7 +346,7 @@ def _thing(tx: Tx, reach: Reach, name: str, project: str, *, has_witness: bool, 
     seen = seen_things(tx, reach, ref, [home], now=now)
     if not seen and not has_witness:
         raise NotFound("the thing is not known here", code="NODE_NOT_FOUND")
-    return seen[0] if seen else End(ref, 0, home, label=label_of(name, ref))
+    return seen[0] if seen else new_thing(name, ref, home)
 
 
 def _check_seen(tx: Tx, reach: Reach, ends: Sequence[End], now: datetime) -> None:

@@ -16,7 +16,7 @@ from clew.errors import InvalidInput, NotFound
 from clew.guard.trust import is_reserved
 from clew.lazy import LazyModule
 from clew.model.memory import Draft, Indexed, Memory, Version
-from clew.model.scope import Reach
+from clew.model.scope import Reach, is_encodable
 from clew.ports import Tx
 from clew.relate.queue import enqueue_changed
 from clew.remember.classify import highest
@@ -173,6 +173,8 @@ def must_get(
 ) -> Memory:
     """The memory with this id or unique beginning of an id; anything else is 'not found'. With `now`, so is
     one that has expired; with `may`, one that may not be read."""
+    if not is_encodable(id):
+        raise not_found(id)
     memory = tx.memories.get(reach, id, deleted=deleted)
     if memory is None and len(id) >= 8:
         found = _starting(tx, reach, id, deleted=deleted, may=may)

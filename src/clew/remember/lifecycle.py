@@ -138,8 +138,9 @@ def is_expired(memory: Memory, now: datetime) -> bool:
 
 
 def not_found(id: str) -> NotFound:
+    shown = id.encode("utf-8", "replace").decode()[:60]
     return NotFound(
-        f"memory {id[:60]} was not found",
+        f"memory {shown} was not found",
         code="MEMORY_NOT_FOUND",
         next="check the id and the project: clew list",
     )

@@ -34,6 +34,7 @@ from clew.remember.extract import cut_label
 from clew.remember.graph import GraphPolicy, draft_of, remap
 from clew.remember.lifecycle import May, is_expired, may_read, not_found
 from clew.remember.near import did_you_mean
+from clew.remember.redact import redact
 from clew.remember.things import thing_named
 from clew.remember.word import MAX_KEY
 from clew.values import dataclass
@@ -278,15 +279,22 @@ def _things(
     if not found and may_be_new and ref.type in THINGS:
         # Whether others know it is not told: it is the same node, and they see no more of it than before.
         row = tx.graph.node_rows(reach.org, [node_id(reach.org, places[0], ref)])
-        found = [End(ref, next(iter(row.values()), 0), places[0], label=label_of(name, ref))]
+        found = [new_thing(name, ref, places[0], row=next(iter(row.values()), 0))]
     if not found:
         raise _no_node(name, did_you_mean(tx, reach, name.strip(), now=now))
     return found
 
 
-def label_of(name: str, ref: NodeRef) -> str:
-    """As it was written; of a ref the part after the colon."""
-    return ref.key if parse_ref(name.strip()) else name.strip()
+def new_thing(name: str, ref: NodeRef, project: str, *, row: int = 0) -> End:
+    """Labelled as it was written; of a ref the part after the colon. A name is a key: masked, two secrets would be
+    one thing, so such a name is refused."""
+    if redact(name).text != name:
+        raise InvalidInput(
+            "the name of a thing to be linked holds a secret",
+            code="NODE_NAME_SECRET",
+            next="call the thing by a name that gives nothing away",
+        )
+    return End(ref, row, project, label=ref.key if parse_ref(name.strip()) else name.strip())
 
 
 def seen_things(tx: Tx, reach: Reach, ref: NodeRef, places: Sequence[str], *, now: datetime) -> list[End]:

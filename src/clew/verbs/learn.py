@@ -113,10 +113,11 @@ class Learning:
         with self._clew.store.read() as tx:
             reach, door = self._clew._reach_of_id(scope, identity), self._clew._doors.door(identity, scope)
             memory = edit.must_get(tx, reach, memory_id, may=door.asked)
+            right = edit.must_get(tx, reach, corrected_by, may=door.asked) if corrected_by is not None else None
         place = scope or Scope(org=memory.org, project=memory.project, user=identity.user)
         self._clew._doors.door(identity, place).must("feedback", memory, asked=memory_id)
-        if corrected_by is not None:
-            self._clew.link(corrected_by, "supersedes", memory.id, scope=scope, identity=identity)
+        if right is not None:
+            self._clew.link(right.id, "supersedes", memory.id, scope=scope, identity=identity)
         judge = partial(self._judged, memory=memory, verdict=verdict, actor=identity.actor, now=self._clew.now())
         counted = self._clew.store.write(judge)
         return self.show(memory.id, scope=scope, identity=identity), counted

@@ -315,11 +315,14 @@ def test_a_correction_leads_to_the_memory_that_is_right(memory: Clew) -> None:
     assert [one.node.key for one in found] == [wrong] and weight(memory, wrong) == 0.7
 
 
-def test_a_correction_by_a_memory_that_is_not_there_judges_nothing(memory: Clew) -> None:
+@pytest.mark.parametrize("name", ["mem_00000000000000000000000000", "nonsense", "Redis", "symbol:x", "\udc80"])
+def test_a_correction_by_a_memory_that_is_not_there_judges_nothing(memory: Clew, name: str) -> None:
     wrong = remembered(memory, "Redis holds sessions")
-    with pytest.raises(NotFound):
-        memory.learn.judge(wrong, "wrong", corrected_by="mem_00000000000000000000000000")
-    assert weight(memory, wrong) == 1.0
+    before = memory.stats().graph
+    with pytest.raises(NotFound) as refused:
+        memory.learn.judge(wrong, "wrong", corrected_by=name)
+    assert refused.value.code == "MEMORY_NOT_FOUND"
+    assert (weight(memory, wrong), memory.stats().graph) == (1.0, before)
 
 
 def test_verdicts_and_outcomes_are_in_the_audit_log(memory: Clew) -> None:

@@ -197,6 +197,15 @@ def test_item_4_garbage_is_passed_over_and_counted(clew: Clew, tmp_path: Path) -
     assert [number for number, _reason in report.skipped] == [1, 3, 5, 6, 7]
 
 
+def test_secrets_in_a_file_of_edges_are_refused_as_names_and_masked_as_labels(clew: Clew, tmp_path: Path) -> None:
+    one, key = clew.remember("sessions").id, "ghp_" + "0001aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
+    named = {"from": one, "to": f"src/{key}.py", "type": "about"}
+    said = {"from": one, "to": "Redis", "type": "about", "label": f"uses {key}"}
+    report = clew.graph.import_file(written(tmp_path, named, said))
+    assert (report.added, report.skipped) == (1, [(1, "NODE_NAME_SECRET")])
+    assert key not in text_of(clew) and "uses [masked:github]" in text_of(clew)
+
+
 def test_item_4_a_file_of_garbage_adds_nothing_and_a_missing_one_is_said_to_be(clew: Clew, tmp_path: Path) -> None:
     path = tmp_path / "entity.jsonl"
     path.write_text("x\ny\n")

@@ -146,6 +146,17 @@ def test_what_is_not_there_is_not_found(clew: Clew, name: str) -> None:
     assert by_users(clew) == set()
 
 
+@pytest.mark.parametrize("frame", ["{}", "src/{}.py", "symbol:{}", "file:src/{}.py"])
+def test_a_thing_whose_name_holds_a_secret_is_refused_and_leaves_no_trace(clew: Clew, frame: str) -> None:
+    one, key = clew.remember("first").id, "ghp_" + "0001aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"
+    for ends in ((one, frame.format(key)), (frame.format(key), one)):
+        with pytest.raises(InvalidInput) as refused:
+            clew.link(ends[0], "about", ends[1])
+        assert refused.value.code == "NODE_NAME_SECRET" and key not in refused.value.message
+    assert by_users(clew) == set()
+    assert run(clew, "SELECT 1 FROM graph_nodes WHERE node_key LIKE '%ghp%' OR label LIKE '%ghp%'") == []
+
+
 def test_a_topic_must_be_there_and_is_shared_by_the_projects(clew: Clew) -> None:
     clew.remember("tagged", tags=("auth",), scope=BLOG)
     one = clew.remember("first", scope=SHOP).id
