@@ -53,7 +53,6 @@ READERS = frozenset(("read", "grep", "glob", "ls", "read_file", "read_many_files
                      "list_directory", "search_file_content", "grep_files", "notebookread"))  # fmt: skip
 READ_KEYS = ("file_path", "path", "absolute_path", "notebook_path", "dir_path")
 _PATCH = "*** Begin Patch"  # an edit, also where a shell applies it
-_STRAY_END = re.compile(r"</\s*private\s*>", re.IGNORECASE)
 _COMPLAINT = re.compile(
     r"(?:^e: |[\w./]+[:(]\d+[:,)].{0,20}\b)error\b|\berror (?:TS|CS|C|LNK)\d+:|^error\[E\d+\]:|^e: ", re.IGNORECASE
 )
@@ -191,10 +190,7 @@ def _is_count(line: str) -> bool:
 
 
 def _masked(text: str | None) -> str:
-    """A passage whose beginning was cut away is still private up to its end."""
-    masked = redact((text or "")[:MAX_TEXT]).text
-    ends = [tag.end() for tag in _STRAY_END.finditer(masked)] if "</" in masked else []
-    return masked[ends[-1] :] if ends else masked
+    return redact((text or "")[:MAX_TEXT]).text
 
 
 def _flat(value: object) -> str:

@@ -43,7 +43,7 @@ _ASSIGNED = (
 # Alone these are everyday words: `bypass`, `sort key`, `auth`. They count in smtp_pass, api key, _auth.
 _WEAK_NAME = r"(?i:(?:pass|auth|key)(?![a-z]))"
 _WEAK_BEFORE = (
-    r"(?i:(?:[_.-]|^)(?:pass)|_auth"
+    r"(?i:(?:[_.-]|^)(?:pass)|_auth|-(?:src|dest)?(?:store|key)pass"
     r"|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|client|deploy)[_ -]?key"
     r"|(?<![a-z])(?:ibm|iam|cloud|cloudant|clou|cl|softlayer|sl)[_-]?key)$"
 )
@@ -69,9 +69,10 @@ _VALUE_ENDS = (
 )
 _EMPHASIS_BEFORE = r"(?:^|[\s(])[*_]{1,3}[\w .`-]{0,40}$"
 _YAML_BEFORE = r"(?:^|\n)[ \t]*(?:[-*] )?[*_`]{0,3}[\w.-]{0,40}$"
-# A Dockerfile, a shell, and the words of ~/.netrc give a value without any sign.
+# A Dockerfile, a shell, the settings of some tools, and the words of ~/.netrc give a value without any sign.
 _GIVEN_BEFORE = (
     r"(?:^|\n)[ \t]{0,20}(?:ENV|setenv|SetEnv|set -g?x)[ \t]{1,3}\w{0,40}$"
+    r"|\b(?:git|p?npm|yarn)[ \t]{1,3}config(?:[ \t]{1,3}(?:set|--?[\w-]{1,20})){0,3}[ \t]{1,3}\S{0,80}$"
     r"|(?:^|[\s`'\"])(?:machine\s{1,9}\S{1,80}|default)\s{1,9}login\s{1,9}\S{1,80}\s{1,9}$"
 )
 

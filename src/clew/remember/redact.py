@@ -86,23 +86,36 @@ def _lowered(text: str) -> str:
 
 # --- private spans --------------------------------------------------------------------------------
 
-_PRIVATE_TAG = re.compile(r"<\s*+(/?)\s*+private(?:\s[^<>]*+)?>", re.IGNORECASE)
+_TAG_SIGNS = "<＜﹤"  # whoever normalises a text reads them alike
+# What nobody sees may stand anywhere in a tag: controls, joiners, fillers, directions, variation selectors.
+_UNSEEN = (
+    "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef"
+)
+_LETTERS = "".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}][{_UNSEEN}]*+" for letter in "private")
+_PRIVATE_TAG = (
+    rf"(?i)[{_TAG_SIGNS}][\s{_UNSEEN}]*+([/／]?)[\s{_UNSEEN}]*+{_LETTERS}"
+    rf"(?:\s[^<>＜＞﹤﹥]*+|[/／][\s{_UNSEEN}]*+)?[>＞﹥]"
+)
 
 
 def _cut_private(text: str, keep_lines: bool) -> tuple[str, int]:
-    """Cut ``<private>`` spans: nested ones with the outermost, an unclosed one to the end of the text."""
-    if "<" not in text or _PRIVATE_TAG.search(text) is None:
+    """Cut ``<private>`` spans: nested ones with the outermost, an unclosed one to the end of the text, one whose
+    beginning is missing from the beginning of the text."""
+    if not any(sign in text for sign in _TAG_SIGNS) or compiled(_PRIVATE_TAG).search(text) is None:
         return text, 0
     kept, spans = _outside_private(text, keep_lines)
     # Cutting can join two halves into a new tag (`<pri<private></private>vate>`). Nobody writes that by
-    # accident, so it counts as unclosed.
-    rejoined = next((tag for tag in _PRIVATE_TAG.finditer(kept) if not tag[1]), None)
-    return (kept, spans) if rejoined is None else (kept[: rejoined.start()], spans + 1)
+    # accident, so its other end counts as missing.
+    rejoined = list(compiled(_PRIVATE_TAG).finditer(kept))
+    end = next((tag.start() for tag in rejoined if not tag[1]), len(kept))
+    start = max((tag.end() for tag in rejoined if tag[1] and tag.end() <= end), default=0)
+    return kept[start:end], spans + bool(rejoined)
 
 
 def _outside_private(text: str, keep_lines: bool) -> tuple[str, int]:
-    kept, depth, spans, at = [], 0, 0, 0
-    for tag in _PRIVATE_TAG.finditer(text):
+    kept, depth, spans, at, begins = list[str](), 0, 0, 0, 0
+    for tag in compiled(_PRIVATE_TAG).finditer(text):
         if not tag[1]:
             if depth == 0:
                 kept.append(text[at : tag.start()])
@@ -114,9 +127,14 @@ def _outside_private(text: str, keep_lines: bool) -> tuple[str, int]:
             if keep_lines:
                 kept.append("\n" * text.count("\n", at, tag.end()))
             at = tag.end()
+        else:
+            kept.clear()
+            begins = at = tag.end()
+            spans += 1
     if depth == 0:
         kept.append(text[at:])
-    return "".join(kept), spans
+    lines = "\n" * text.count("\n", 0, begins) if keep_lines else ""
+    return lines + "".join(kept), spans
 
 
 # --- keys with a known shape ----------------------------------------------------------------------
@@ -164,6 +182,13 @@ def _is_discord(value: str) -> bool:
 def _is_command_password(value: str) -> bool:
     """Not a port of `docker run`, nor an option of another command: `find -name mysql -print`."""
     return could_be_secret("pass", value) and compiled(_OTHER_OPTION).fullmatch(value) is None
+
+
+def _is_cookie(value: str) -> bool:
+    """The values of one or more pairs, without the name of the first."""
+    first, *others = value.split(";")
+    values = (first, *(pair.partition("=")[2] for pair in others))
+    return any(could_be_secret("cookie", one) and is_mixed(one) for one in values)
 
 
 def _is_card(value: str) -> bool:
@@ -258,6 +283,7 @@ _PREFIX_RULES = (
     # The signature of a shared access URL, 32 bytes of base64, mostly percent-encoded.
     _Rule("azure", ("sig=",), r"(?<![A-Za-z0-9_])sig=(?P<v>[A-Za-z0-9%+/_-]{40,}={0,2})", is_keylike),
     _Rule("vault", ("hvs.", "hvb."), rf"{_START}hv[sb]\.[\w-]{{24,}}"),
+    _Rule("vault", ("s.",), rf"{_begins('s[.]')}[A-Za-z0-9]{{24}}{_WORD_END}", looks_random),  # before Vault 1.10
     _Rule("age", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58,}"),
     _Rule(
         "shopify",
@@ -376,6 +402,41 @@ _PHRASE_RULES = (
     _taken_by("a", needs=("redis-cli",), commands="redis-cli"),  # its -p is a port
     _taken_by("w", needs=("ldap",), commands="ldap(?:search|modify|add|delete|passwd|whoami|compare)"),
     _taken_by("P", needs=("sqlcmd",), commands="sqlcmd"),
+    _taken_by("P", needs=("zip",), commands="(?:un)?zip"),
+    _taken_by("[NP]", needs=("ssh-keygen",), commands="ssh-keygen"),
+    _taken_by("(?:b|-body)", needs=("secret set",), commands="gh secret set"),
+    _taken_by(r"U\s{0,2}[\"']?[\w.\\/@-]{1,64}%", needs=("smbclient",), commands="smbclient"),
+    _Rule(
+        "login",
+        ("pass:",),
+        rf"-pass(?:in|out)?\s{{1,2}}(?P<q>[\"'])?pass:(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))",
+        _is_command_password,
+    ),
+    # With -b it is the last word, behind a user and mostly a file.
+    _Rule(
+        "login",
+        ("htpasswd",),
+        r"(?i:\bhtpasswd)(?:\s{1,2}-\w{1,8}){0,3}\s{1,2}-\w{0,6}b\w{0,6}(?:\s{1,2}-\w{1,8}){0,3}"
+        r"(?:\s{1,2}[^\s`;|&<>()-][^\s`;|&<>()]{0,64}+){1,2}\s{1,2}"
+        rf"(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|(?=\S{{0,200}}\d){_SHELL_WORD}))",
+        _is_command_password,
+    ),
+    _Rule(
+        "login",
+        ("sqlplus",),
+        r"(?i:\bsqlplus)(?:\s{1,2}-\w{1,8}){0,4}\s{1,2}[\"']?[\w.$#-]{1,64}/"
+        r"(?P<v>(?=[^\s@]{0,200}[\d@])[^\s\"'`;|&<>()@/]{1,200})",
+        _is_command_password,
+    ),
+    # From the first value on: the names of further cookies go with it, what a Set-Cookie says about one stays.
+    _Rule(
+        "cookie",
+        ("cookie",),
+        r"(?i:\bcookie(?:[\\\"']{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4}|(?<=--cookie)\s{1,3}[\"']?))"
+        r"[\w.-]{1,64}=(?P<v>[^\s;\"'\\]{1,4096}+"
+        r"(?:;\s{0,2}(?!(?i:path|domain|expires|max-age|samesite|priority)=)[\w.-]{1,64}=[^\s;\"'\\]{0,4096}+)*+)",
+        _is_cookie,
+    ),
     _Rule(
         "bearer",
         ("authorization", "bearer"),

@@ -23,7 +23,8 @@ TRICKY = (
     "token; smtp_pass _auth api-key x=y secret_access_key is: \"quoted\" 'quoted' a.b author. authors; credit. "
     "card. Iİ é sshpass -p -phunter2 mysql mysqldump mariadb -uroot: -uadmin:hunter2 ENV DB_PASSWORD machine "
     "login me **Password:** | `password` 'it's-x1' p@ss,w0rd1 re_use ops_team token budget: 4000 FlyV1 fm2_ "
-    "ibm_cloud_iam_key"
+    "ibm_cloud_iam_key cookie Cookie: Set-Cookie: sid=hunter2hunter2 zip unzip -P ssh-keygen -N htpasswd -b "
+    "sqlplus me/hunter2 smbclient -U me%hunter2 -passin pass:hunter2 storepass -storepass gh set --body git config"
 ).split()
 WORDS = st.sampled_from(TRICKY) | st.text(alphabet="abkeytopswdsrn.,;!?_-:= 0123456789", min_size=1, max_size=21)
 
@@ -52,7 +53,9 @@ def test_no_two_words_of_the_rules_are_plain_together_unless_they_say_nothing() 
 SPOKEN = (
     "curl -u a:{}", "curl -ua:{} x", "curl -sSu a:{}", "sshpass -p {} ssh x", "sshpass -p{} scp x",
     "mysql -u root -p{} shop", "docker login -u a -p {}", "redis-cli -a {}", "mongosh -p {}", "ldapadd -w {}",
-    "sqlcmd -P {}",
+    "sqlcmd -P {}", "keytool -storepass {} -list", "git config a.password {}", "gh secret set A --body {}",
+    "openssl rsa -passin pass:{} -in k", "unzip -P {} a.zip", "ssh-keygen -N {} -f k", "htpasswd -b me {}",
+    "sqlplus me/{}@db", "smbclient -U me%{}", "Cookie: sid={}", "Set-Cookie: sid={}; Path=/", "a b</private> {}",
     "mysqldump -p{}", "mariadb -h x -p{}", "ENV DB_PASSWORD {}", "setenv TOKEN {}",
     "machine h login me password {}",
     "default login me password {}", "**Password:** {}", "**Password**: {}", "| password | {} |", "`password`: `{}`",

@@ -162,6 +162,33 @@ PARTLY = [
     ("mongodump --host db -u root -p {} --db shop", "hunter2", "login"),
     ("ldapsearch -x -D cn=admin,dc=a -w {} -b dc=a", "hunter2", "login"),
     ("sqlcmd -S db -U sa -P {} -Q 'select 1'", "hunter2", "login"),
+    ("keytool -list -storepass {} -keystore k", "hunter2", "assigned"),
+    ("keytool -keypass {} -list", "swordfish", "assigned"),
+    ("git config user.password {}", "hunter2", "assigned"),
+    ("git config --global http.proxy.password {}", "swordfish", "assigned"),
+    ("npm config set //r.io/:_authToken {}", chars(24), "assigned"),
+    ("openssl rsa -passin pass:{} -in k", "hunter2", "login"),
+    ("openssl pkcs12 -export -passout 'pass:{}'", "correct horse", "login"),
+    ("openssl enc -aes-256-cbc -pass pass:{}", "swordfish", "login"),
+    ("gh secret set TOKEN --body {}", "hunter2", "login"),
+    ("gh secret set TOKEN -R a/b -b'{}'", "correct horse", "login"),
+    ("unzip -P {} a.zip", "hunter2", "login"),
+    ("zip -r -P '{}' a.zip b", "correct horse", "login"),
+    ("ssh-keygen -t ed25519 -N {} -f k", "hunter2", "login"),
+    ("ssh-keygen -p -P '{}' -f k", "correct horse", "login"),
+    ("htpasswd -b user {}", "hunter2", "login"),
+    ("htpasswd -cB -b .htpasswd user {}", "hunter2", "login"),
+    ("htpasswd -nbB user {} > users", "hunter2", "login"),
+    ("sqlplus scott/{}@db", "hunter2", "login"),
+    ("sqlplus -S scott/{}@//db:1521/x", "swordfish", "login"),
+    ("sqlplus -L scott/{}", "hunter2", "login"),
+    ("smbclient -U user%{}", "hunter2", "login"),
+    ("smbclient //host/share -U 'corp\\user%{}' -c ls", "hunter2", "login"),
+    ("Set-Cookie: sid={}; Path=/", "Sup3rS3cret9abcdef", "cookie"),
+    ("curl -H 'Cookie: session={}'", "Sup3rS3cret9abcdef", "cookie"),
+    ("curl --cookie session={} https://host", "Sup3rS3cret9abcdef", "cookie"),
+    ('{{"cookie": "theme={}"}}', "dark; sid=Sup3rS3cret9abcdef", "cookie"),
+    ("vault login {}", "s." + "x9Kq2LmZ7RtYbNw4VcPd6HgJ", "vault"),
     ("FlyV1 {}", "fm2_" + "lJPECAAA" + chars(120), "fly"),
     ("Authorization: Bearer {}", chars(40), "bearer"),
     ("-H 'authorization: basic {}'", "dXNlcjpwYXNzd29yZA==", "bearer"),
@@ -343,6 +370,18 @@ CLEAN = [
     "docker login -p \"$PASS\" r.io", "docker login r.io and docker run -p 8080:80 web2",
     "redis-cli -p 6379 ping", "redis-cli -a $PASS", "mongo -p asks for it", "mongo --port 27017",
     "ldapsearch -W asks for it", "ldap -w is for passwords", "sqlcmd -P $PASS", "SQLCMD -p 1",
+    "keytool -storepass $PASS", "the storepass option", "git config user.password",
+    "git config --get user.password", "git config user.name hunter2",
+    "openssl rsa -passin pass:$PASS", "openssl rsa -passin env:PASS", "-passin pass:password",
+    "gh secret set TOKEN --body $VALUE", "gh secret set TOKEN2 and then go on", "gh secret set TOKEN < file1",
+    "the secret set by bob-b2",
+    "unzip -p a1.zip", "unzip a1.zip -d out2", "zip -P asks for it", "gzip -9 a1", 'ssh-keygen -N "" -f id_ed25519',
+    "ssh-keygen -t ed25519 -f k1", "htpasswd -c .htpasswd user1", "htpasswd -b takes it from the command line",
+    "sqlplus / as sysdba", "sqlplus /nolog", "sqlplus scott/$PASS@db", "sqlplus client/server", "sqlplus scott@db1",
+    "smbclient -U user1 //host/share", "smbclient -N //host/a1", "smbclient -U user%$PASS",
+    "Set-Cookie: theme=dark; Path=/", "Cookie: session=<id>", "Cookie: name=value; name2=value2",
+    "the cookie: SameSite=Strict; Secure", "Set-Cookie: sid=$SID; Path=/", "cookie = request.cookies",
+    "s.methodNameOf24Characters", "cls.x9Kq2LmZ7RtYbNw4VcPd6HgJ", "s.update(everything_of_24_letters)",
     "curl -u user: asks", "curl -u $USER:$PASS x", "curl x | docker run -u 1000:1000 y",
     "curl -u me https://host:80",
     "order 1234567890123456", "at 1700000000000000", "4111 1111 1111 1112", "call 5500 0000", "v4.1111.1111",
@@ -399,9 +438,17 @@ def test_ordinary_text_and_near_misses_come_back_as_the_same_object(text: str) -
         ("a<private>b</private>c<private>d</private>e", "ace", 2),
         ("a<private>b", "a", 1),
         ("a<private>b<private>c</private>d", "a", 1),
-        ("a</private>b", "a</private>b", 0),
+        ("a</private>b", "b", 1),
+        ("a<private>b</private>c</private>d", "d", 2),
+        ("a</private>b<private>c", "b", 2),
+        ("a<private/>b</private>c", "ac", 1),
+        ("a<private />b</private>c", "ac", 1),
+        ("a<pri\u200bvate>b</private\u2060>c", "ac", 1),
+        ("a＜private＞b＜/private＞c", "ac", 1),
+        ("a﹤ｐｒｉｖａｔｅ﹥b＜／PRIVATE>c", "ac", 1),
         ("<private></private>", "", 1),
         ("a<pri<private>x</private>vate>secret", "a", 2),
+        ("secret</pri<private>x</private>vate>a", "a", 2),
     ],
 )
 def test_private_spans_are_cut(text: str, kept: str, spans: int) -> None:
@@ -415,6 +462,7 @@ def test_private_spans_are_cut(text: str, kept: str, spans: int) -> None:
         ("a\n<private>b\nc</private>\nd", "a\n\n\nd"),
         ("a<private\n>b\n<private>\nc</private>\n</private>d\n<private>\n</private>e", "a\n\n\n\nd\n\ne"),
         ("a\n<private>b\nc", "a\n"),
+        ("a\nb</private>\n</private>\nc\n<private>\n</private>d", "\n\n\nc\n\nd"),
         (
             f"a\n-----BEGIN PRIVATE KEY-----\n{PEM_LINES}\n-----END PRIVATE KEY-----\nb",
             "a\n[masked:pem]\n\n\n\n\nb",
@@ -435,7 +483,7 @@ def test_all_kinds_found_are_listed_once_and_sorted() -> None:
     assert redact(text).kinds == ("github", "npm")
 
 
-@pytest.mark.parametrize("kind", [*KEYS, "aws", "azure", "url", "bearer", "login", "assigned", "random"])
+@pytest.mark.parametrize("kind", [*KEYS, "aws", "azure", "url", "bearer", "login", "cookie", "assigned", "random"])
 def test_a_marker_is_never_suspicious_itself(kind: str) -> None:
     text = f"[masked:{kind}] = hunter2hunter2, [masked:{kind}]: {MIXED}"
     assert redact(text).text is text
@@ -444,8 +492,9 @@ def test_a_marker_is_never_suspicious_itself(kind: str) -> None:
 PIECES = [key for _, key in WHOLE] + CLEAN + NEAR_MISSES + [frame.format(s) for frame, s, _ in PARTLY]
 PIECES += [frame.replace("{}", "hunter2") for frame in ASSIGNED]
 GLUE = st.sampled_from(
-    ["", " ", "\n", "=", ": ", '"', "'", ",", "<private>", "</private>", "-", "_", "\\n", "@", "İ"]
+    ["", " ", "\n", "=", ": ", '"', "'", ",", "<private>", "</private>", "<private/>", "＜private＞", "\u200b", "-"]
 )
+GLUE |= st.sampled_from(["_", "\\n", "@", "İ"])
 
 
 @given(st.lists(st.tuples(st.sampled_from(PIECES), GLUE) | st.tuples(st.text(max_size=20), GLUE), max_size=8))
@@ -515,6 +564,11 @@ HOSTILE = [
     "ops_eyJ", "xkeysib-0", "re_", "re_A1-", "sshpass -p", "sshpass ",
     "docker login -", "docker login -p ", "redis-cli -a ", "redis-cli x ", "mongo -p ", "ldapadd -w '", "sqlcmd -P",
     "mysql -", "mysql -a ", "mysql -p",
+    "-passin pass:", "gh secret set ", "gh secret set -b", "unzip -P ", "zip ", "ssh-keygen -N ", "htpasswd -b ",
+    "htpasswd -b a ", "sqlplus ", "sqlplus a/", "sqlplus -a ", "smbclient -U ", "smbclient -U a%", "cookie:",
+    "cookie: a=", "cookie: a=1; ", "cookie:a=b;", "s.", "s.A1b", "git config ", "git config password ",
+    "npm config set a password ", "storepass ", "-storepass a ", "＜private＞", "<p\u200b", "<\u200b", "＜",
+    "</pri</private>",
     "curl -u",
     "curl -u:", "curl -u'a:", "password='\"", "password=\"'a", "password='a\\'", "password=\"\\", "password: a(",
     "password: a,",
