@@ -58,7 +58,22 @@ def prepared(draft: InjectDraft, *, trust: str = "user") -> InjectDraft:
         raise InvalidInput(
             "an inject needs a text", code="INJECT_EMPTY", next="leave it out: nothing is to be said"
         )
-    return replace(draft, text=text)
+    return _with_masked_names(replace(draft, text=text))
+
+
+def _with_masked_names(draft: InjectDraft) -> InjectDraft:
+    """Whom it is for and what it rests on is told by whoever puts it in."""
+    return replace(
+        draft,
+        agent=redact(draft.agent or "").text or None,
+        observation_ids=_masked(draft.observation_ids),
+        node_ids=_masked(draft.node_ids),
+        source_ids=_masked(draft.source_ids),
+    )
+
+
+def _masked(ids: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(redact(id).text for id in ids)
 
 
 def _said_by_agent(draft: InjectDraft) -> InjectDraft:

@@ -22,6 +22,7 @@ from clew.model.scope import Reach, Scope, is_encodable
 from clew.model.session import ENDED, OUTCOMES, AgentSession, Beat, Lock
 from clew.model.times import to_micros
 from clew.ports import Tx
+from clew.remember import key_names
 from clew.remember.redact import redact
 from clew.values import dataclass
 
@@ -44,6 +45,7 @@ class WorkItem:
 
 def new_session(scope: Scope, item: WorkItem, *, agent: str | None, now: datetime) -> AgentSession:
     """A session that waits for a worker, with every text masked."""
+    key_names.check_place(scope)
     return AgentSession(
         id=new_id("ses", at_ms=to_micros(now) // 1000),
         org=scope.org,

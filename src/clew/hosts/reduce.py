@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -83,9 +84,17 @@ def reduced(event: HookEvent, around: Around) -> dict[str, Any] | None:
 
 
 def told_paths(paths: Iterable[str], around: Around, cwd: str | None = None) -> tuple[str, ...]:
-    """Paths from the root of the repository, without those outside of it and those that are ignored."""
+    """Paths from the root of the repository, masked, without those outside of it and those that are ignored."""
     inside = (_from_root(path, around.root or cwd, cwd) for path in paths)
-    return without_ignored(dict.fromkeys(path for path in inside if path), around.ignored)[:MAX_PATHS]
+    told = without_ignored(dict.fromkeys(path for path in inside if path), around.ignored)[:MAX_PATHS]
+    return tuple(dict.fromkeys(map(_masked, told)))
+
+
+def masked_names(event: HookEvent, around: Around) -> tuple[HookEvent, Around]:
+    """The names that are kept as they came: that of the branch, and of an event that nobody knows."""
+    if event.kind == "other":
+        event = replace(event, event=_masked(event.event))
+    return event, replace(around, branch=_masked(around.branch) or None)
 
 
 def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
@@ -204,7 +213,7 @@ def _flat(value: object) -> str:
 
 
 def _id(event: HookEvent) -> dict[str, Any]:
-    return {"id": event.tool_use_id[:120]} if event.tool_use_id else {}
+    return {"id": _masked(event.tool_use_id)[:120]} if event.tool_use_id else {}
 
 
 def _with_paths(told: dict[str, Any], texts: Iterable[str], event: HookEvent, around: Around) -> dict[str, Any]:

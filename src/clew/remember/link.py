@@ -32,9 +32,9 @@ from clew.relate import conflicts
 from clew.remember.edit import must_get
 from clew.remember.extract import cut_label
 from clew.remember.graph import GraphPolicy, draft_of, remap
+from clew.remember.key_names import refuse_secret
 from clew.remember.lifecycle import May, is_expired, may_read, not_found
 from clew.remember.near import did_you_mean
-from clew.remember.redact import redact
 from clew.remember.things import thing_named
 from clew.remember.word import MAX_KEY
 from clew.values import dataclass
@@ -286,14 +286,8 @@ def _things(
 
 
 def new_thing(name: str, ref: NodeRef, project: str, *, row: int = 0) -> End:
-    """Labelled as it was written; of a ref the part after the colon. A name is a key: masked, two secrets would be
-    one thing, so such a name is refused."""
-    if redact(name).text != name:
-        raise InvalidInput(
-            "the name of a thing to be linked holds a secret",
-            code="NODE_NAME_SECRET",
-            next="call the thing by a name that gives nothing away",
-        )
+    """Labelled as it was written; of a ref the part after the colon."""
+    refuse_secret(name, "thing", code="NODE_NAME_SECRET")
     return End(ref, row, project, label=ref.key if parse_ref(name.strip()) else name.strip())
 
 

@@ -33,6 +33,7 @@ from clew.model.memory import Draft, Memory, Remembered
 from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
 from clew.ports import Store, Tx
+from clew.remember import key_names
 from clew.remember.imported import ImportReport
 from clew.remember.lifecycle import is_expired
 from clew.remember.line import BOM, draft_of, id_in_place, numbered_lines, parse_object, place_of
@@ -328,6 +329,7 @@ class _Import:
         target = self._target
         try:
             scope = target.scope_of(place)
+            key_names.check_place(scope)
             memory, _masked = draft_memory(draft, scope, now=target.now, policy=target.policy)
         except ClewError as error:
             self._skip(number, error)

@@ -23,6 +23,7 @@ from clew.model.scope import Reach, Scope
 from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
 from clew.relate.queue import enqueue, enqueue_changed
+from clew.remember import key_names
 from clew.remember.classify import highest
 from clew.remember.graph import Entry, GraphPolicy, draft_of, map_memories, remap, remap_id
 from clew.remember.lifecycle import (
@@ -88,6 +89,7 @@ def prepare(
     trust: str = "user",
     may: May | None = None,
 ) -> list[Prepared]:
+    key_names.check_place(scope)
     parents = _parents(drafts, scope, store, may)
     drafted = [
         draft_memory(draft, scope, now=now, policy=policy, parents=_trust_of_parents(draft, parents), trust=trust)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clew.clew import Clew
     from clew.deliver import report as reporting
     from clew.hosts import attend as attending
-    from clew.hosts import capture, events, render
+    from clew.hosts import capture, events, reduce, render
     from clew.hosts import capture_run as capturing
     from clew.hosts import place as placing
     from clew.inject import deadline as deadlines
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from clew.model.start import Held
     from clew.ports import Tx
 else:
-    attending, capture, events, render, capturing, placing = (
+    attending, capture, events, reduce, render, capturing, placing = (
         LazyModule(f"clew.hosts.{name}")
-        for name in ("attend", "capture", "events", "render", "capture_run", "place")
+        for name in ("attend", "capture", "events", "reduce", "render", "capture_run", "place")
     )
     deadlines, reporting = LazyModule("clew.inject.deadline"), LazyModule("clew.deliver.report")
 
@@ -176,6 +176,7 @@ class Hosts:
             return None
         if around.is_off or not events.is_session(event_id):
             return None
+        event, around = reduce.masked_names(event, around)
         captures = self._clew.settings.hooks.capture and around.capture
         return attending.Told(
             event,

@@ -39,6 +39,16 @@ def receipts(host: FakeHost) -> list[str | None]:
     return [inject.receipt for inject in host.queue()]
 
 
+def test_a_secret_in_any_name_that_is_told_is_masked(host: FakeHost, tmp_path: Path) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    host.around = replace(AROUND, branch=f"fix/{key}")
+    host.tell("SessionStart.startup")
+    host.tell("Stop", hook_event_name=f"On {key}")
+    host.tell("PostToolUse", tool_name="Edit", tool_input={"file_path": f"{AROUND.root}/{key}.py"}, tool_use_id=key)
+    assert "On [masked:github]" in [hook.event for hook in host.clew.hosts.fired()]
+    assert key.encode() not in b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+
 # -- a start ---------------------------------------------------------------------------------------------
 
 

@@ -421,6 +421,12 @@ def test_a_secret_is_masked_before_it_waits(desk: Desk) -> None:
     assert SECRET not in desk.clew.queue.list(desk.id)[0].text
 
 
+def test_a_secret_in_the_names_of_an_inject_is_masked(desk: Desk) -> None:
+    desk.put("one", agent=SECRET, observation_ids=(SECRET,), node_ids=(SECRET,), source_ids=(SECRET,))
+    kept = file_of(desk).execute("SELECT * FROM session_memory_injects").fetchall()
+    assert "[masked:github]" in str(kept) and SECRET not in str(kept)
+
+
 def test_a_text_that_was_given_up_is_not_said_to_be_queued_again(make_desk: Callable[..., Desk]) -> None:
     desk = make_desk(max_attempts=1)
     token = desk.claim_session()

@@ -24,6 +24,12 @@ def test_r022_the_work_item_is_kept_with_the_session(desk: Desk) -> None:
     assert (shown.state, shown.work_type, shown.agent) == ("queued", "bug_fix", "agent")
 
 
+def test_a_session_of_a_project_whose_name_holds_a_secret_is_refused(desk: Desk) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        desk.clew.sessions.start(project=SECRET)
+    assert refused.value.code == "SCOPE_NAME_SECRET"
+
+
 def test_a_secret_in_the_work_item_is_masked(desk: Desk) -> None:
     session = desk.clew.sessions.start(title=f"token {SECRET}", description=f"use {SECRET}", issue=SECRET)
     assert SECRET not in str(desk.clew.sessions.show(session.id))

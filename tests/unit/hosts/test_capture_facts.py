@@ -104,6 +104,14 @@ def test_a_pasted_document_makes_no_rules_in_the_users_name() -> None:
     assert "rules" not in prompt(f"Read this and add a summary to docs/notes.md please. {page}")
 
 
+def test_a_secret_in_a_path_or_an_id_is_masked() -> None:
+    paths = [f"{ROOT}/src/{GITHUB}.py", f"{ROOT}/src/{GITHUB[:-1]}9.py", f"{ROOT}/src/cart.py"]
+    patch = "*** Begin Patch\n" + "".join(f"*** Update File: {path}\n" for path in paths)
+    found = told("tool_end", tool="apply_patch", tool_input={"input": patch}, tool_use_id=f"call {GITHUB}")
+    assert found["paths"] == ["src/[masked:github].py", "src/cart.py"]
+    assert found["id"] == "call [masked:github]"
+
+
 def test_what_a_subagent_is_told_is_not_what_the_user_said() -> None:
     assert told("prompt", prompt="Always use the staging bucket", agent_id="a1") is None
 

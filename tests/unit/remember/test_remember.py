@@ -91,6 +91,14 @@ def test_neither_secrets_nor_private_text_reach_the_disk(tmp_path: Path) -> None
     assert KEY.encode() not in raw and b"rash theory" not in raw
 
 
+@pytest.mark.parametrize("name", ["project", "user", "agent", "session", "namespace"])
+def test_a_place_whose_name_holds_a_secret_is_refused(memory: Any, name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        memory.remember("Ports start at 8000", scope=Scope(**{name: f"x-{KEY}"}))
+    assert refused.value.code == "SCOPE_NAME_SECRET" and KEY not in refused.value.message
+    assert memory.stats().memories == 0
+
+
 def test_a_masked_secret_makes_the_memory_restricted(memory: Any) -> None:
     assert memory.remember(f"Deploy with {KEY}").memory.classification == "restricted"
 
