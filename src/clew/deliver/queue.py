@@ -54,6 +54,8 @@ def prepared(draft: InjectDraft, *, trust: str = "user") -> InjectDraft:
         message = "the agent and the ids of an inject must be text"
         raise InvalidInput(message, code="INJECT_INVALID", next="give them as text")
     text = redact(draft.text).text
+    if trust != "user":  # last: in what is broken, masking would find nothing
+        text = render.said_lines(text)
     if not text.strip():
         raise InvalidInput(
             "an inject needs a text", code="INJECT_EMPTY", next="leave it out: nothing is to be said"

@@ -82,6 +82,9 @@ _RUN_OF = str.maketrans("`~-", "ˋ∼‐")
 # list in the list, a task, or an id that makes it look like an observation.
 _BLOCK_START = re.compile(r"(?:#{1,6}(?= |$)|[-+*](?= |$)|>|\[|\d{1,9}[.)](?= |$))")
 _BLOCK_OF = str.maketrans({"#": "♯", "-": "‐", "+": "·", "*": "∗", ">": "›", "[": "⟦", ".": "·", ")": "❩"})
+# How a line begins that only we write: a heading, and an item with an id.
+_OURS = re.compile(r"^ *+(?:##+|#(?= |$)|[-+*] ++\[)", re.MULTILINE)
+_OURS_OF = str.maketrans("#[", "♯⟦")
 # The arrow between parts, and those that look like it.
 _ARROWS = re.compile("[→⟶➔➙➛➜➝➞➟➠➡⇒⟹￫]")
 _PARENTHESES = str.maketrans("()", "❨❩")
@@ -203,6 +206,11 @@ def neutral_lines(text: str) -> SafeText:
     """A text that keeps its lines and their indentation, each of which does nothing but be read. For answers in
     which a text is a value of its own, such as JSON: there a line cannot be taken for a part of the answer."""
     return SafeText("\n".join(map(_neutral_indented, text.splitlines())))
+
+
+def said_lines(text: str) -> SafeText:
+    """The same for a text that stands in a prompt by itself: no line begins like one of a block."""
+    return SafeText(_OURS.sub(lambda begin: begin[0].translate(_OURS_OF), neutral_lines(text)))
 
 
 def _neutral_indented(line: str) -> str:
