@@ -43,9 +43,10 @@ from clew.remember.redact import redact
 from clew.values import dataclass
 
 if TYPE_CHECKING:
+    from clew.guard import quarantine
     from clew.hosts import transcript as transcripts
 else:
-    transcripts = LazyModule("clew.hosts.transcript")
+    quarantine, transcripts = LazyModule("clew.guard.quarantine"), LazyModule("clew.hosts.transcript")
 
 FORMAT = "clew-memories"
 VERSION = 1
@@ -421,6 +422,8 @@ class _Import:
                 self._report.taken.append(entry.named)
             elif before or (verdict == "new" and self._would_be_said(tx, memory, text)):
                 self._report.known += 1
+            elif quarantine.suspicions(memory):
+                self._report.quarantined += 1
             else:
                 self._report.added += 1
                 self._stored_ids[memory.id] = _Stored(memory.project, memory.user, memory.content_hash)

@@ -458,7 +458,18 @@ def test_whatever_the_file_a_second_run_adds_nothing(tmp_path: Path, memories: l
         first = memory.import_file(tmp_path / "x.jsonl")
         second = memory.import_file(tmp_path / "x.jsonl")
     assert second.added == 0
-    assert (preview.added, preview.known, preview.conflicts) == (first.added, first.known, first.conflicts)
+    told, became = (
+        (report.added, report.known, report.conflicts, report.quarantined) for report in (preview, first)
+    )
+    assert told == became
+
+
+def test_a_preview_tells_what_would_be_kept_apart(memory: Clew, tmp_path: Path) -> None:
+    text = lines({"content": "0\U000e0041\U000e0042"}, {"content": "Plain"})
+    preview = imported(memory, tmp_path / "x.jsonl", text, dry_run=True)
+    assert (preview.added, preview.quarantined) == (1, 1)
+    done = memory.import_file(tmp_path / "x.jsonl")
+    assert (done.added, done.quarantined) == (1, 1)
 
 
 # -- whose it is and how far it is trusted ---------------------------------------------------------
