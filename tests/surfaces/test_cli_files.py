@@ -62,12 +62,51 @@ def test_an_export_of_one_project_and_of_all_is_refused(cli: Cli) -> None:
 
 
 def test_an_export_replaces_a_file_whole_and_keeps_it_private(cli: Cli) -> None:
-    cli.remember("x")
     file = cli.directory / "out.jsonl"
-    file.write_text("older")
-    assert cli("export", "out.jsonl").code == 0
-    assert file.read_text().startswith("{") and file.stat().st_mode & 0o077 == 0
+    file.touch(0o644)
+    for text in ("x", "y"):
+        cli.remember(text)
+        assert cli("export", "out.jsonl").code == 0
+        assert text in file.read_text() and file.stat().st_mode & 0o077 == 0
     assert [entry.name for entry in cli.directory.iterdir()] == ["out.jsonl"]
+
+
+@pytest.mark.parametrize("words", [["export", "--project", "nosuch"], ["graph", "export"]])
+@pytest.mark.parametrize("name", ["clew.db", "clew.db-wal", "clew.db-shm", "clew.db-journal"])
+def test_an_export_onto_the_store_is_refused(cli: Cli, words: list[str], name: str) -> None:
+    cli.remember("to be kept")
+    (cli.directory / "link").symlink_to(cli.home / name)
+    for file in (str(cli.home / name), "link", str(cli.home / ".." / "home" / name)):
+        outcome = cli(*words, file, "--json")
+        assert (outcome.code, outcome.error["code"]) == (2, "EXPORT_ONTO_ITSELF") and outcome.error["next"]
+    assert contents(cli) == ["to be kept"]
+
+
+def test_an_export_onto_a_hard_link_of_the_store_is_refused(cli: Cli) -> None:
+    cli.remember("to be kept")
+    (cli.directory / "hard").hardlink_to(cli.home / "clew.db")
+    assert cli("export", "hard", "--json").error["code"] == "EXPORT_ONTO_ITSELF"
+
+
+@pytest.mark.parametrize(("words", "other"), [(["export"], ["graph", "export"]), (["graph", "export"], ["export"])])
+def test_an_export_replaces_nothing_but_an_earlier_one_of_its_kind(
+    cli: Cli, words: list[str], other: list[str]
+) -> None:
+    cli.remember("x")
+    (cli.directory / "notes.txt").write_text("by hand")
+    assert cli(*other, "other.jsonl").code == 0
+    for name in ("notes.txt", "other.jsonl"):
+        before = (cli.directory / name).read_bytes()
+        outcome = cli(*words, name, "--json")
+        assert (outcome.code, outcome.error["code"]) == (1, "EXPORT_EXISTS") and outcome.error["next"]
+        assert (cli.directory / name).read_bytes() == before
+
+
+def test_an_export_goes_through_a_device(cli: Cli) -> None:
+    cli.remember("x")
+    piped = cli.process("export", "/dev/stdout")
+    assert piped.code == 0 and piped.out.startswith('{"format": "clew-memories"')
+    assert cli("export", "/dev/null").code == 0
 
 
 def test_an_import_tells_which_lines_did_not_come_in(cli: Cli) -> None:

@@ -76,7 +76,8 @@ def test_edges_go_to_another_store_after_their_memories(cli: Cli) -> None:
     one = cli.remember("sessions live in memory", "--project", "shop")
     cli("link", one, "uses", "Redis")
 
-    exported = cli("graph", "export", "edges.jsonl", "--json").json
+    assert cli("graph", "export", "edges.jsonl").code == 0
+    exported = cli("graph", "export", "edges.jsonl", "--json").json  # over the earlier one
     cli("export", "memories.jsonl")
     other = ["--home", str(cli.home / "other")]
     early = cli("graph", "import", "edges.jsonl", *other)

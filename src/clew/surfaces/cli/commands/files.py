@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from clew.errors import ClewError, NotFound
+from clew.errors import ClewError, Conflict, InvalidInput, NotFound
 from clew.model.host import Around
 from clew.surfaces.cli import refusal, render
 from clew.surfaces.cli.context import confirm, opened, project_name, scope_of_id, settings_of
@@ -35,7 +36,7 @@ def export_memories(args: Namespace) -> None:
             report = to_stdout(write)
             print(f"exported {render.memories(report.count)}", file=sys.stderr)
             return
-        with written_whole(Path(args.file)) as file:
+        with written_whole(Path(args.file), over="clew-memories", store=Path(memory.store.location)) as file:
             report = write(file)
     document = {"file": args.file, **report.as_json()}
     answer(args, document, lambda style: [f"exported {render.memories(report.count)} to {one_line(args.file)}"])
@@ -49,12 +50,15 @@ def to_stdout(write: Callable[[TextIO], Any]) -> Any:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[TextIO]:
-    """A file that appears complete or not at all, readable by its owner only. Devices are written through."""
+def written_whole(path: Path, *, over: str, store: Path) -> Iterator[TextIO]:
+    """A file that appears complete or not at all, readable by its owner only. Devices are written through. Of files
+    that exist, only an earlier export of the same format (`over`) is replaced, and never one of the store."""
+    _check_apart(path, store)
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", newline="\n") as file:
             yield file
         return
+    _check_replaceable(path, over)
     target = path.resolve()
     _check_directory(target.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=target.parent)
@@ -67,6 +71,28 @@ def written_whole(path: Path) -> Iterator[TextIO]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _check_apart(path: Path, store: Path) -> None:
+    """By stat alone: closing a file of the store would give up the locks that this process has on it."""
+    for part in (Path(f"{store}{end}") for end in ("", "-wal", "-shm", "-journal")):
+        if path.resolve() == part.resolve() or (path.exists() and part.exists() and path.samefile(part)):
+            raise InvalidInput(
+                f"{path} is a file of the store itself", code="EXPORT_ONTO_ITSELF", next="name another file"
+            )
+
+
+def _check_replaceable(path: Path, over: str) -> None:
+    begins = json.dumps({"format": over})[:-1].encode()
+    if not path.exists() or not path.stat().st_size:
+        return
+    with path.open("rb") as file:
+        if file.read(len(begins)) != begins:
+            raise Conflict(
+                f"{path} exists and is no earlier export of this kind",
+                code="EXPORT_EXISTS",
+                next="name another file, or remove this one first",
+            )
 
 
 def _check_directory(folder: Path) -> None:

@@ -67,7 +67,7 @@ def export_edges(args: Namespace) -> None:
             report = to_stdout(write)
             print(f"exported {_edges(report.count)}", file=sys.stderr)
             return
-        with written_whole(Path(args.file)) as file:
+        with written_whole(Path(args.file), over="clew-edges", store=Path(memory.store.location)) as file:
             report = write(file)
     document = {"file": args.file, **report.as_json()}
     answer(args, document, lambda style: [f"exported {_edges(report.count)} to {one_line(args.file)}"])
