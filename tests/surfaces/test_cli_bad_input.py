@@ -272,3 +272,41 @@ def test_a_page_goes_on_at_an_id_that_another_program_gave(cli: Cli) -> None:
     cursor = cli("list", "--all-projects", "--limit", "1", "--json").json["cursor"]
     rest = cli("list", "--all-projects", "--cursor", cursor, "--json").json["memories"]
     assert [one["id"] for one in rest] == ["note:0"]
+
+
+@pytest.fixture
+def gone(cli: Cli) -> Cli:
+    """In a directory that was deleted meanwhile."""
+    cli.directory.rmdir()
+    return cli
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["stats"], ["remember", "x"], ["recall", "x"], ["list"], ["config", "show"], ["init"], ["doctor"]],
+    ids=" ".join,
+)
+def test_a_directory_that_was_deleted_is_in_no_project(gone: Cli, words: list[str]) -> None:
+    outcome = gone(*words, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+
+
+def test_notes_and_events_come_in_from_a_directory_that_was_deleted(gone: Cli) -> None:
+    notes = gone.home.parent / "CLAUDE.md"
+    notes.write_text("# Rules\n\n- Never deploy on Fridays\n")
+    assert gone("import", str(notes), "--json").json["added"] == 1
+    event = b'{"v": 1, "session": "ses_1", "phase": "pre", "tool": "Edit", "paths": ["/a.py"]}'
+    assert "DIRECTORY_GONE" not in gone("inject", "event", "--json", stdin=event).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["off"], ["on"], ["init", "--project", "p"], ["install", "claude-code", "--scope", "project"],
+        ["stats", "--home", "here"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_needs_the_directory_that_was_deleted_says_so(gone: Cli, words: list[str]) -> None:
+    outcome = gone(*words, "--json")
+    assert (outcome.code, outcome.error["code"]) == (3, "DIRECTORY_GONE") and outcome.error["next"]

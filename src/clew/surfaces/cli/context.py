@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 
 def settings_of(args: Namespace) -> Settings:
     home = Path(args.home).expanduser().absolute() if args.home else None
-    return load_settings(home=home, directory=Path.cwd())
+    return load_settings(home=home, directory=here())
+
+
+def here() -> Path:
+    """The working directory. Where it was deleted under our feet, the root: in no project but one that has all."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path("/")
 
 
 @contextmanager
@@ -73,7 +81,7 @@ def project_name(args: Namespace, settings: Settings) -> str | None:
 def _project_around() -> str | None:
     from clew.hosts.repository import project_of  # not for a command that is told
 
-    return project_of(Path.cwd())
+    return project_of(here())
 
 
 def scope_of_id(args: Namespace) -> Scope | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 from clew.errors import ClewError, InvalidInput, NotFound, Unavailable
 from clew.surfaces.cli.terminal import one_line, print_json
@@ -30,6 +31,10 @@ def as_clew_error(error: Exception) -> ClewError:
             return error
         case OSError(filename=str() | bytes()):
             return _of_file(error)
+        case FileNotFoundError() if _is_nowhere():
+            return NotFound(
+                "the working directory was deleted", code="DIRECTORY_GONE", next="cd to a directory that exists"
+            )
         case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):
             return _full("the output")
         case _:
@@ -40,6 +45,14 @@ def as_clew_error(error: Exception) -> ClewError:
                 code="UNEXPECTED",
                 next="set CLEW_DEBUG=1 for the traceback, and report it",
             )
+
+
+def _is_nowhere() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _of_file(error: OSError) -> ClewError:

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 from clew.errors import ClewError, Conflict, InvalidInput, NotFound
 from clew.model.host import Around
 from clew.surfaces.cli import refusal, render
-from clew.surfaces.cli.context import confirm, opened, project_name, scope_of_id, settings_of
+from clew.surfaces.cli.context import confirm, here, opened, project_name, scope_of_id, settings_of
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
@@ -132,8 +132,8 @@ def _around(home: Path) -> Around:
     is imported on purpose is taken also where hooks are off."""
     from clew.hosts.around import look_around
 
-    here = {"hook_event_name": "SessionStart", "session_id": "import", "cwd": str(Path.cwd())}
-    return replace(look_around("claude-code", here, home=home), is_off=False, capture=True)
+    event = {"hook_event_name": "SessionStart", "session_id": "import", "cwd": str(here())}
+    return replace(look_around("claude-code", event, home=home), is_off=False, capture=True)
 
 
 def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> Iterator[str]:

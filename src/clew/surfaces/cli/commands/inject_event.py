@@ -13,13 +13,12 @@ import threading
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
 from clew.model.inject import InjectionResult, VerbEvent
 from clew.settings import Settings
-from clew.surfaces.cli.context import settings_of
+from clew.surfaces.cli.context import here, settings_of
 from clew.surfaces.cli.terminal import Style, answer, safe
 
 if TYPE_CHECKING:
@@ -79,8 +78,8 @@ def _within_project(document: dict[str, Any]) -> dict[str, Any]:
     paths = document.get("paths")
     if not isinstance(paths, list):
         return document
-    here = f"{Path.cwd().as_posix()}/"
-    return document | {"paths": [path.removeprefix(here) if isinstance(path, str) else path for path in paths]}
+    folder = f"{here().as_posix()}/"
+    return document | {"paths": [path.removeprefix(folder) if isinstance(path, str) else path for path in paths]}
 
 
 def _lines(result: InjectionResult, style: Style) -> Iterator[str]:

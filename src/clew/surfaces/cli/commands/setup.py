@@ -19,7 +19,7 @@ from clew.model.scope import Scope
 from clew.setting_values import BudgetOverrides
 from clew.settings import PROJECT_FILE, USER_FILE, Settings
 from clew.surfaces.cli import render
-from clew.surfaces.cli.context import opened, settings_of
+from clew.surfaces.cli.context import here, opened, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
 
@@ -35,7 +35,7 @@ def init(args: Namespace) -> None:
     with opened(settings, directly=True) as memory:
         store = memory.store.location
     written = _write_project_file(Path.cwd() / PROJECT_FILE, args.project) if args.project is not None else None
-    project = args.project or settings.project or project_of(Path.cwd())
+    project = args.project or settings.project or project_of(here())
     document = {"home": str(settings.home), "store": store, "created": is_new, "project": project}
     if written:
         document["project_file"] = str(written)
@@ -90,7 +90,7 @@ def config_show(args: Namespace) -> None:
     document = {
         "home": str(settings.home),
         "file": str(settings.home / USER_FILE),
-        "project": settings.project or project_of(Path.cwd()),
+        "project": settings.project or project_of(here()),
         "settings": entries,
     }
     answer(args, document, lambda style: _settings_lines(document, style))

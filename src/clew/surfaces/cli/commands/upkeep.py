@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.model.address import POSTGRES, scheme_of
 from clew.surfaces.cli import render
-from clew.surfaces.cli.context import opened, settings_of
+from clew.surfaces.cli.context import here, opened, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
 
@@ -38,7 +38,7 @@ def doctor(args: Namespace) -> int:
     from clew.surfaces.hooks.checkup import check_around
 
     settings = settings_of(args)
-    checks = [*compose.doctor(settings), *check_around(settings.home, Path.cwd())]  # also where no store opens
+    checks = [*compose.doctor(settings), *check_around(settings.home, here())]  # also where no store opens
     if args.probe:
         checks += _probed(args, settings)
     is_well = all(check.ok for check in checks)
@@ -57,7 +57,7 @@ def _probed(args: Namespace, settings: Settings) -> list[Check]:
         if args.session:
             return [probe.plant(memory, args.session)]
         client_of = settings.home if is_daemon_up(settings.home) else None
-        return list(probe.probe(memory, args.host, directory=Path.cwd(), client_of=client_of))
+        return list(probe.probe(memory, args.host, directory=here(), client_of=client_of))
 
 
 def _check_lines(checks: Sequence[Check], style: Style) -> Iterator[str]:
