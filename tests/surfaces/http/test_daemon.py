@@ -269,3 +269,34 @@ def test_it_survives_a_kill_and_finishes_what_is_under_way_when_told_to_stop(tmp
     daemon.process.communicate(timeout=WAIT_S)
     assert daemon.process.returncode == 0
     assert not (daemon.home / "run" / "clew.sock").exists()
+
+
+def test_a_second_one_that_is_asked_for_no_more_has_nothing_to_do(daemon: Daemon) -> None:
+    port = daemon.started["tcp"].rpartition(":")[2]
+    for words in ((), ("--tcp", daemon.started["tcp"]), ("--tcp", "127.0.0.1:0"), ("--tcp", f"localhost:{port}")):
+        second = daemon.command("serve", "--json", *words)
+        out, err = second.communicate(timeout=WAIT_S)
+        assert (second.returncode, err) == (0, "")
+        assert json.loads(out) == {"pid": daemon.started["pid"], "running": True}
+
+
+def test_a_second_one_that_is_asked_for_more_says_that_nothing_was_done(daemon: Daemon, tmp_path: Path) -> None:
+    tls = ("--tls-cert", str(daemon.cert), "--tls-key", str(daemon.cert.with_name("key.pem")))
+    for words in (
+        ("--tcp", "127.0.0.1:1"),
+        ("--tcp", f"127.0.0.2:{daemon.started['tcp'].rpartition(':')[2]}"),
+        ("--listen", "127.0.0.1:1", *tls),
+        ("--url", str(tmp_path / "other.db")),
+    ):
+        second = daemon.command("serve", "--json", *words)
+        error = json.loads(second.communicate(timeout=WAIT_S)[0])["error"]
+        assert (second.returncode, error["code"]) == (1, "DAEMON_DIFFERS")
+        assert f"{words[0]} {words[1]}" in error["message"] and f"kill {daemon.started['pid']}" in error["next"]
+
+
+def test_a_second_one_with_the_same_relative_path_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = Daemon(tmp_path / "home")
+    assert first.start("--url", "other.db")["store"] == str(tmp_path / "other.db")
+    second = first.command("serve", "--url", "sqlite:///other.db")
+    assert (second.communicate(timeout=WAIT_S)[1], second.returncode, first.end()) == ("", 0, 0)

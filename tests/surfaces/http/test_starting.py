@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -87,9 +86,17 @@ def test_one_that_is_stuck_can_be_ended_without_loss(
     directory.tell({"pid": 4711})
     monkeypatch.setattr(serve, "PATIENCE_S", 0.0)
     with pytest.raises(Unavailable) as refused:
-        serve._is_running(Namespace(quiet=True), directory)
+        serve._running(directory)
     assert refused.value.code == "DAEMON_STUCK"
     assert "kill -9 4711" in refused.value.next and "acknowledged" in refused.value.next
+
+
+def test_one_that_answers_and_has_told_nothing_yet_is_waited_for(
+    directory: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "_answers", lambda _directory: True)
+    monkeypatch.setattr(serve.time, "sleep", lambda _s: directory.tell({"pid": 4711}))
+    assert serve._running(directory) == {"pid": 4711}
 
 
 def test_a_crowd_meets_its_limit_before_the_system_has_no_more_files() -> None:

@@ -201,7 +201,8 @@ class Daemon:
             "started_at": to_rfc3339(datetime.now(UTC)),
             "fingerprint": fingerprint_of(self._clew.settings),
         }
-        self._directory.tell(about | ({"tcp": started.tcp} if started.tcp else {}))
+        places = {name: place for name in ("tcp", "network") if (place := getattr(started, name))}
+        self._directory.tell(about | places)
         told(started)
 
     def _stop(self, servers: Sequence[_Server]) -> None:

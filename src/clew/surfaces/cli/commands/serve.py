@@ -10,15 +10,16 @@ import time
 from argparse import Namespace
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from clew.errors import Unavailable
-from clew.model.address import without_password
+from clew.errors import Conflict, Unavailable
+from clew.model.address import is_no_path, without_password
 from clew.settings import Settings, load_settings
 from clew.surfaces.cli.terminal import answer, one_line
 from clew.surfaces.http import listen
 from clew.surfaces.http.names import SOCKET_NAME, TCP
 from clew.surfaces.http.run_directory import RunDirectory
+from clew.wire.fingerprint import fingerprint_of
 
 if TYPE_CHECKING:
     from clew.surfaces.http.server import Started
@@ -31,7 +32,11 @@ def serve(args: Namespace) -> None:
     directory = RunDirectory(settings.home)
     directory.make()
     if not directory.lock():
-        _is_running(args, directory)
+        told = _running(directory)
+        _check_met(args, settings, where, told)
+        if not args.quiet:
+            text = f"clew is already running (pid {told['pid']})"
+            answer(args, {"pid": told["pid"], "running": True}, lambda _style: [text])
         return
     from clew.surfaces.http import server  # brings the server's libraries along
 
@@ -46,7 +51,13 @@ def serve(args: Namespace) -> None:
 def _settings(args: Namespace) -> Settings:
     """Without those of the project in which it happens to be started: it serves all of them."""
     home = Path(args.home).expanduser().absolute() if args.home else None
-    return load_settings({"store": {"url": args.url}} if args.url else {}, home=home, directory=None)
+    return load_settings({"store": {"url": _absolute(args.url)}} if args.url else {}, home=home, directory=None)
+
+
+def _absolute(url: str) -> str:
+    """The daemon leaves this directory, and a path has to mean the same there."""
+    path = url.removeprefix("sqlite:///")
+    return url if is_no_path(path) else str(Path(path).expanduser().absolute())
 
 
 def _told(args: Namespace, settings: Settings, started: Started) -> None:
@@ -60,10 +71,10 @@ def _told(args: Namespace, settings: Settings, started: Started) -> None:
     sys.stdout.flush()
 
 
-def _is_running(args: Namespace, directory: RunDirectory) -> None:
-    """Nothing to do, if the other one answers; it may be starting just now."""
+def _running(directory: RunDirectory) -> dict[str, Any]:
+    """What the other one tells of itself, once it answers; it may be starting just now."""
     until = time.monotonic() + PATIENCE_S
-    while not _answers(directory):
+    while not (_answers(directory) and "pid" in directory.told()):
         if time.monotonic() > until:
             raise Unavailable(
                 f"another clew serve has {directory.path} and does not answer",
@@ -71,9 +82,34 @@ def _is_running(args: Namespace, directory: RunDirectory) -> None:
                 next=f"end it: kill -9 {directory.told().get('pid', 'PID')}; what it acknowledged is on disk",
             )
         time.sleep(0.05)
-    pid = directory.told().get("pid")
-    if not args.quiet:
-        answer(args, {"pid": pid, "running": True}, lambda _style: [f"clew is already running (pid {pid})"])
+    return directory.told()
+
+
+def _check_met(args: Namespace, settings: Settings, where: listen.Listening, told: dict[str, Any]) -> None:
+    """Nothing is left to do only if the one that runs listens where it was asked to, and has that store."""
+    wanted = {
+        f"--tcp {args.tcp}": where.tcp is None or _is_at(where.tcp, told.get("tcp")),
+        f"--listen {args.listen}": where.network is None or _is_at(where.network, told.get("network")),
+        f"--url {without_password(args.url or '')}": not args.url
+        or told.get("fingerprint") == fingerprint_of(settings),
+    }
+    if missing := [what for what, is_met in wanted.items() if not is_met]:
+        raise Conflict(
+            f"clew is already running (pid {told['pid']}), without {' and '.join(missing)}",
+            code="DAEMON_DIFFERS",
+            next=f"end it, then run this again: kill {told['pid']}",
+        )
+
+
+def _is_at(asked: listen.Place, bound: str | None) -> bool:
+    if bound is None:
+        return False
+    place = listen.place_of(bound)
+    try:
+        hosts = {str(info[4][0]) for info in socket.getaddrinfo(asked.host, None)}
+    except OSError:
+        hosts = set()
+    return place.host in hosts and asked.port in (0, place.port)
 
 
 def _answers(directory: RunDirectory) -> bool:
