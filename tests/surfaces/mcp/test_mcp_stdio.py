@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_driver import Cli
@@ -27,13 +28,17 @@ from clew.surfaces.mcp.server import make_server
 from clew.wire.client import RemoteClew
 from clew.wire.transport import Transport
 
-ASKED = b"""\
+HANDSHAKE = b"""\
 {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},\
 "clientInfo":{"name":"raw","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}\
+""".splitlines()
+ASKED = b"""\
+%s
 this is no JSON
-{"jsonrpc":"2.0","method":"notifications/initialized"}
+%s
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_remember","arguments":{"content":"by hand"}}}
-"""
+""" % (*HANDSHAKE,)
 
 
 @contextmanager
@@ -101,6 +106,52 @@ def test_stdout_carries_nothing_but_the_protocol_and_eof_ends_it(tmp_path: Path)
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
     assert (rest, process.returncode) == (b"", 0)
     assert b"Traceback" not in told
+
+
+def answers(home: Path, *lines: bytes) -> list[dict[str, Any]]:
+    """What comes back for lines that a client sends after the handshake."""
+    environment = {**os.environ, "CLEW_HOME": str(home), "CLEW_EMBED__PROVIDER": "none"}
+    last = b'{"jsonrpc":"2.0","id":99,"method":"ping"}'
+    words, pipe = [sys.executable, "-m", "clew", "mcp"], subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=home) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"\n".join([*HANDSHAKE, *lines, last, b""]))
+        process.stdin.flush()
+        found: list[dict[str, Any]] = []
+        while len(found) < len(lines) + 2:
+            found.append(json.loads(process.stdout.readline()))
+        process.communicate(timeout=30)
+    return [answer for answer in found if answer["id"] not in (1, 99)]
+
+
+def recall(id: bytes, query: bytes) -> bytes:
+    params = b'{"name":"memory_recall","arguments":{"query":"%s"}}' % query
+    return b'{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}' % (id, params)
+
+
+def test_whatever_a_client_sends_is_answered(tmp_path: Path) -> None:
+    sent: list[tuple[bytes, int | None, int]] = [
+        (b"this is no JSON", None, -32700),
+        (b"\xff\xfe\x00", None, -32700),
+        (b"[" * 100_000, None, -32700),
+        (recall(b"1.5", b"x"), None, -32600),
+        (recall(b"true", b"x"), None, -32600),
+        (b"[" + recall(b"3", b"x") + b"]", None, -32600),
+        (b"7", None, -32600),
+        (b'{"id":4,"method":"ping"}', 4, -32600),
+        (b'{"jsonrpc":"2.0","id":5,"method":["ping"]}', 5, -32600),
+    ]
+    found = answers(tmp_path, *(line for line, _id, _code in sent))
+    assert [(one["id"], one["error"]["code"]) for one in found] == [(id, code) for _line, id, code in sent]
+    assert all(one["error"]["message"] for one in found)
+
+
+def test_half_an_emoji_a_byte_order_mark_and_blank_lines_are_no_trouble(tmp_path: Path) -> None:
+    half, whole = recall(b"7", rb"cut emoji \ud83d"), b"\xef\xbb\xbf" + recall(b"8", rb"emoji \ud83d\ude00")
+    found = sorted(answers(tmp_path, half + b"\n\n \r", whole + b"\r"), key=lambda answer: int(answer["id"]))
+    assert [one["id"] for one in found] == [7, 8]
+    assert all(one["result"]["structuredContent"]["results"] == [] for one in found)
 
 
 def test_without_the_extra_the_next_move_is_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
