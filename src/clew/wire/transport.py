@@ -69,11 +69,15 @@ class Transport:
 
     def is_answering(self, *, within_s: float) -> bool:
         """Whether somebody answers there at all, and so soon. The connection is kept for the first request."""
+        reply = self.look("/healthz", within_s=within_s)
+        return reply is not None and reply.status == 200
+
+    def look(self, path: str, *, within_s: float) -> Reply | None:
+        """What a GET is answered, if it is so soon."""
         try:
-            reply = self._ask(self._connected(within_s), "GET", "/healthz", b"", self._headers, within_s)
+            return self._ask(self._connected(within_s), "GET", path, b"", self._headers, within_s)
         except (Unavailable, _Lost):
-            return False
-        return reply.status == 200
+            return None
 
     def close(self) -> None:
         while self._idle:

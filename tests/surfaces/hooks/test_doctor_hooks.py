@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wire_server import listening
 
 import clew
 from clew.clew import Clew
@@ -26,6 +29,11 @@ from clew.surfaces.hooks.hosts import CLAUDE_CODE
 from clew.surfaces.hooks.install import carry_out, file_of, hook_words, plan_install
 from clew.surfaces.hooks.offline import MAX_SPOOL
 from clew.surfaces.hooks.probe import _run, plant, probe, recorded
+from clew.surfaces.http.app import make_app
+from clew.surfaces.http.auth import Authenticator
+from clew.surfaces.http.health import Reason
+from clew.surfaces.http.routes import service
+from clew.surfaces.http.standing import Standing
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 _ids = (f"{number:032x}" for number in count(1))
@@ -165,6 +173,25 @@ def test_a_spool_that_is_nearly_full_and_lost_events_are_told(nobody: Path) -> N
     lost = around(nobody / "home", nobody)["spool"]
     assert (lost.ok, lost.detail.split()[0]) == (False, "2")
     assert "clew serve" in lost.next
+
+
+@pytest.mark.parametrize("reasons", [[], [Reason("forward", "it has failed for 20 s: UNAUTHENTICATED")]])
+def test_the_daemon_itself_says_whether_it_does_its_work(memory: Clew, nobody: Path, reasons: list[Reason]) -> None:
+    spool, run = memory.home / "spool", memory.home / "run"
+    for folder in (spool, run):
+        folder.mkdir(parents=True, exist_ok=True)
+    (spool / "events.spool").write_bytes(b"x" * 10)
+    standing = Standing(memory, threads=(), version="1")
+    standing.health.reasons = lambda: reasons  # type: ignore[method-assign]
+    with ThreadPoolExecutor(1) as pool:
+        owner = Authenticator(memory, owner_uid=os.getuid())
+        app = make_app(memory, service.ROUTES, owner, pool, standing=standing)
+        with listening(app, uds=str(run / "clew.sock")):
+            told = around(memory.home, nobody)
+    assert told["daemon"].ok == (not reasons) and ("CLEW_TOKEN" in told["daemon"].next) == bool(reasons)
+    assert all(reason.detail in told["daemon"].detail for reason in reasons)
+    wait = "it waits for the daemon" if reasons else "the daemon takes it in now"
+    assert told["spool"].detail == f"10 bytes; {wait}"
 
 
 # -- what a host is configured to run ----------------------------------------------------------------

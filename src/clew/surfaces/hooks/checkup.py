@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.model.upkeep import Check
 from clew.surfaces.hooks import spool
@@ -15,41 +16,64 @@ from clew.surfaces.hooks.installed import Installed, are_told_twice, faults, ins
 from clew.surfaces.hooks.neighbours import warnings
 from clew.surfaces.hooks.offline import MAX_SPOOL
 
+if TYPE_CHECKING:
+    from clew.wire.transport import Transport
+
 ANSWER_S = 0.5
+READY_S = 8.0  # it tries a write first, and waits for it
 NEARLY_FULL = 0.8
 
 
 def check_around(home: Path, directory: Path) -> Iterator[Check]:
     """Nothing is said of what was never used."""
     is_up = is_daemon_up(home)
-    yield from _daemon(home, is_up)
-    yield from _spool(home, is_up)
+    trouble = _trouble(home) if is_up else ""
+    yield from _daemon(home, is_up, trouble)
+    yield from _spool(home, is_up, trouble)
     for host in HOSTS:
         yield from _installed(host, home, directory)
 
 
 def is_daemon_up(home: Path) -> bool:
+    if not (home / "run" / "clew.sock").exists():
+        return False
+    with closing(_transport(home)) as transport:
+        return transport.is_answering(within_s=ANSWER_S)
+
+
+def _trouble(home: Path) -> str:
+    """Why the daemon does not do its work, in its own words; '' when it does."""
+    with closing(_transport(home)) as transport:
+        reply = transport.look("/readyz", within_s=READY_S)
+    if reply is None:
+        return f"it does not say within {READY_S:.0f} s whether it is ready"
+    if reply.status == 200:
+        return ""
+    problem = _object(reply.body)
+    reasons = problem.get("details", {}).get("reasons", ())
+    return "; ".join(f"{one['check']}: {one['detail']}" for one in reasons) or problem.get("detail", "")
+
+
+def _transport(home: Path) -> Transport:
     from clew.wire.address import Address
     from clew.wire.transport import Transport
 
-    if not (home / "run" / "clew.sock").exists():
-        return False
-    transport = Transport(Address("unix", path=str(home / "run" / "clew.sock")))
-    try:
-        return transport.is_answering(within_s=ANSWER_S)
-    finally:
-        transport.close()
+    return Transport(Address("unix", path=str(home / "run" / "clew.sock")))
 
 
-def _daemon(home: Path, is_up: bool) -> Iterator[Check]:
-    told = _json(home / "run" / "daemon.json")
-    if is_up:
-        yield Check("daemon", True, f"answers, pid {told.get('pid', '?')}")
+def _daemon(home: Path, is_up: bool, trouble: str) -> Iterator[Check]:
+    pid = _json(home / "run" / "daemon.json").get("pid", "?")
+    if trouble:
+        cause = "check its CLEW_URL and CLEW_TOKEN" if trouble.startswith("forward: ") else "mend that"
+        move = f"{cause}; then start it anew: kill {pid}; clew serve"
+        yield Check("daemon", False, f"answers, pid {pid}, and does not do its work: {trouble}", move)
+    elif is_up:
+        yield Check("daemon", True, f"answers, pid {pid}")
     elif (home / "run").exists():
         yield Check("daemon", True, "does not run; the next hook starts it, and so does: clew serve")
 
 
-def _spool(home: Path, is_up: bool) -> Iterator[Check]:
+def _spool(home: Path, is_up: bool, trouble: str) -> Iterator[Check]:
     folder = home / spool.FOLDER
     waiting = sum(_size(path) for path in _files(folder) if ".spool" in path.name)
     damaged = sum(1 for _path in _files(folder / "damaged"))
@@ -64,7 +88,7 @@ def _spool(home: Path, is_up: bool) -> Iterator[Check]:
         detail = f"{damaged:,} pieces of it could not be read"
         yield Check("spool", False, detail, f"look at them and remove them: {folder / 'damaged'}")
     elif waiting:
-        wait = "the daemon takes it in now" if is_up else "it waits for the daemon"
+        wait = "the daemon takes it in now" if is_up and not trouble else "it waits for the daemon"
         yield Check("spool", True, f"{waiting:,} bytes; {wait}")
     elif folder.exists() and not lost:
         yield Check("spool", True, "empty")
@@ -114,7 +138,14 @@ def _size(path: Path) -> int:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        return _object(path.read_bytes())
+    except OSError:
+        return {}
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
