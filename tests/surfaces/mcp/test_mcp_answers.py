@@ -71,6 +71,15 @@ def test_a_timeline_that_was_shortened_goes_on_where_it_ended(full: Clew) -> Non
     assert seen == [memory.id for memory in full.list(limit=100)]
 
 
+def test_a_timeline_of_one_long_memory_says_how_its_text_goes_on(agent: Agent, memory: Clew) -> None:
+    memory.remember("a sentence of many words. " * 2_200)
+    answer = agent("memory_timeline", max_tokens=300)
+    [entry] = answer["entries"]
+    assert "cursor" not in answer and "cursor" not in answer["next"]
+    assert entry["cut_at"] == len(entry["content"]) and "offset=cut_at" in answer["next"]
+    assert tokens(encoded(answer)) <= 300
+
+
 def test_a_long_message_is_cut_and_stays_claimed(agent: Agent, memory: Clew) -> None:
     session = memory.sessions.start()
     held = {"session": session.id, "worker": "w", "token": memory.sessions.claim(session.id, "w")}

@@ -85,6 +85,8 @@ def timeline(caller: Caller, asked: given.Timeline) -> Document:
     told_of = len(document["entries"])
     if told_of and (told_of < len(page) or len(page) == asked.limit):
         document["cursor"] = page[told_of - 1].id
+    elif "truncated" in document:
+        document["next"] = MORE  # in the room that the cursor does not take
     return document
 
 
