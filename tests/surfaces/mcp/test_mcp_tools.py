@@ -185,6 +185,7 @@ def test_a_resource_that_is_not_there_is_an_error_of_the_client(agent: Agent, ur
     with pytest.raises(MCPError) as caught:
         agent.read(uri)
     assert caught.value.error.code == -32602
+    assert "∶" not in caught.value.error.data["error"]["next"]
 
 
 def test_prompts_say_what_to_do_with_the_tools(agent: Agent) -> None:

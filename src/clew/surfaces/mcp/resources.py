@@ -52,7 +52,9 @@ def read(caller: Caller, uri: str) -> tuple[str, str]:
         asked = arguments.Show(ids=[unquote(found["name"])])
         return JSON, encoded(tools.show(caller, asked))
     raise NotFound(
-        "there is no such resource", code="RESOURCE_NOT_FOUND", next=f"one of {GRAPH}, {CONTEXT}, {MEMORY}"
+        "there is no such resource",
+        code="RESOURCE_NOT_FOUND",
+        next="choose from resources/list and resources/templates/list",  # an address would be told broken
     )
 
 
