@@ -274,6 +274,20 @@ def test_a_page_goes_on_at_an_id_that_another_program_gave(cli: Cli) -> None:
     assert [one["id"] for one in rest] == ["note:0"]
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["install", "claude-code", "--scope", "galaxy"], "there is no scope 'galaxy'"),
+        (["matrix", "set", "a", "b", "--graph", "maybe"], "--graph cannot be 'maybe'"),
+        (["project", "set", "p", "graph", "maybe"], "value cannot be 'maybe'"),
+        (["install", "emacs"], "there is no host 'emacs'"),
+    ],
+)
+def test_a_choice_that_is_not_there_is_named_by_its_option(cli: Cli, words: list[str], told: str) -> None:
+    outcome = cli(*words)
+    assert outcome.code == 2 and outcome.err.startswith(f"clew: {told} [USAGE]. Next: choose one of ")
+
+
 @pytest.fixture
 def gone(cli: Cli) -> Cli:
     """In a directory that was deleted meanwhile."""

@@ -58,10 +58,10 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             known = [str(choice) for choice in action.choices]
             if isinstance(action, argparse._SubParsersAction):
-                kind, move = "command", f"{self.prog} --help"
+                what, move = f"there is no command '{value}'", f"{self.prog} --help"
             else:
-                kind, move = str(action.metavar).lower(), f"choose one of {', '.join(known)}"
-            raise usage(f"there is no {kind} '{value}'{_did_you_mean(str(value), known)}", move)
+                what, move = _no_choice(action, value), f"choose one of {', '.join(known)}"
+            raise usage(f"{what}{_did_you_mean(str(value), known)}", move)
 
 
 class RootParser(Parser):
@@ -139,6 +139,13 @@ def _shared() -> argparse.ArgumentParser:
     for entry in COMMON:
         parser.add_argument(*entry.flags, **{**entry.options, "default": argparse.SUPPRESS})
     return parser
+
+
+def _no_choice(action: argparse.Action, value: Any) -> str:
+    name = action.option_strings[0] if action.option_strings else action.dest
+    if "|" in str(action.metavar):  # on|off: a switch, not one of a kind
+        return f"{name} cannot be '{value}'"
+    return f"there is no {name.lstrip('-')} '{value}'"
 
 
 def usage(message: str, next_move: str) -> InvalidInput:
