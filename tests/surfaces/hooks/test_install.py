@@ -231,6 +231,13 @@ def test_bytes_that_are_no_text_and_files_that_are_none_are_refused(cli: Cli, fi
     assert cli("install", "claude-code", "--json").error["code"] == "HOST_FILE_ODD"
 
 
+def test_links_that_lead_in_a_circle_are_told_as_such(cli: Cli, file: Path) -> None:
+    file.unlink()
+    file.symlink_to(file)
+    error = cli("install", "claude-code", "--json").error
+    assert error["code"] == "HOST_FILE_ODD" and "links" in error["message"] and "UTF-8" not in error["message"]
+
+
 def test_an_empty_file_counts_as_none(cli: Cli, file: Path) -> None:
     file.write_text("\n")
     assert cli("install", "claude-code").code == 0 and len(hooks_in(file)) == 11

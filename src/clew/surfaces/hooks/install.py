@@ -126,7 +126,7 @@ def _found(host: str, file: Path, within: Path | None) -> Plan:
         before = _text(target)
     except (OSError, RuntimeError, ValueError) as error:
         raise InvalidInput(
-            f"{file} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}",
+            f"{file} cannot be read: {_why(error)}",
             code="HOST_FILE_ODD",
             next="correct the file or move it away, then run this again",
         ) from None
@@ -137,6 +137,12 @@ def _found(host: str, file: Path, within: Path | None) -> Plan:
             next="look where the link leads; --scope user writes to your own configuration",
         )
     return Plan(host_named(host), file, target, before, before)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RuntimeError):  # of pathlib, before Python 3.13
+        return "its links lead in a circle"
+    return getattr(error, "strerror", None) or "it is not UTF-8 text"
 
 
 def _text(target: Path) -> str | None:
