@@ -374,6 +374,7 @@ def load_settings(
         ("environment", _from_environment(environ)),
         ("call", _flat(dict(overrides), "call")),
     ]
+    _check_project(layers)
     project = _taken("project", layers)
     preset, preset_values = preset_named(_taken(PRESET_KEY, layers) or "")
     for source, layer in [(f"preset {preset}", preset_values), *layers]:
@@ -381,6 +382,16 @@ def load_settings(
             values[path] = _parsed(path, value, source)
             sources[path] = source
     return _assembled(home, values, sources, project)
+
+
+def _check_project(layers: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    for source, layer in layers:
+        if not isinstance(value := layer.get("project"), str | None):
+            raise Misconfigured(
+                f"{source}: project is {str(value)[:40]!r}, expected {wanted_by('str')}",
+                code="SETTING_INVALID",
+                next='write it in quotes: project = "NAME"',
+            )
 
 
 def _taken(key: str, layers: Iterable[tuple[str, dict[str, Any]]]) -> Any:

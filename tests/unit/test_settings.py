@@ -337,3 +337,12 @@ def test_a_typing_error_in_a_variable_of_ours_is_refused(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["CLEW_OF_ANOTHER_TOOL", "CLEW_BANANAS"])
 def test_a_variable_that_resembles_none_of_ours_is_left_alone(tmp_path: Path, name: str) -> None:
     assert load_settings(home=tmp_path, environ={name: "x"}).project is None
+
+
+@pytest.mark.parametrize("value", ["5", "true", '["a"]'])
+def test_a_project_that_is_no_text_is_refused_with_its_file(tmp_path: Path, value: str) -> None:
+    (tmp_path / PROJECT_FILE).write_text(f"project = {value}")
+    with pytest.raises(Misconfigured) as refused:
+        load_settings(home=tmp_path / "home", environ={}, directory=tmp_path)
+    assert refused.value.code == "SETTING_INVALID"
+    assert refused.value.message.startswith(f"{tmp_path / PROJECT_FILE}: project is ")
