@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NoReturn
 
 from clew.errors import Denied, InvalidInput, NotFound
 from clew.values import dataclass
@@ -149,12 +150,14 @@ def _check_name(name: str, value: str | None, limit: int) -> None:
     if value is None and name != "org":
         return
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInput(
-            f"{name} is blank", code=f"{name.upper()}_ID_INVALID", next=f"leave {name} out or give it a name"
-        )
-    if len(value) > limit or _CONTROL.search(value) or not is_encodable(value):
-        raise InvalidInput(
-            f"{name} must be one line of at most {limit} characters",
-            code=f"{name.upper()}_ID_INVALID",
-            next=f"shorten {name}",
-        )
+        _refuse(name, "is blank", f"leave {name} out or give it a name")
+    if len(value) > limit:
+        _refuse(name, f"is longer than {limit} characters", f"shorten {name}")
+    if _CONTROL.search(value):
+        _refuse(name, "holds a line break or another control character", f"give {name} a name of one line")
+    if not is_encodable(value):
+        _refuse(name, "is not valid UTF-8", f"give {name} a name in UTF-8")
+
+
+def _refuse(name: str, trouble: str, move: str) -> NoReturn:
+    raise InvalidInput(f"{name} {trouble}", code=f"{name.upper()}_ID_INVALID", next=move)

@@ -61,3 +61,13 @@ def test_only_an_owner_may_act_as_someone_else() -> None:
     with pytest.raises(Denied):
         member.check(Scope(user="bob"))
     replace(member, roles=("owner",)).check(Scope(user="bob"))
+
+
+@pytest.mark.parametrize(
+    ("project", "trouble"), [("p" * 241, "240 characters"), ("a\tb", "control character"), ("a\udcff", "UTF-8")]
+)
+def test_what_is_wrong_with_a_name_is_told(project: str, trouble: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Scope(project=project)
+    assert trouble in refused.value.message
+    assert ("shorten" in refused.value.next) == (trouble == "240 characters")
