@@ -86,6 +86,11 @@ def test_bare_clew_and_help_list_every_command(cli: Cli) -> None:
         assert all(f"\n  {command.name} " in outcome.out for command in COMMANDS)
 
 
+def test_json_without_a_command_is_one_document(cli: Cli) -> None:
+    outcome = cli("--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "USAGE") and "--help" in outcome.error["next"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_help_that_explains_times_wherever_one_is_taken(cli: Cli, name: str) -> None:
     outcome = cli(*name.split(), "--help")

@@ -74,9 +74,11 @@ def _be_the_hook(host: str) -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    from clew.surfaces.cli.parser import parse
+    from clew.surfaces.cli.parser import parse, usage
 
     args = parse(_asking_for_help(words))
+    if not args.run and args.json:
+        raise usage("no command is named", "clew --help lists them")
     if not args.run:
         args = parse([*words, "--help"])
     _check_encoding(args)
