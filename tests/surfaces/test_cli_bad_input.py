@@ -74,6 +74,8 @@ REFUSED = [
     (["config"], 2, "USAGE"),
     (["completion", "tcsh"], 2, "USAGE"),
     (["bench", "speed", "--sizes", "10,many"], 2, "USAGE"),
+    (["doctor", "--session", "s-1"], 2, "USAGE"),
+    (["doctor", "--transcript", "t.jsonl"], 2, "USAGE"),
     (["init", "--project", " "], 2, "PROJECT_ID_INVALID"),
     (["import", "missing.jsonl"], 3, "FILE_NOT_FOUND"),
     (["export", "missing/x.jsonl"], 3, "FILE_NOT_FOUND"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clew.model.address import POSTGRES, scheme_of
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import here, opened, settings_of
+from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
 
@@ -37,6 +38,8 @@ def doctor(args: Namespace) -> int:
     from clew import compose
     from clew.surfaces.hooks.checkup import check_around
 
+    if (args.session or args.transcript) and not args.probe:
+        raise usage("--session and --transcript are for --probe", "add --probe")
     settings = settings_of(args)
     checks = [*compose.doctor(settings), *check_around(settings.home, here())]  # also where no store opens
     if args.probe:
