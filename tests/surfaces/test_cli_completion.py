@@ -21,7 +21,7 @@ def complete(cli: Cli, *words: str) -> set[str]:
     done = subprocess.run([bash, "--norc", "-c", f"{script('bash')}\n{ask}"], capture_output=True, text=True,
                           cwd=cli.directory)  # fmt: skip
     assert done.stderr == ""
-    return set(done.stdout.split())
+    return set(filter(None, done.stdout.splitlines()))
 
 
 @pytest.mark.skipif(bash is None, reason="needs bash")
@@ -46,6 +46,13 @@ def complete(cli: Cli, *words: str) -> set[str]:
 def test_bash_completes(cli: Cli, words: list[str], offered: set[str]) -> None:
     (cli.directory / "export.jsonl").touch()
     assert complete(cli, *words) == offered
+
+
+@pytest.mark.skipif(bash is None, reason="needs bash")
+def test_bash_keeps_the_spaces_of_a_name(cli: Cli) -> None:
+    for name in ("my notes.md", "my $(touch x) *.md"):
+        (cli.directory / name).touch()
+    assert complete(cli, "clew", "import", "my") == {"my notes.md", "my $(touch x) *.md"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

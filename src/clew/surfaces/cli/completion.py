@@ -45,8 +45,10 @@ def _positionals(command: Command) -> list[Arg]:
 _BASH = """\
 # bash completion for clew; load it with: source <(clew completion bash)
 _clew_files() {{
+    local file
     compopt -o filenames 2>/dev/null
-    COMPREPLY=($(compgen -f -- "$1"))
+    COMPREPLY=()
+    while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$1")
 }}
 _clew() {{
     local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} chosen="" word offered=""
