@@ -171,6 +171,15 @@ def test_a_recall_finds_why_and_xray_explain_it(asked: Asked) -> None:
     assert asked.post("/v1/why", question | {"expect": "mem_unknown"}).status == 404
 
 
+def test_a_whole_number_may_be_written_with_a_point(asked: Asked) -> None:
+    """JSON Schema's integer admits 5.0."""
+    for text in ("the queue is durable", "the queue is slow"):
+        remembered(asked, text)
+    assert len(asked.post("/v1/recall", {"query": "queue", "limit": 1.0}).json["results"]) == 1
+    for limit in (1.5, 1e300, -1.0, "1", True):
+        assert asked.post("/v1/recall", {"query": "queue", "limit": limit}).status == 400
+
+
 def test_what_is_linked_can_be_unlinked(asked: Asked) -> None:
     edge = {"source": remembered(asked, "the queue is durable"), "relation": "depends_on", "target": "file:q.py"}
     assert asked.post("/v1/link", edge).json["changed"] is True

@@ -97,6 +97,15 @@ def test_memories_of_which_none_is_there_are_not_found(agent: Agent) -> None:
     assert agent("memory_show", ids=[known, *never])["not_found"] == never
 
 
+def test_a_whole_number_may_be_written_with_a_point(agent: Agent) -> None:
+    """JSON Schema's integer admits 5.0, and some clients write it."""
+    for content in ("one", "two"):
+        agent("memory_remember", content=content)
+    assert len(agent("memory_timeline", limit=1.0)["entries"]) == 1
+    for limit in (1.5, 1e300, True):
+        assert agent.refused("memory_timeline", limit=limit)["code"] == "ARGUMENTS_INVALID"
+
+
 @pytest.mark.parametrize("token", [-1, 2**53 + 1, 2**63, 10**40])
 def test_a_number_that_no_store_can_hold_is_a_wrong_argument(agent: Agent, token: int) -> None:
     error = agent.refused("queue_claim", session="s", worker="w", token=token)

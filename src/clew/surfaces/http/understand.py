@@ -13,6 +13,7 @@ import msgspec
 from clew.errors import InvalidInput
 from clew.surfaces.http.request import Request
 from clew.surfaces.http.route import JSON, Route
+from clew.surfaces.whole import with_whole_numbers
 
 _ETAG = re.compile(r'(?:W/)?"?(\d{1,18})"?')
 _MANY = (
@@ -81,11 +82,18 @@ def body_of(route: Route, body: bytes) -> Any:
     if route.body is bytes or route.consumes != JSON:
         return body
     try:
-        return _decoder(route.body).decode(body)
+        return _decoded(route, body)
     except msgspec.DecodeError as error:
         raise _invalid(f"the body is wrong: {error}") from None
     except (UnicodeDecodeError, RecursionError):
         raise _invalid("the body is not JSON that can be read") from None
+
+
+def _decoded(route: Route, body: bytes) -> Any:
+    try:
+        return _decoder(route.body).decode(body)
+    except msgspec.ValidationError:
+        return msgspec.convert(with_whole_numbers(msgspec.json.decode(body)), route.body)
 
 
 def version_expected(route: Route, request: Request) -> int | None:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from clew.errors import InvalidInput
+from clew.surfaces.whole import with_whole_numbers
 
 MAX_LIMIT = 50
 MIN_TOKENS, MAX_TOKENS = 200, 20_000
@@ -152,7 +153,7 @@ def _properties(given: dict[str, Any]) -> dict[str, Any]:
 
 def understood(arguments: type[S], given: dict[str, Any] | None) -> S:
     try:
-        return msgspec.convert(given or {}, arguments)
+        return msgspec.convert(with_whole_numbers(given or {}), arguments)
     except msgspec.ValidationError as error:
         raise InvalidInput(
             f"an argument is wrong: {error}",
