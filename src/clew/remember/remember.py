@@ -38,7 +38,7 @@ from clew.remember.lifecycle import (
     soft_delete,
     supersede,
 )
-from clew.remember.prepare import WritePolicy, draft_memory, embedding_text, index_terms
+from clew.remember.prepare import MAX_LIST_ITEMS, WritePolicy, draft_memory, embedding_text, index_terms
 from clew.remember.trust import TRUSTS
 from clew.values import dataclass
 
@@ -340,8 +340,8 @@ def _same_text(tx: Tx, memory: Memory, now: datetime) -> Memory | None:
 
 
 def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: datetime, may: May | None) -> Memory:
-    """Said again: a more trusted first-hand statement lifts the trust, a stricter label counts, and it lives on as
-    long as was said now."""
+    """Said again: a more trusted first-hand statement lifts the trust, a stricter label counts, tags and paths are
+    added, and it lives on as long as was said now."""
     stated = item.memory
     if known.deleted_at:
         return revive(tx, known, graph, now, may)
@@ -356,14 +356,23 @@ def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: dat
         expires_at=_later(known.expires_at, stated.expires_at),
         upsert_key=known.upsert_key or (None if known.is_history else stated.upsert_key),
         classification=highest(known.classification, stated.classification),
+        tags=_united(known.tags, stated.tags) if vouches else known.tags,
+        paths=_united(known.paths, stated.paths) if vouches else known.paths,
     )
     if confirmed == known:
         return known
     stored = put_state(tx, known, replace(confirmed, updated_at=now), "confirmed")
-    if stored.expires_at != known.expires_at:  # what it states lives as long as it does
+    is_labelled_anew = (stored.tags, stored.paths) != (known.tags, known.paths)
+    if is_labelled_anew:
+        tx.index.put_terms(tx.memories.row_of(stored), stored, index_terms(stored))
+    if is_labelled_anew or stored.expires_at != known.expires_at:  # what it states lives as long as it does
         remap(tx, tx.memories.row_of(stored), stored, graph, now)
     enqueue_changed(tx, known, stored)
     return stored
+
+
+def _united(known: tuple[str, ...], stated: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*known, *stated)))[:MAX_LIST_ITEMS] if stated else known
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:

@@ -257,6 +257,15 @@ def test_replacing_twice_with_the_same_text_changes_nothing_the_second_time(memo
     assert len(memory.history(old.id)) == 2
 
 
+def test_tags_and_paths_of_a_text_that_is_known_are_added_to_it(memory: Any) -> None:
+    memory.remember("The port is 8000", tags=("net",), paths=("a.py",))
+    again = memory.remember("The port is 8000", tags=("deploy", "net"), paths=("b.py",))
+    assert again.deduplicated
+    assert (again.memory.tags, again.memory.paths) == (("net", "deploy"), ("a.py", "b.py"))
+    assert contents(memory.recall("deploy")) == ["The port is 8000"]
+    assert contents(memory.recall("port", tags=("deploy",))) == ["The port is 8000"]
+
+
 @pytest.mark.parametrize("first_ends", [True, False])
 def test_a_key_has_one_holder_also_when_one_ends_by_itself(memory: Any, first_ends: bool) -> None:
     ends = {"invalid_at": START + timedelta(days=365)}
