@@ -17,6 +17,7 @@ from clew.store.graph_reads import GraphReads
 from clew.store.memories import from_row
 from clew.store.session import listed
 
+FADED = 0.1  # no edge fades below it by default
 REINFORCEMENT = 0.05  # for each further memory that states an edge; taken back when it no longer does
 
 FEW = 6  # asking for a list costs as much as asking so many times for one
@@ -270,7 +271,7 @@ class GraphTable(GraphReads):
         for row in edge_rows:
             self._session.put("evidence_delete", org_id=org, edge_row=row, memory_row=memory_row)
             if not self._session.run("edge_delete_unwitnessed", row=row, org_id=org):
-                self._session.put("edge_weaken", row=row, org_id=org, step=REINFORCEMENT)
+                self._session.put("edge_weaken", row=row, org_id=org, step=REINFORCEMENT, floor=FADED)
 
     def renew_expiry(self, org: str, memory_row: int, expires_at: int | None) -> None:
         """What a memory states ends when it does."""

@@ -242,6 +242,25 @@ def test_a_lost_witness_takes_its_share_back_and_the_last_one_the_edge(clew: Cle
     assert edges(clew, "depends_on") == []
 
 
+def test_no_lost_witness_takes_an_edge_below_what_it_began_with(clew: Clew) -> None:
+    clew.remember("AuthService depends on Redis.", scope=SHOP)
+    base = confidence(clew, "depends_on")
+    others = [clew.remember(f"Note {at}: AuthService depends on Redis.", scope=SHOP).id for at in range(4)]
+    for id in others:
+        clew.forget(id)
+    assert confidence(clew, "depends_on") == pytest.approx(base)
+
+
+def test_witnesses_that_come_and_go_leave_a_faded_edge_as_it_was(clew: Clew, clock: ToldClock) -> None:
+    clew.remember("AuthService depends on Redis.", scope=SHOP)
+    clock.pass_by(days=900)
+    clew.graph.decay()
+    faded = confidence(clew, "depends_on")
+    for number in range(12):
+        clew.forget(clew.remember(f"Note {number}: AuthService depends on Redis.", scope=SHOP).id)
+    assert confidence(clew, "depends_on") == pytest.approx(faded)
+
+
 def test_an_edit_keeps_what_others_state_and_replaces_its_own(clew: Clew) -> None:
     one = clew.remember("AuthService depends on Redis.", scope=SHOP).id
     clew.remember("Still, AuthService depends on Redis.", scope=SHOP)

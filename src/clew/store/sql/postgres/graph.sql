@@ -72,9 +72,11 @@ UPDATE graph_edges SET
     THEN greatest(expires_at, :expires_at) END
 WHERE row = :row AND org_id = :org_id
 
--- edge_weaken: a memory no longer states an edge: its share goes, never below what the edge began with
+-- edge_weaken: a memory no longer states an edge: its share goes, never below what the edge began with, or, where it
+-- has faded below that, to what fading leaves
 UPDATE graph_edges SET expires_at = $last_end,
-  confidence = greatest(least(base_confidence, confidence), confidence - CAST(:step AS double precision))
+  confidence = greatest(least(CASE WHEN confidence >= base_confidence THEN base_confidence
+    ELSE CAST(:floor AS double precision) END, confidence), confidence - CAST(:step AS double precision))
 WHERE row = :row AND org_id = :org_id AND is_users = 0
 
 -- edge_not_by_user: a person takes an edge back: it is as sure as its witnesses make it, and ends with them

@@ -70,8 +70,11 @@ UPDATE graph_edges SET
   expires_at = CASE WHEN expires_at IS NULL OR :expires_at IS NULL THEN NULL ELSE max(expires_at, :expires_at) END
 WHERE row = :row AND org_id = :org_id
 
--- edge_weaken: a memory no longer states an edge: its share goes, never below what the edge began with
-UPDATE graph_edges SET confidence = max(min(base_confidence, confidence), confidence - :step), expires_at = $last_end
+-- edge_weaken: a memory no longer states an edge: its share goes, never below what the edge began with, or, where it
+-- has faded below that, to what fading leaves
+UPDATE graph_edges SET expires_at = $last_end,
+  confidence = max(
+    min(CASE WHEN confidence >= base_confidence THEN base_confidence ELSE :floor END, confidence), confidence - :step)
 WHERE row = :row AND org_id = :org_id AND is_users = 0
 
 -- edge_not_by_user: a person takes an edge back: it is as sure as its witnesses make it, and ends with them
