@@ -24,9 +24,9 @@ _CACHE_SIZE = 200_000
 
 # Combining marks of Indic, Hebrew and Arabic scripts are not \w but belong to their words.
 _LETTER = r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff])"
-_LANGUAGE = r"[A-Za-z](?:\+\+|#)(?![\w+#])"  # C++, C#, F#: without their signs they are one another
+_LANGUAGE = r"[A-Za-z](?:\+\+|#)(?![A-Za-z_+#])"  # C++, C#, F#: without their signs they are one another
 # Letters and digits, joined by what joins identifiers, paths, tickets and versions.
-_ASCII_CHUNK = re.compile(rf"{_LANGUAGE}|[A-Za-z0-9]+(?:[_\-./\\:#@']+[A-Za-z0-9]+)*")
+_ASCII_CHUNK = re.compile(rf"{_LANGUAGE}|[A-Za-z0-9]+(?:[_\-./\\:#@']+(?!{_LANGUAGE})[A-Za-z0-9]+)*")
 _EMOJI = "[\u2600-\u27bf\u2b00-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"  # without the tones of skin
 _JOINT = re.compile(r"[_\-./\\:#@]+")
 _LINE_NUMBER = re.compile(r"(?<=\w):\d+(?::\d+)?$")
@@ -46,7 +46,7 @@ STOP_WORDS = frozenset(
 # These two take longer to compile than all others together; a process that meets plain text alone needs neither.
 @cache
 def _chunk() -> re.Pattern[str]:
-    return re.compile(rf"{_LANGUAGE}|{_LETTER}+(?:[_\-./\\:#@'’]+{_LETTER}+)*|{_EMOJI}")
+    return re.compile(rf"{_LANGUAGE}|{_LETTER}+(?:[_\-./\\:#@'’]+(?!{_LANGUAGE}){_LETTER}+)*|{_EMOJI}")
 
 
 @cache
@@ -109,6 +109,8 @@ def _split(chunk: str) -> tuple[str, ...]:
         return () if word in STOP_WORDS else (stem(word),)
     if chunk[-1] in "+#":
         return (chunk.lower(),)
+    if len(chunk) == 1 and not chunk.isalnum():
+        return (chunk,)
     if _is_unspaced(chunk):
         return tuple(chunk) + tuple(chunk[i : i + 2] for i in range(len(chunk) - 1))
     return tuple(filter(None, _split_identifier(_POSSESSIVE.sub("", chunk))))  # accents alone fold to nothing

@@ -161,11 +161,16 @@ _DENIALS = NEGATIONS.union(
     [f"{verb}n{mark}t" for verb in _CONTRACTED for mark in "'’"],
 )
 _DENIED_FROM = frozenset("but while whereas so because then since".split())  # not "that": no proof that it does
-# Said behind it: "depends on Redis no longer", "that A uses B is false".
+# Said behind it, or around it: "depends on Redis no longer", "the claim that A uses B is false".
 _TAKEN_BACK = re.compile(
-    r"[^,;]*(?<!\w)no (?:longer|more)(?!\w)|.*(?<!\w)(?:false|untrue|wrong|incorrect|not true|a myth)$"
-    r"|.*, (?:but )?(?:now|today|nowadays|since then),? .*(?:not|n['’]t)(?!\w)"
+    r"(?:[^\s,;]+ ){1,8}?no (?:longer|more)(?=$|[,;])"
+    r"|.*, (?:but )?(?:now|today|nowadays),? (?:it|they) (?:(?:does|do|is|are) not|(?:does|do|is|are)n['’]t)(?!\w)"
 )
+_CALLED_FALSE = re.compile(
+    r"(?:that|the (?:statement|claim|assumption|idea|belief|rumou?r|theory))(?!\w).* (?:is|was) "
+    r"(?:false|untrue|wrong|incorrect|not true|a myth)$"
+)
+_MARKED_FALSE = re.compile(r"\((?:false|untrue|wrong|incorrect|not true|outdated|obsolete)\)", re.IGNORECASE)
 _SUPPOSITIONS = frozenset(
     "should could would might may must will if whether suppose supposing assume assuming maybe perhaps consider "
     "considering unless want wants wish hope hopefully plan plans planned todo unclear unsure wonder probably "
@@ -205,7 +210,7 @@ def _sentences(text: str, things: list[Thing]) -> list[Sentence]:
     return found
 
 
-_NOT_SAID = re.compile(r"```.*?(?:```|\Z)|~~[^~\n]+~~", re.DOTALL)  # shown, or struck out
+_NOT_SAID = re.compile(r"```.*?(?:```|\Z)|~~(?=\S)[^~\n]+(?<=\S)~~", re.DOTALL)  # shown, or struck out
 
 
 def _lowered(text: str) -> str:
@@ -250,7 +255,7 @@ class _Reading(NamedTuple):
 
 def _stated(sentence: Sentence) -> list[EdgeDraft]:
     """Cue by cue."""
-    if _ASKS.match(sentence.flat):
+    if _ASKS.match(sentence.flat) or _CALLED_FALSE.match(sentence.flat) or _MARKED_FALSE.search(sentence.text):
         return []
     found: list[EdgeDraft] = []
     reading, at, cues = _Reading(), 0, 0
@@ -354,15 +359,17 @@ def _listed_before(sentence: Sentence, before: str) -> list[End]:
     return [End(thing.ref, True) for char in items[0] if (thing := sentence.thing(char))][:-1][:MAX_ITEMS]
 
 
-# With "and" before the last: after a mere comma ("In src/auth.py, AuthService calls") another part of speech ends.
+# With "and" before the last, or from the beginning on: elsewhere a mere comma ends something else ("In src/auth.py,
+# AuthService calls").
 _LISTED = re.compile(
-    r"(?:[\ue000-\uf8ff], (?:the )?){0,7}[\ue000-\uf8ff],? and (?:the )?[\ue000-\uf8ff](?: all| both| now)?$"
+    r"(?:(?:[\ue000-\uf8ff], (?:the )?){0,7}[\ue000-\uf8ff],? and |^(?:the )?(?:[\ue000-\uf8ff], ){1,8})"
+    r"(?:the )?[\ue000-\uf8ff](?: all| both| now)?$"
 )
 
 
 def _objects(sentence: Sentence, after: str) -> list[End]:
-    """What follows a cue: one phrase, or a list of them, with "and" before its last. What follows a mere comma may
-    be anything: "depends on Redis, see ABC-9"."""
+    """What follows a cue: one phrase, or a list of them, with "and" before its last, or of things to the end of the
+    sentence. What else follows a mere comma may be anything: "depends on Redis, see ABC-9"."""
     found: list[End] = []
     rest, sure, is_last = after.strip(), 1, False
     while rest and len(found) < MAX_ITEMS:
@@ -373,8 +380,11 @@ def _objects(sentence: Sentence, after: str) -> list[End]:
             break
         found.append(end)
         sure = len(found) if is_last else sure
-        joint = _SEPARATOR.match(rest, len(" ".join(words[: consumed(words, phrase)]).rstrip(",")))
+        read = len(" ".join(words[: consumed(words, phrase)]).rstrip(","))
+        joint = _SEPARATOR.match(rest, read)
         if not joint:
+            is_whole = read >= len(rest) and all(one.is_thing for one in found)
+            sure = len(found) if is_whole else sure
             break
         rest, is_last = rest[joint.end() :], joint[0] != ", "
     return found[:sure]

@@ -100,3 +100,9 @@ def test_any_vector_is_as_near_to_itself_as_it_is_long(numbers: list[float]) -> 
     vector /= np.float32(max(1.0, float(np.linalg.norm(vector))))
     expected = float(np.square(vector.astype(np.float64)).sum())
     assert Vectors.of(vector[None]).cosines(vector)[0] == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("number", [np.inf, np.nan, 1e30])
+def test_a_question_that_is_no_vector_raises_nothing(number: float) -> None:
+    with np.errstate(all="ignore"):
+        assert len(Vectors.of(made_up(5, 100)).cosines(np.full(100, number, np.float32))) == 5

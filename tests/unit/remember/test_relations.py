@@ -117,6 +117,26 @@ def test_what_stands_behind_a_mere_comma_is_no_part_of_a_list(
     assert found_in(text) == {(f"service:{source}", relation, f"service:{target}")}
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("AuthService uses Redis and no longer uses Kafka.", 1),
+        ("AuthService calls LedgerService so that requests no longer fail.", 1),
+        ("AuthService depends on Redis which no longer needs TLS.", 1),
+        ("AuthService uses Redis and is no more than 200 lines.", 1),
+        ("AuthService depends on Redis because the old hash was wrong.", 1),
+        ("AuthService uses Redis when DEBUG is false.", 1),
+        ("AuthService replaced LegacyService, which was wrong.", 1),
+        ("AuthService uses Redis, now requests do not time out.", 1),
+        ("AuthService depends on Redis, Kafka, LedgerService.", 3),
+        ("AuthService, LedgerService use Redis.", 2),
+        ("Deploys to ~~ and ~~ AuthService uses Redis.", 1),
+    ],
+)
+def test_what_takes_back_something_else_takes_nothing_back(text: str, count: int) -> None:
+    assert len(found_in(text)) == count
+
+
 def test_a_list_ends_with_its_and() -> None:
     uses = {("service:authservice", "uses", f"service:{name}") for name in ("redis", "kafka", "ledgerservice")}
     assert found_in("AuthService uses Redis, Kafka and LedgerService, see ABC-1.") == uses
