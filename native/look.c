@@ -110,9 +110,12 @@ typedef struct {
 
 static float *row_of(const Look *look, int row) { return AT(look->out, float) + row * look->candidates.count; }
 
+#define MOST_WORDS 24.0f /* standard deviations; features.py has the same */
+
 static float words_at(const Look *look, int64_t place) {
     if (place < 0) return 0;
-    return on_scale(AT(look->run[LEXICAL], float)[place], look->words_least, look->words_spread);
+    float words = on_scale(AT(look->run[LEXICAL], float)[place], look->words_least, look->words_spread);
+    return words < MOST_WORDS ? words : MOST_WORDS;
 }
 
 static float meaning_at(const Look *look, int64_t place) {

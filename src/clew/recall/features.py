@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
 
+# Standard deviations: a word that one of many thousands has lies a hundred of them above the others, where nothing
+# was learnt. native/look.c has the same.
+MOST_WORDS = 24.0
 TYPICAL = 64  # candidates that say what is typical
 HOPS_FROM = 5  # candidates whose other words lead on
 RARE_TERMS = 16  # of each of them
@@ -161,7 +164,7 @@ def by_name(
     looked = look_around(corpus, run.allowed, candidates)
     given = given_by(matches, looked)
     total = np.float32(max(1e-6, float(matches.weights.sum())))
-    by_words = _padded(run.scales[0].of(run.evidence.lexical[looked.places]))
+    by_words = _padded(np.minimum(run.scales[0].of(run.evidence.lexical[looked.places]), np.float32(MOST_WORDS)))
     by_meaning = _padded(run.scales[1].of(run.evidence.cosine[looked.places]))
     found = _own(run, candidates, total, by_words[looked.own], by_meaning[looked.own])
     found |= by_clause(parts_of(asked.text, matches.terms), given[:, looked.own])

@@ -10,6 +10,7 @@ without a word of its own.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,9 @@ LEAST = 24  # memories: in a scope of fewer there is nothing to measure anything
 PER_DOUBLING = 2.0
 BESIDE = 0.1  # of what the words of a question can give: said around a memory, it brings that into the answer
 _APART = 1e-3
+_NAMES_ONE = re.compile(r"\d|\w[_./:#@\\]\w|[a-z][A-Z]")
+WHOLE = 0.999  # of the weight of a question's words
+AHEAD = 0.85  # what the next may have of the words' score of an exact match
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +145,25 @@ def refine(run: Run, asked: Asked, options: RankOptions) -> None:
     if off := switched_off(options):
         looked.features[off] = 0
     score = model().scores(looked.features)
+    if (exact := _exact(run, looked.places)) is not None:
+        score[exact] = score.max() + 1
     if run.corpus.weights is not None:
         score += PER_DOUBLING * np.log2(np.maximum(run.corpus.weights[looked.places], 1e-6))
     _put(run, looked.places, score)
     if options.neighbours:
         run.beside = looked.places[window >= BESIDE].tolist()
+
+
+def _exact(run: Run, places: NDArray[np.int64]) -> int | None:
+    """The one candidate that has every word of a question that names a ticket, a version or an identifier, well
+    ahead of all others by words: that one is meant, however alike the others are."""
+    if not _NAMES_ONE.search(run.query):
+        return None
+    words, covered = run.evidence.lexical[places], run.evidence.covered[places]
+    first = int(words.argmax())
+    others = np.delete(words, first)
+    is_ahead = words[first] * AHEAD >= others.max(initial=0)
+    return first if is_ahead and covered[first] >= WHOLE else None
 
 
 def _put(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> None:
