@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAX_WORKING = 3
 DIGITS = 5  # to which scores are rounded when they are compared
 ROUNDED = 10**-DIGITS
+SHOWN = 1e-6  # what relevance is told to: a floor that was read from an answer holds that answer
 # Candidates with a word or some likeness: from so many on it is known what is asked about, and what the last look
 # puts before the last of so many is answered, too. LoCoMo R@10 .849 with 10, .845 with 24: docs/performance.md.
 ENOUGH, AMONG = 10, 24
@@ -45,9 +46,8 @@ def choose(run: Run, rules_limit: int, started: float) -> None:
         sum(count for count, _places in asked.values()),
         sum(len(places) for places in found.values()),
     ]
-    cuts = zip(
-        ("layer", "below the floor", "beyond the limit"), counts, [*counts[1:], len(run.chosen)], strict=True
-    )
+    too_little = "below the floor" if run.options.floor else "no evidence"
+    cuts = zip(("layer", too_little, "beyond the limit"), counts, [*counts[1:], len(run.chosen)], strict=True)
     removed = [Removed(reason, into - out) for reason, into, out in cuts if into > out]
     run.stages.append(stage("rank", counts[0], len(run.chosen), removed, started))
 
@@ -65,7 +65,7 @@ def _hits(run: Run) -> NDArray[np.bool_]:
             last = min(len(own), AMONG)
             hits[run.refined[scores >= np.partition(own, -last)[-last]]] = True
     if run.options.floor > 0:
-        hits &= run.relevance >= run.options.floor
+        hits &= run.relevance >= run.options.floor - SHOWN / 2
     return hits
 
 

@@ -168,15 +168,16 @@ def _expanded(
                 walk, walk.links([result.memory.id for result in found]), walk.memories_of,
                 depth=asked.depth, limit=asked.limit,
             )  # fmt: skip
-            added = _added(tx, reach, expansion.expansions)
+            added = _added(tx, reach, expansion.expansions, options)
             led_on = walk.led_on or expansion.total_candidates > 0
             return Walked(expansion.total_candidates, len(added), led_on=led_on), added
     except Exception as error:  # the graph is an extra: whatever goes wrong in it, the baseline is the answer
         return Walked(error=str(getattr(error, "code", type(error).__name__))), []
 
 
-def _added(tx: Tx, reach: Reach, expansions: Sequence[Expansion[str]]) -> list[Added]:
-    memories = tx.memories.get_many(reach, [one.memory for one in expansions])
+def _added(tx: Tx, reach: Reach, expansions: Sequence[Expansion[str]], options: RecallOptions) -> list[Added]:
+    found = tx.memories.get_many(reach, [one.memory for one in expansions])
+    memories = {id: memory for id, memory in found.items() if _is_asked_for(memory, options)}
     nodes = tx.graph.described(reach.org, [one.via_node for one in expansions])
     return [
         Added(
@@ -191,6 +192,18 @@ def _added(tx: Tx, reach: Reach, expansions: Sequence[Expansion[str]]) -> list[A
         for one in expansions
         if one.memory in memories
     ]
+
+
+def _is_asked_for(memory: Memory, options: RecallOptions) -> bool:
+    """What restricts the answer restricts what is added to it."""
+    kinds = (options.mode in ("all", memory.layer), not options.types or memory.type in options.types)
+    tagged = not options.tags or not set(options.tags).isdisjoint(memory.tags)
+    places = (
+        (options.agent, memory.agent),
+        (options.session, memory.session),
+        (options.namespace, memory.namespace),
+    )
+    return all(kinds) and tagged and all(not asked or asked == own for asked, own in places)
 
 
 class FiledWalk:

@@ -31,6 +31,7 @@ _MANNER = re.compile(
     re.IGNORECASE,
 )
 ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))  # as chats call them
+_NOBODY = frozenset("bot team group crew squad pipeline runner service".split())  # Build Bot, Platform Team
 ROLES = ASSISTANTS | {"user", "human", "system", "tool"}
 _MONTHS = "january february march april may june july august september october november december".split()
 _DATE = re.compile(
@@ -79,6 +80,8 @@ def name_terms(name: str) -> tuple[int, ...]:
     if name.lower() in ROLES:
         return ()
     parts = [part for part in name.split() if _WORD.fullmatch(part) and part.lower() not in STOP_WORDS]
+    if any(part.lower() in _NOBODY for part in parts):
+        return ()
     return tuple(term for part in parts for term in query_terms(part))
 
 
@@ -89,7 +92,7 @@ def _without_names(text: str, named: Mapping[int, Collection[int]]) -> tuple[str
 
     def blank(word: re.Match[str]) -> str:
         terms = query_terms(word[0]).keys()
-        if not terms <= named.keys():
+        if not terms <= named.keys() or (word[0].islower() and not _is_whole(terms, text, named)):
             return word[0]
         found.update(terms)
         return " "
@@ -99,6 +102,13 @@ def _without_names(text: str, named: Mapping[int, Collection[int]]) -> tuple[str
     # A question that is nothing but a name is about whom it names.
     is_only_name = not found or query_terms(text).keys() <= found
     return text if is_only_name else bare, authors
+
+
+def _is_whole(terms: Collection[int], text: str, named: Mapping[int, Collection[int]]) -> bool:
+    """Whether all of somebody's name is said: in small letters, a part of it is a word like any other. A grant is
+    nobody called Grant Hill."""
+    said, authors = query_terms(text).keys(), {author for term in terms for author in named[term]}
+    return any(all(term in said for term, who in named.items() if author in who) for author in authors)
 
 
 def _dates(text: str) -> Iterator[Date]:

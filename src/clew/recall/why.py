@@ -94,9 +94,10 @@ def _before_search(memory: Memory, reach: Reach) -> Explanation | None:
         return _lost(memory.id, "store", "it was forgotten",
                      f"bring it back: clew revert {memory.id} {memory.version - 1}")  # fmt: skip
     if not reach.sees(memory.project, memory.user):
-        place = f"project '{memory.project}'" if memory.project else f"user '{memory.user}'"
-        flag = f"--project {memory.project}" if memory.project else f"--user {memory.user}"
-        return _lost(memory.id, "scope", f"it belongs to {place}", f"ask in its scope: {flag}")
+        named = {name: value for name in ("project", "user") if (value := getattr(memory, name))}
+        place = " and ".join(f"{name} '{value}'" for name, value in named.items())
+        flags = " ".join(f"--{name} {value}" for name, value in named.items())
+        return _lost(memory.id, "scope", f"it belongs to {place}", f"ask in its scope: {flags}")
     return None
 
 

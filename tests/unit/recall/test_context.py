@@ -47,6 +47,26 @@ def test_what_the_graph_adds_comes_after_the_baseline_with_its_provenance(clew: 
     assert found.trace["graph_expanded_count"] == 1
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_added"),
+    [
+        ({"namespace": "a"}, True), ({"namespace": "b"}, False), ({"types": ("note",)}, True),
+        ({"types": ("note", "fact")}, True), ({"tags": ("auth",)}, True), ({"tags": ("login",)}, False),
+        ({"agent": "bot"}, True), ({"session": "s"}, True), ({"mode": "all"}, True), ({"mode": "working"}, False),
+    ],
+)  # fmt: skip
+def test_what_restricts_the_answer_restricts_what_is_added(
+    clew: Clew, asked: dict[str, object], is_added: bool
+) -> None:
+    place = Scope(project="shop", namespace="a", agent="bot", session="s")
+    for namespace in ("a", "b"):
+        here = Scope(project="shop", namespace=namespace, agent="bot", session="s")
+        clew.remember(f"login {namespace}", layer="working", tags=("auth", "login"), scope=here)
+    added = clew.remember("invoices are sent on Mondays", tags=("auth",), scope=place).id
+    found = clew.context("login", scope=SHOP, **asked)  # type: ignore[arg-type]
+    assert (added in found.ids) == is_added
+
+
 def test_the_baseline_is_the_same_with_and_without_the_graph(clew: Clew) -> None:
     fill(clew)
     plain = clew.context("login", scope=SHOP, strategy="baseline")

@@ -95,7 +95,7 @@ def test_what_somebody_is_is_no_name(role: str) -> None:
 
 @given(
     st.lists(st.sampled_from(PEOPLE), min_size=1, max_size=4, unique=True),
-    st.lists(st.sampled_from([*PEOPLE, *WORDS, "Ann's", "(Bob)", "ann,", "\x01", "Lee"]), max_size=8),
+    st.lists(st.sampled_from([*PEOPLE, *WORDS, "Ann's", "(Bob)", "Ann,", "\x01", "Lee"]), max_size=8),
 )
 @settings(max_examples=80)
 def test_the_bare_text_names_nobody_and_keeps_every_other_word(authors: list[str], parts: list[str]) -> None:
@@ -303,3 +303,20 @@ def test_it_asks_for_a_fact(text: str) -> None:
 def test_a_function_word_is_no_name(text: str, author: str) -> None:
     found = asked(text, author)
     assert found.text == text and not found.authors
+
+
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("how do I get a grant", ["get", "grant"]),
+        ("what does Grant want", ["want"]),
+        ("what does grant hill want", ["want"]),
+    ],
+)
+def test_in_small_letters_a_part_of_a_name_is_a_word(question: str, left: list[str]) -> None:
+    assert words(asked(question, "Grant Hill").text) == left
+
+
+@pytest.mark.parametrize("name", ["Build Bot", "Platform Team"])
+def test_bots_and_teams_are_nobody(name: str) -> None:
+    assert words(asked(f"which {name} cache", name).text) == words(f"which {name} cache")
