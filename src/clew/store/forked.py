@@ -1,13 +1,21 @@
 """Stores in a process that was forked from the one that opened them. Neither threads nor locks came along: what is
-written without them is lost, or waits for good. Such a store counts as closed there."""
+written without them is lost, or waits for good. Such a store counts as closed there.
+
+Nor can a file that the parent had open be opened anew: SQLite believes that this process holds the locks it has on
+it, takes none, and when the parent closes it the log is deleted under the child, with all that was acknowledged.
+"""
 
 from __future__ import annotations
 
 import os
 import weakref
+from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 from clew.errors import Unavailable
+
+NEXT = "close it before the fork, or start the process anew: multiprocessing.set_start_method('spawn')"
 
 
 class Inherited(Protocol):
@@ -17,6 +25,7 @@ class Inherited(Protocol):
 
 
 _OPENED: weakref.WeakSet[Inherited] = weakref.WeakSet()
+_HELD: set[tuple[int, int]] = set()  # files that the parent had open: device and number
 
 
 def watch(store: Inherited) -> None:
@@ -32,9 +41,26 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def note_held(path: Path) -> None:
+    """In the child."""
+    with suppress(OSError):
+        _HELD.add(_identity(path))
+
+
+def check_not_held(path: Path) -> None:
+    """Refuse a file that the parent had open when this process was forked."""
+    if _HELD and path.exists() and _identity(path) in _HELD:
+        raise Unavailable(
+            f"{path} was open in the process that this one was forked from", code="STORE_INHERITED", next=NEXT
+        )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
 def store_inherited() -> Unavailable:
     return Unavailable(
-        "the store was opened by the process that this one was forked from",
-        code="STORE_CLOSED",
-        next="open it after the fork, in this process",
+        "the store was opened by the process that this one was forked from", code="STORE_CLOSED", next=NEXT
     )

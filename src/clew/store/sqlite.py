@@ -109,6 +109,8 @@ class SqliteEngine:
     def leave_to_parent(self) -> None:
         """In a process that was forked. The connections are kept, unused: to close one could delete the log under
         the parent."""
+        if self._connections and not self._closed:
+            forked.note_held(self.path)
         _INHERITED.extend(self._connections)
         self._connections, self._writing, self._writer, self._spare = [], None, None, None
         self._lock, self._turn, self._queue = threading.Lock(), threading.RLock(), queue.SimpleQueue()
@@ -489,6 +491,7 @@ def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:
 
 def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
     """Open the store at `path`, creating or upgrading it. A file that is not ours is left untouched."""
+    forked.check_not_held(path)
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not path.exists() or path.stat().st_size == 0:

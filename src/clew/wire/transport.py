@@ -44,7 +44,10 @@ class Transport:
         self._connect_s, self._answer_s, self._idle_s = connect_s, answer_s, idle_s
         self._headers = _common_headers(address) | _authorization(token)
         self._prefix = "" if address.scheme == "unix" else address.path
-        self._idle: list[tuple[Connection, float]] = []  # append and pop are atomic
+        self._idle: list[
+            tuple[Connection, float, int]
+        ] = []  # since when, of which process; atomic to append and pop
+        self._is_closed = False
 
     def post(
         self,
@@ -56,6 +59,8 @@ class Transport:
         headers: Mapping[str, str] = _NOTHING,
     ) -> Reply:
         """`twice`: it changes nothing, so a connection that broke is no reason to give up."""
+        if self._is_closed:
+            raise Unavailable(f"{self.address} was closed here", code="STORE_CLOSED", next="open it again")
         exchange = partial(self._exchange, path, body, {**self._headers, **_one_line(headers)})
         try:
             return exchange(answer_s or self._answer_s)
@@ -80,6 +85,7 @@ class Transport:
             return None
 
     def close(self) -> None:
+        self._is_closed = True
         while self._idle:
             self._idle.pop()[0].close()
 
@@ -104,19 +110,20 @@ class Transport:
             connection.close()
             raise _Lost(is_timeout=isinstance(error, TimeoutError)) from error
         if reply.is_kept:
-            self._idle.append((connection, time.monotonic()))
+            self._idle.append((connection, time.monotonic(), os.getpid()))
         else:
             connection.close()
         return reply
 
     def _taken(self) -> Connection | None:
-        """A connection that was used a moment ago."""
+        """A connection that was used a moment ago, by this process: after a fork two would read each other's
+        answers."""
         while self._idle:
             try:
-                connection, since = self._idle.pop()
+                connection, since, process = self._idle.pop()
             except IndexError:  # another thread was faster
                 return None
-            if time.monotonic() - since < self._idle_s:
+            if time.monotonic() - since < self._idle_s and process == os.getpid():
                 return connection
             connection.close()
         return None
