@@ -29,7 +29,7 @@ ALLOWED = {
     "verbs": INNER | STEPS | {"clew", "settings"},
     "wire": INNER | STEPS | {"settings", "clew", "verbs", "__init__"},
     "compose": INNER | {"clew", "settings", "store", "providers", "remember", "relate", "wire"},
-    "asynchronous": {"model", "clew", "compose"},
+    "asynchronous": {"errors", "model", "clew", "compose"},
     "__init__": {"errors", "model", "clew", "compose", "asynchronous"},
     "__main__": {"surfaces"},
     "bench": {

@@ -23,6 +23,8 @@ from operator import attrgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from clew.errors import Unavailable
+
 if TYPE_CHECKING:
     import os
 
@@ -55,6 +57,7 @@ class AsyncClew:
         self._open = clew if callable(clew) else lambda: clew
         self._opening = Lock()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="clew-async")
+        self._is_closed = False
 
     def __getattr__(self, name: str) -> Any:
         return _part(self, (name,))
@@ -93,6 +96,7 @@ class AsyncClew:
 
     async def close(self) -> None:
         """Wait for what is under way, then close the store."""
+        self._is_closed = True
         await asyncio.to_thread(self._pool.shutdown)
         if "_clew" in self.__dict__:
             await asyncio.to_thread(self._clew.close)
@@ -106,7 +110,13 @@ class AsyncClew:
 
     async def _run(self, work: Callable[[], T]) -> T:
         context = copy_context()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(context.run, work))
+        try:
+            under_way = asyncio.get_running_loop().run_in_executor(self._pool, partial(context.run, work))
+        except RuntimeError:
+            if not self._is_closed:
+                raise
+            raise Unavailable("the store is closed", code="STORE_CLOSED", next="open it again") from None
+        return await under_way
 
 
 class AsyncTopic:

@@ -172,7 +172,7 @@ def test_open_async_opens_in_a_thread_and_closes_at_the_end(tmp_path: Path) -> N
     async def main() -> str:
         async with clew.open_async(tmp_path / "m.db", home=tmp_path, embed={"provider": "none"}) as memory:
             stored = await memory.remember("kept")
-        with pytest.raises(RuntimeError):
+        with pytest.raises(clew.Unavailable, match="closed"):
             await memory.recall("kept")
         return stored.id
 

@@ -19,3 +19,10 @@ def one_of(name: str, value: str, allowed: Collection[str]) -> str:
         code=f"MEMORY_{name.upper()}_INVALID",
         next=f"choose one of: {', '.join(allowed)}",
     )
+
+
+def name_one_as_many(value: object, *fields: str) -> None:
+    """In a value that cannot be changed any more: a lone text among its lists is one entry, not its letters."""
+    for name in fields:
+        if isinstance(given := getattr(value, name), str):
+            object.__setattr__(value, name, (given,) if given else ())

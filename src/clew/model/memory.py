@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
+from clew.model.choice import name_one_as_many
 from clew.model.scope import Scope, is_encodable
 from clew.model.times import to_rfc3339
 from clew.values import dataclass
@@ -21,6 +23,14 @@ LAYERS = ("rule", "working", "long_term")
 CLASSIFICATIONS = ("public", "internal", "confidential", "restricted")
 MAX_PATTERN_CHARS = 1_000
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def _unchangeable(values: dict[str, Any]) -> MappingProxyType[str, Any]:
+    return MappingProxyType(values)
+
+
+# Memories are sent to other processes and copied; Python itself does neither with what shields their metadata.
+copyreg.pickle(MappingProxyType, lambda shield: (_unchangeable, (dict(shield),)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +184,7 @@ class Filter:
     expired: bool = False  # only for forgetting: nothing else ever returns what has expired
 
     def __post_init__(self) -> None:
+        name_one_as_many(self, "types", "tags")
         unknown = [name for name in self.types if name not in TYPES] or (
             [self.layer] if self.layer and self.layer not in LAYERS else []
         )

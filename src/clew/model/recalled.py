@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
+from clew.model.choice import name_one_as_many
 from clew.model.memory import Memory
 from clew.model.times import to_rfc3339
 from clew.values import dataclass
@@ -38,6 +39,9 @@ class RecallOptions:
     graph: bool | None = None  # False: without the graph
     include_low_confidence: bool = False
     counted: bool = True  # among the requests that the rollout of the graph is judged by
+
+    def __post_init__(self) -> None:
+        name_one_as_many(self, "types", "tags")
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ class Projects(ConfigVerbs):
         identity = identity or Identity()
         Scope(org=identity.org, project=project)
         field = _switch_named(switch)
-        if on is None and field != "graph_enabled":
+        if not isinstance(on, bool) and (on is not None or field != "graph_enabled"):
             raise InvalidInput(f"{switch} is on or off", code="SWITCH_INVALID", next="say on or off")
         resource = Resource("project", project, identity.org, project)
         self._check(identity, "configure", resource)
