@@ -3,7 +3,8 @@
 Lexical candidates come from the full-text index, rarest words first; semantic ones are the nearest vectors, by a
 scan in blocks or by the engine's own index. The scope's own counts are asked from the engine, so a memory scores
 as it would have in memory; a test compares the two. They and the newest memories, for which the whole scope is
-read, are kept until the org's change log moves on.
+read, are kept until the org's change log moves on. Where only some are asked for, by type, tag or whose they are,
+the newest of these come along.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from clew.model.memory import Filter
 from clew.recall.corpus import Corpus
 from clew.recall.lexical import asked_terms
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from numpy.typing import NDArray
 
+    from clew.model.recalled import RecallOptions
     from clew.model.scope import Reach
     from clew.ports import Store, Tx
     from clew.recall.recall import Reader
@@ -65,9 +70,28 @@ def corpus_of_candidates(
     )
 
 
+def with_asked_for(corpus: Corpus, options: RecallOptions, reach: Reach, reader: Reader, now: datetime) -> Corpus:
+    """The candidates and the newest of those that a filter leaves, of which the others may have none."""
+    wanted = Filter(
+        types=options.types,
+        tags=options.tags,
+        agent=options.agent,
+        session=options.session,
+        namespace=options.namespace,
+        superseded=options.include_superseded or options.as_of is not None,
+    )
+    if wanted.is_empty:
+        return corpus
+    with reader.store.read() as tx:
+        found = tx.memories.find(reach, wanted, now=now, limit=MAX_NEWEST)
+    return with_memories(corpus, [memory.id for memory in found], reach, reader)
+
+
 def with_memories(corpus: Corpus, ids: list[str], reach: Reach, reader: Reader) -> Corpus:
-    """The candidates and these, which the graph led to."""
+    """The candidates and these, which the graph or a filter led to."""
     new = sorted(set(ids).difference(corpus.places_of(ids)))
+    if not new:
+        return corpus
     with reader.store.read() as tx:
         segment = reader.corpora.load_ids(tx, reach, new)
     alive = np.concatenate([corpus.alive, np.ones(len(segment), np.bool_)])

@@ -29,7 +29,7 @@ from clew.model.recalled import (
 )
 from clew.recall.choose import DIGITS, choose, stage
 from clew.recall.counted import metric_of
-from clew.recall.disk import corpus_of_candidates, with_memories
+from clew.recall.disk import corpus_of_candidates, with_asked_for, with_memories
 from clew.recall.disputed import Disputed
 from clew.recall.explain import reasons
 from clew.recall.fuse import Evidence, fuse, rank_scores
@@ -211,7 +211,9 @@ def search(
     named = corpus.named if names_read and corpus and _reads_names(corpus, options, reader) else {}
     asked = read_question(text, named)
     vector = _query_vector(asked.text, options, reader.embedder, notes)
-    corpus = corpus or corpus_of_candidates(asked.text, vector, reach, reader, notes)
+    if corpus is None:
+        corpus = corpus_of_candidates(asked.text, vector, reach, reader, notes)
+        corpus = with_asked_for(corpus, options, reach, reader, now)
     if options.limit != max(1, planned.limit):
         options = replace(options, limit=max(1, planned.limit))
     question = Question(text, asked, reach, options, now, vector, exact)

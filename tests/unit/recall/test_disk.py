@@ -138,3 +138,16 @@ def test_a_scope_is_looked_through_once_until_something_changes(
         for text in ("third: gateway", "fourth: gateway"):
             assert "the gateway is new" in contents(memory.recall(text, scope=SCOPE))
     assert looked == ["first: AuthService", "third: gateway"]
+
+
+@pytest.mark.parametrize("asked", [{"tags": ("runbook",)}, {"types": ("skill",)}, {"namespace": "ops"}])
+@pytest.mark.parametrize("query", ["deploy", ""])
+def test_what_a_filter_leaves_is_found_however_many_stand_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], query: str
+) -> None:
+    for name, value in (("MAX_LEXICAL", 5), ("MAX_SEMANTIC", 2), ("MAX_NEWEST", 3)):
+        monkeypatch.setattr(disk, name, value)
+    with open_toy(tmp_path / "c.db", recall={"read_model_mb": 0}) as memory:
+        memory.remember("how to deploy", tags=("runbook",), type="skill", scope=Scope(namespace="ops"))
+        list(memory.remember_many(Draft(content=f"deploy {number} done") for number in range(40)))
+        assert contents(memory.recall(query, **asked)) == ["how to deploy"]
