@@ -63,7 +63,8 @@ def _hits(run: Run) -> NDArray[np.bool_]:
         own = scores[hits[run.refined]]
         if len(own) >= ENOUGH:
             last = min(len(own), AMONG)
-            hits[run.refined[scores >= np.partition(own, -last)[-last]]] = True
+            before = run.refined[scores >= np.partition(own, -last)[-last]]
+            hits[before[run.corpus.layer[before] == LONG_TERM]] = True  # working ones would come first for nothing
     if run.options.floor > 0:
         hits &= run.relevance >= run.options.floor - SHOWN / 2
     return hits
