@@ -49,6 +49,8 @@ _WEAK_BEFORE = (
 )
 # Keys that everybody may see.
 _OPEN_KEY = r"(?i:(?:pub|public|publishable|host|site|cache|sort|object)[_ -]?key)$"
+# The id of the key that git signs with, as its command and its file call it.
+_GIT_KEY = r"(?:(?i:user\.signingkey)|(?<![\w.-])signingkey)$"
 _QUOTED_REST = r"[^\n\"'`\\]*+"
 # Up to the quote it began with; the other quotes, and the same after a backslash, are inside.
 _UNTIL = {quote: rf"(?:[^\n\\{quote}]|\\[\"'`])++(?={quote})" for quote in "\"'`"}
@@ -104,6 +106,8 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
     if weak is None:
         return True
     until_name = text[max(0, match.start() - 14) : match.start() + weak.end()]
+    if compiled(_GIT_KEY).search(until_name):
+        return False
     return compiled(_WEAK_BEFORE).search(until_name) is not None or _is_random_key(match, until_name)
 
 

@@ -188,7 +188,17 @@ def _is_cookie(value: str) -> bool:
     """The values of one or more pairs, without the name of the first."""
     first, *others = value.split(";")
     values = (first, *(pair.partition("=")[2] for pair in others))
-    return any(could_be_secret("cookie", one) and is_mixed(one) for one in values)
+    return any(could_be_secret("cookie", one) and _names_a_session(one) for one in values)
+
+
+def _names_a_session(value: str) -> bool:
+    """Nobody would make it up: a long piece with capitals and digits, or with digits in several places, or a UUID.
+    A language, a plan, a version and a consent are none."""
+    piece = max(re.split(r"[^A-Za-z0-9]", value), key=len)
+    if len(piece) >= 12 and is_keylike(piece) and any(map(str.islower, piece)):
+        return True
+    is_long = len(piece) >= 16 and not piece.isdigit() and len(re.findall(r"\d+", piece)) >= 2
+    return is_long or compiled(_UUID).search(value) is not None
 
 
 def _is_card(value: str) -> bool:
@@ -198,6 +208,7 @@ def _is_card(value: str) -> bool:
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
+_UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # A key starts after a character that cannot belong to it, an escape such as \n in JSON, or %3D in a URL.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 _RUN_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
@@ -421,11 +432,12 @@ _PHRASE_RULES = (
         rf"(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|(?=\S{{0,200}}\d){_SHELL_WORD}))",
         _is_command_password,
     ),
+    # A word with a slash is a path as well: only an option before it or the name of a database behind it tells.
     _Rule(
         "login",
         ("sqlplus",),
-        r"(?i:\bsqlplus)(?:\s{1,2}-\w{1,8}){0,4}\s{1,2}[\"']?[\w.$#-]{1,64}/"
-        r"(?P<v>(?=[^\s@]{0,200}[\d@])[^\s\"'`;|&<>()@/]{1,200})",
+        r"(?i:\bsqlplus)(?P<o>(?:\s{1,2}-\w{1,8}){1,4})?\s{1,2}[\"']?[\w.$#-]{1,64}/"
+        r"(?P<v>(?(o)(?=[^\s@]{0,200}[\d@]))[^\s\"'`;|&<>()@/]{1,200}+)(?(o)|(?=@))",
         _is_command_password,
     ),
     # From the first value on: the names of further cookies go with it, what a Set-Cookie says about one stays.
