@@ -48,9 +48,9 @@ class Daemon:
         started: dict[str, Any] = json.loads(self.process.stdout.readline() or "{}")
         return started
 
-    def command(self, *words: str) -> subprocess.Popen[str]:
+    def command(self, *words: str, **settings: str) -> subprocess.Popen[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
-        environment = kept | {"CLEW_HOME": str(self.home), "CLEW_EMBED__PROVIDER": "none"}
+        environment = kept | {"CLEW_HOME": str(self.home), "CLEW_EMBED__PROVIDER": "none"} | settings
         return subprocess.Popen(
             [sys.executable, "-m", "clew", *words], env=environment, stdout=-1, stderr=-1, text=True
         )
@@ -299,4 +299,38 @@ def test_a_second_one_with_the_same_relative_path_is_known(tmp_path: Path, monke
     first = Daemon(tmp_path / "home")
     assert first.start("--url", "other.db")["store"] == str(tmp_path / "other.db")
     second = first.command("serve", "--url", "sqlite:///other.db")
+    assert (second.communicate(timeout=WAIT_S)[1], second.returncode, first.end()) == ("", 0, 0)
+
+
+@pytest.mark.parametrize("spelling", ["{home}/clew.db", "sqlite:///{home}/clew.db", "home/clew.db", "link/clew.db"])
+def test_the_store_of_the_home_is_known_by_every_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "home")
+    first = Daemon(tmp_path / "home")
+    first.start()
+    second = first.command("serve", "--url", spelling.format(home=first.home))
+    assert (second.communicate(timeout=WAIT_S)[1], second.returncode, first.end()) == ("", 0, 0)
+
+
+def test_a_second_one_with_other_settings_finds_the_store_that_is_served(tmp_path: Path) -> None:
+    first, url = Daemon(tmp_path / "home"), str(tmp_path / "other.db")
+    first.start("--url", url)
+    second = first.command("serve", "--url", url, CLEW_RECALL__LIMIT="3")
+    assert (second.communicate(timeout=WAIT_S)[1], second.returncode) == ("", 0)
+    third = first.command("serve", "--url", str(first.home / "clew.db"))
+    assert (third.communicate(timeout=WAIT_S)[0], third.returncode, first.end()) == ("", 1, 0)
+
+
+def test_a_relative_path_in_the_environment_is_of_where_it_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = Daemon(tmp_path / "home")
+    first.process = first.command("serve", "--json", CLEW_URL="other.db")
+    assert first.process.stdout and json.loads(first.process.stdout.readline())["store"] == str(
+        tmp_path / "other.db"
+    )
+    second = first.command("serve", "--url", "other.db")
     assert (second.communicate(timeout=WAIT_S)[1], second.returncode, first.end()) == ("", 0, 0)

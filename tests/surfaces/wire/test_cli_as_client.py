@@ -18,7 +18,7 @@ from wire_server import daemon
 from clew import Clew
 from clew.compose import compose, database_path
 from clew.settings import Settings, load_settings
-from clew.wire.fingerprint import fingerprint_of
+from clew.wire.fingerprint import fingerprint_of, store_of
 
 _VARYING = [
     (re.compile(r"(mem|ses|inj|job|run|key)_[0-9a-z]{26}"), r"\1_ID"),
@@ -141,6 +141,21 @@ def test_a_daemon_has_no_settings_of_the_project_it_is_started_in(cli: Cli) -> N
     assert (started[0].recall.limit, started[0].project) == (10, None)
     assert fingerprint_of(started[0]) == fingerprint_of(load_settings(home=cli.home))
     assert fingerprint_of(started[0]) != fingerprint_of(load_settings(home=cli.home, directory=cli.directory))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("postgresql://ann:hunter2@h/clew", "postgres://ann@h/clew", True),
+        ("postgresql://ann@h/clew", "postgresql://ann@h/other", False),
+        ("postgresql://h/clew?options=-csearch_path=a", "postgresql://h/clew?options=-csearch_path=b", False),
+        ("postgresql://ann:a@b@h/clew", "postgresql://ann:a@b@h/other", False),
+        ("postgresql://ann:a@b@h/clew", "postgresql://ann:a@b@h/clew", True),
+    ],
+)
+def test_a_store_is_told_without_its_password(tmp_path: Path, one: str, other: str, is_same: bool) -> None:
+    told = [store_of(load_settings({"store": {"url": url}}, home=tmp_path)) for url in (one, other)]
+    assert (told[0] == told[1]) is is_same and "hunter2" not in told[0] and "a@b" not in told[0]
 
 
 def test_settings_of_another_section_are_no_reason_not_to_ask(cli: Cli) -> None:

@@ -45,7 +45,7 @@ from clew.surfaces.mcp import route as mcp
 from clew.values import dataclass
 from clew.verbs.serving import Serving
 from clew.wire.address import is_address
-from clew.wire.fingerprint import fingerprint_of
+from clew.wire.fingerprint import fingerprint_of, store_of
 
 if TYPE_CHECKING:
     from clew import Clew
@@ -200,6 +200,7 @@ class Daemon:
             "version": __version__,
             "started_at": to_rfc3339(datetime.now(UTC)),
             "fingerprint": fingerprint_of(self._clew.settings),
+            "store": store_of(self._clew.settings),
         }
         places = {name: place for name in ("tcp", "network") if (place := getattr(started, name))}
         self._directory.tell(about | places)

@@ -19,7 +19,7 @@ from clew.surfaces.cli.terminal import answer, one_line
 from clew.surfaces.http import listen
 from clew.surfaces.http.names import SOCKET_NAME, TCP
 from clew.surfaces.http.run_directory import RunDirectory
-from clew.wire.fingerprint import fingerprint_of
+from clew.wire.fingerprint import store_of
 
 if TYPE_CHECKING:
     from clew.surfaces.http.server import Started
@@ -51,7 +51,8 @@ def serve(args: Namespace) -> None:
 def _settings(args: Namespace) -> Settings:
     """Without those of the project in which it happens to be started: it serves all of them."""
     home = Path(args.home).expanduser().absolute() if args.home else None
-    return load_settings({"store": {"url": _absolute(args.url)}} if args.url else {}, home=home, directory=None)
+    url = args.url or load_settings(home=home, directory=None).store.url
+    return load_settings({"store": {"url": _absolute(url)}} if url else {}, home=home, directory=None)
 
 
 def _absolute(url: str) -> str:
@@ -90,8 +91,7 @@ def _check_met(args: Namespace, settings: Settings, where: listen.Listening, tol
     wanted = {
         f"--tcp {args.tcp}": where.tcp is None or _is_at(where.tcp, told.get("tcp")),
         f"--listen {args.listen}": where.network is None or _is_at(where.network, told.get("network")),
-        f"--url {without_password(args.url or '')}": not args.url
-        or told.get("fingerprint") == fingerprint_of(settings),
+        f"--url {without_password(args.url or '')}": not args.url or told.get("store") == store_of(settings),
     }
     if missing := [what for what, is_met in wanted.items() if not is_met]:
         raise Conflict(
