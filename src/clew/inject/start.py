@@ -267,10 +267,25 @@ def save_start(
 
 
 def _told_before(tx: Tx, session: AgentSession, draft: InjectDraft, now: datetime) -> Inject | None:
-    """The last of the start blocks that say all this, if they do: a weight that has moved is nothing new."""
-    told = [one for one in tx.injects.of_session(session.org, session.id) if _is_told(tx, one, now)]
-    said = frozenset[str]().union(*(said_in(one.text) for one in told))
-    return told[-1] if told and said_in(draft.text) <= said else None
+    """The last of the start blocks, if all this is what they say last: a weight that has moved is nothing new, a
+    correction that is taken back is."""
+    told = _in_order([one for one in tx.injects.of_session(session.org, session.id) if _is_told(tx, one, now)])
+    said: dict[str, str] = {}
+    for one in told:
+        said |= _by_subject(one.text)
+    return told[-1] if told and _by_subject(draft.text).items() <= said.items() else None
+
+
+def _in_order(told: Sequence[Inject]) -> list[Inject]:
+    """As the agent gets them: one that was cancelled and waits again has its old place in the queue."""
+    handed = [one for one in told if one.state != "pending"]
+    handed.sort(key=lambda one: one.last_delivered_at or one.enqueued_at)
+    return [*handed, *(one for one in told if one.state == "pending")]
+
+
+def _by_subject(text: str) -> dict[str, str]:
+    """What a block says of each memory, by its id; what has no id stands for itself."""
+    return {line.partition("] ")[0] if line.startswith("- [") else line: line for line in said_in(text)}
 
 
 def _is_told(tx: Tx, inject: Inject, now: datetime) -> bool:

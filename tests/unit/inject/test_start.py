@@ -157,6 +157,30 @@ def test_what_is_left_of_a_block_that_will_not_be_delivered_is_said(shop: Clew) 
     assert delivery and delivery.text == left
 
 
+def told_and_acknowledged(clew: Clew, session: AgentSession) -> str:
+    """What a start brings the agent now; '' for nothing."""
+    token = clew.sessions.claim(session.id, "worker-1")
+    clew.inject.start(session.id)
+    delivery = clew.queue.claim(session.id, "worker-1", token)
+    if delivery is None:
+        return ""
+    assert clew.queue.ack(session.id, delivery.delivery_id, "worker-1", token)
+    return delivery.text
+
+
+def test_a_correction_that_is_taken_back_is_said(shop: Clew) -> None:
+    cache = shop.remember("The login loop of AuthService: its cache is redis", scope=SHOP)
+    other = shop.remember("The login loop of AuthService: see SHOP-7", scope=SHOP)
+    session = claimed(shop)
+    assert "redis" in told_and_acknowledged(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is memcached")
+    assert "memcached" in told_and_acknowledged(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is redis")
+    shop.forget(other.id)
+    assert "redis" in told_and_acknowledged(shop, session)
+    assert told_and_acknowledged(shop, session) == ""
+
+
 def test_r063_switched_on_between_two_claims_the_second_delivers(shop: Clew) -> None:
     shop.projects.set("shop", "runtime-inject", False)
     session = claimed(shop)
