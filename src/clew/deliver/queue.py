@@ -90,8 +90,11 @@ def _said_by_agent(draft: InjectDraft) -> InjectDraft:
     return replace(draft, text=render.visible(draft.text))
 
 
-def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now: datetime) -> Enqueued:
+def put(
+    tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now: datetime, again: bool = False
+) -> Enqueued:
     """Put a prepared text at the end of its session's queue. The same text is there once, whoever puts it in.
+    `again`: one that the agent has is delivered once more, since something else was said in between.
 
     What memory would say is left unsaid when there is no room for it, with a reason; what a user says is refused.
     """
@@ -103,7 +106,7 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     known = tx.injects.same(reach.org, draft.session, content_hash)
     if known and known.state == "dead":
         return Enqueued(reason=GIVEN_UP)
-    if known:
+    if known and not (again and known.state == "acked"):
         return Enqueued(known=known)
     reason = _why_not(draft, state=room[0], waiting=room[4], policy=policy)
     if not reason and draft.is_rendered and room[5]:  # while it was rendered
@@ -115,9 +118,8 @@ def put(tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now:
     if reason:
         return Enqueued(reason=reason)
     draft = draft if draft.agent else replace(draft, agent=room[3] or None)
-    inject = tx.injects.insert(
-        reach.org, new_id("inj", at_ms=to_micros(now) // 1000), draft, content_hash=content_hash, now=now
-    )
+    id = new_id("inj", at_ms=to_micros(now) // 1000)
+    inject = tx.injects.insert(reach.org, id, draft, content_hash=content_hash, now=now, again=again)
     return Enqueued(inject, known=None if inject else tx.injects.same(reach.org, draft.session, content_hash))
 
 

@@ -249,7 +249,7 @@ def save_start(
     told = _told_before(tx, session, draft, now) if draft and not repeats else None
     put = Enqueued(known=told)
     if draft and not told:
-        put = queue.put(tx, draft, reach=reach, policy=policy, now=now)
+        put = queue.put(tx, draft, reach=reach, policy=policy, now=now, again=not repeats)
     inject = put.inject or put.known
     delivery_id = inject.delivery_id if inject else None
     reason = reason or put.reason or ("known" if put.known else "")

@@ -28,8 +28,10 @@ class InjectTable:
         """(state, project, user, agent, how many wait, whether rights have changed since) of a session."""
         return self._session.one("inject_room", org_id=org, session_id=session, since=to_micros(since))
 
-    def insert(self, org: str, id: str, draft: InjectDraft, *, content_hash: str, now: datetime) -> Inject | None:
-        """None when the session has this text already, and it was not cancelled."""
+    def insert(
+        self, org: str, id: str, draft: InjectDraft, *, content_hash: str, now: datetime, again: bool = False
+    ) -> Inject | None:
+        """None when the session has this text already, and it was not cancelled. `again`: nor acknowledged."""
         row = self._session.one(
             "inject_insert",
             org_id=org,
@@ -44,6 +46,7 @@ class InjectTable:
             node_ids=json.dumps(draft.node_ids, ensure_ascii=False),
             source_ids=json.dumps(_sources(draft), ensure_ascii=False),
             enqueued_at=to_micros(now),
+            again=int(again),
         )
         return _from_row(row) if row else None
 

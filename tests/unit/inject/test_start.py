@@ -181,6 +181,19 @@ def test_a_correction_that_is_taken_back_is_said(shop: Clew) -> None:
     assert told_and_acknowledged(shop, session) == ""
 
 
+def test_a_block_that_is_right_again_is_said_again(shop: Clew) -> None:
+    cache = shop.remember("The login loop of AuthService: its cache is redis", scope=SHOP)
+    session = claimed(shop)
+    first = told_and_acknowledged(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is memcached")
+    second = told_and_acknowledged(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is redis")
+    third = told_and_acknowledged(shop, session)
+    assert third == first != second
+    assert [one.state for one in shop.queue.list(session.id)] == ["acked", "acked"]
+    assert told_and_acknowledged(shop, session) == ""
+
+
 def test_r063_switched_on_between_two_claims_the_second_delivers(shop: Clew) -> None:
     shop.projects.set("shop", "runtime-inject", False)
     session = claimed(shop)

@@ -13,7 +13,7 @@ SELECT s.state, s.project_id, s.user_id, s.agent,
 FROM sessions s WHERE s.org_id = :org_id AND s.id = :session_id
 
 -- inject_insert: put a text at the end of a session's queue, unless it is there already. One that was cancelled waits
--- again in its old place, under its id: what spoke against it may no longer do so
+-- again in its old place, under its id: what spoke against it may no longer do so; one that the agent has only if asked
 INSERT INTO session_memory_injects
   (org_id, id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, source_ids, enqueued_at)
 VALUES
@@ -24,7 +24,7 @@ ON CONFLICT (org_id, session_id, content_hash) DO UPDATE SET
   observation_ids = excluded.observation_ids, node_ids = excluded.node_ids, source_ids = excluded.source_ids,
   enqueued_at = excluded.enqueued_at, state = 'pending', receipt = '', attempts = 0, fencing_token = 0, reason = '',
   first_delivered_at = NULL, last_delivered_at = NULL, ended_at = NULL
-WHERE session_memory_injects.state = 'cancelled'
+WHERE session_memory_injects.state = 'cancelled' OR (session_memory_injects.state = 'acked' AND :again = 1)
 RETURNING $inject_columns
 
 -- inject_by_hash: the inject of a session with this text, unless it was cancelled
