@@ -411,11 +411,18 @@ def test_room_counts_what_waits(store: Store) -> None:
         assert tx.injects.room("other", lock.session, since=NOW) is None
 
 
+def with_dropped_policy(tx: Tx, org: str) -> None:
+    tx.guarding.put_policy(org, "p", "text", by="o", at=NOW - timedelta(days=1))
+    assert tx.guarding.drop_policy(org, "p", at=NOW) and not tx.guarding.drop_policy(org, "p", at=NOW)
+
+
 @pytest.mark.parametrize(
     "change",
     [
         lambda tx: tx.guarding.put_policy("", "p", "text", by="o", at=NOW),
         lambda tx: tx.guarding.put_policy("local", "p", "text", by="o", at=NOW),
+        lambda tx: with_dropped_policy(tx, ""),
+        lambda tx: with_dropped_policy(tx, "local"),
         lambda tx: tx.guarding.put_rights("local", "a", AgentRights(clearance=1), by="o", at=NOW),
         lambda tx: (
             tx.transfers.grant("local", "pay", "p", by="o", now=NOW),
@@ -436,6 +443,7 @@ def test_other_rights_are_no_news(store: Store) -> None:
 
     def change(tx: Tx) -> None:
         tx.guarding.put_policy("other", "p", "text", by="o", at=NOW)
+        with_dropped_policy(tx, "other")
         tx.guarding.put_rights("local", "b", AgentRights(clearance=1), by="o", at=NOW)
         tx.transfers.grant("local", "p", "pay", by="o", now=NOW)
         tx.transfers.revoke("local", "p", "pay", now=NOW)

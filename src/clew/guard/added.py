@@ -83,7 +83,7 @@ def drop(tx: Tx, *, org: str, name: str, identity: Identity, now: datetime) -> A
         raise NotFound(
             f"there is no added policy '{name[:64]}'", code="POLICY_NOT_FOUND", next="list them: clew policy show"
         )
-    tx.guarding.drop_policy(org, name)
+    tx.guarding.drop_policy(org, name, at=now)
     _note(tx, "policy_drop", found[0], identity, now)
     return found[0]
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from clew.model.access import AddedPolicy, Resource
 from clew.model.config import AgentRights
+from clew.model.facts import POLICY_DROPPED_AT
 from clew.model.memory import Memory
 from clew.model.quarantine import Quarantined
 from clew.model.scope import Reach
@@ -62,12 +63,20 @@ class GuardTable:
         )
         return policy
 
-    def drop_policy(self, org: str, name: str) -> bool:
+    def drop_policy(self, org: str, name: str, *, at: datetime) -> bool:
         """Whether there was one."""
         dropped = self._session.run("policy_drop", org_id=org, name=name) > 0
         if dropped:
             self._next_version(org)
+            self._note_drop(org, str(int(to_micros(at))))
         return dropped
+
+    def _note_drop(self, org: str, at: str) -> None:
+        """Of a policy that is gone nothing else tells when it went."""
+        if org:
+            self._session.run("meta_put_of_org", org_id=org, fact=POLICY_DROPPED_AT, value=at)
+        else:
+            self._session.run("meta_put", key=POLICY_DROPPED_AT, value=at)
 
     def _next_version(self, org: str) -> int:
         return int(self._session.value("counter_next", org_id=org, name="policies", step=1))

@@ -26,7 +26,8 @@ class InjectTable:
 
     def room(self, org: str, session: str, *, since: datetime) -> Row | None:
         """(state, project, user, agent, how many wait, whether rights have changed since) of a session."""
-        return self._session.one("inject_room", org_id=org, session_id=session, since=to_micros(since))
+        moment = to_micros(since)
+        return self._session.one("inject_room", org_id=org, session_id=session, since=moment, moment=int(moment))
 
     def insert(
         self, org: str, id: str, draft: InjectDraft, *, content_hash: str, now: datetime, again: bool = False

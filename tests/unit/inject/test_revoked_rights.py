@@ -16,6 +16,7 @@ from toys import ToyEmbedder
 
 SHOP, PAY = Scope(project="shop"), Scope(project="pay")
 NONE = 'forbid (principal, action == Mem::Action::"inject", resource);'
+MORE = 'permit (principal, action == Mem::Action::"inject", resource);'
 STACK = {"package.json": '{"dependencies": {"react": "18.0.0", "express": "4.0.0"}}'}
 NOTE = "the checkout cache is redis"
 
@@ -97,6 +98,21 @@ def test_a_policy_that_comes_while_the_block_is_computed_counts(
 
     def slow(of: AgentSession, block: Block) -> InjectDraft:
         shop.policies.load(NONE, name="none")
+        return draft_of(of, block)
+
+    monkeypatch.setattr("clew.inject.start.draft_of", slow)
+    assert shop.inject.start_report(session.id).reason == "rights_changed"
+    assert told(shop, session, token) is None
+
+
+def test_a_policy_that_goes_while_the_block_is_computed_counts(shop: Clew, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.remember(NOTE, scope=SHOP)
+    shop.policies.load(MORE, name="more")
+    session = shop.sessions.start(project="shop", title="checkout cache redis", agent="bob")
+    token = shop.sessions.claim(session.id, "w")
+
+    def slow(of: AgentSession, block: Block) -> InjectDraft:
+        shop.policies.drop("more")
         return draft_of(of, block)
 
     monkeypatch.setattr("clew.inject.start.draft_of", slow)

@@ -7,6 +7,8 @@ SELECT s.state, s.project_id, s.user_id, s.agent,
   (SELECT count(*) FROM session_memory_injects i
    WHERE i.org_id = :org_id AND i.session_id = :session_id AND i.state = 'pending'),
   CASE WHEN EXISTS (SELECT 1 FROM policies p WHERE p.org_id IN ('', :org_id) AND p.loaded_at > :since)
+    OR coalesce((SELECT CAST(m.value AS bigint) FROM meta m WHERE m.key = 'policy_dropped_at'), 0) > :moment
+    OR coalesce((SELECT CAST(m.value AS bigint) FROM meta m WHERE m.key = 'policy_dropped_at/' || :org_id), 0) > :moment
     OR EXISTS (SELECT 1 FROM agents a WHERE a.org_id = :org_id AND a.agent = s.agent AND a.updated_at > :since)
     OR EXISTS (SELECT 1 FROM cross_project_transfer_grants g
       WHERE g.org_id = :org_id AND g.dest_project = s.project_id AND g.revoked_at > :since) THEN 1 ELSE 0 END
