@@ -12,6 +12,7 @@ from clew.store.session import unencodable
 
 NO_SPACE = (ENOSPC, EDQUOT, EFBIG)  # of the disk, of a quota, of the largest file allowed
 PROBED = 1 << 16  # bytes: SQLite lets its files grow by 32 KB at most
+_LACKING = ("no such table", "no such column", "has no column named", "vtable constructor failed")
 _READS = (apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS)
 _SHARED = (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP, apsw.SQLITE_IOERR_SHMOPEN)
 
@@ -59,9 +60,11 @@ def _told(path: Path, error: apsw.Error) -> ClewError | None:
                 next="stop the other process or try again",
             )
         case apsw.CorruptError() | apsw.NotADBError():
-            return refused(
-                path, "is damaged", "STORE_CORRUPT", "restore a backup: clew restore FILE; or run: clew doctor"
-            )
+            return _damaged(path)
+        case apsw.SQLError() if any(
+            part in str(error) for part in _LACKING
+        ):  # our queries name what migrations made
+            return _damaged(path)
         case apsw.FullError():
             return disk_full(path)
         case apsw.IOError() | apsw.CantOpenError() if _is_for_want_of_space(path, code):
@@ -109,6 +112,11 @@ def _size(path: Path) -> int:
 
 def store_closed() -> Unavailable:
     return Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
+
+
+def _damaged(path: Path) -> StoreRefused:
+    move = "restore a backup: clew restore FILE; or run: clew doctor"
+    return refused(path, "is damaged", "STORE_CORRUPT", move)
 
 
 def refused(path: Path, why: str, code: str, next_move: str) -> StoreRefused:

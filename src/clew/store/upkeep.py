@@ -27,7 +27,7 @@ from clew.model.upkeep import Check, Stats
 from clew.store import queries
 from clew.store.backup import TEMPORARY
 from clew.store.copy_sides import unfinished
-from clew.store.sqlite import connect
+from clew.store.sqlite import connect, migrate
 from clew.store.sqlite_errors import translated
 
 if TYPE_CHECKING:
@@ -155,8 +155,26 @@ def _schema(store: Store) -> Iterator[Check]:
         yield Check("schema", False, detail, "upgrade Clew: pip install -U clew")
     elif found < known:
         yield Check("schema", False, f"the file has schema {found} of {known}", "upgrade it: clew migrate")
+    elif lacking := _lacking(store.path):
+        yield Check("schema", False, f"the file lacks {', '.join(lacking)}", RESTORE)
     else:
         yield Check("schema", True, f"schema {found}")
+
+
+def _lacking(path: Path) -> list[str]:
+    """Columns, and tables without any, that a new store has and this file has not."""
+    with closing(apsw.Connection(":memory:")) as fresh:
+        migrate(fresh)
+        wanted = _parts(fresh)
+    with translated(path), closing(connect(path)) as connection:
+        found = _parts(connection)
+    tables = {table for table, _column in found}
+    return sorted({f"{table}.{column}" if table in tables else table for table, column in wanted - found})
+
+
+def _parts(connection: apsw.Connection) -> set[tuple[str, str]]:
+    """Table and column of all there are."""
+    return set(connection.execute("SELECT t.name, c.name FROM pragma_table_list t, pragma_table_info(t.name) c"))
 
 
 def unfinished_copy(store: Store) -> Iterator[Check]:
@@ -193,7 +211,7 @@ def _index(store: Store) -> Iterator[Check]:
     try:
         store.write(lambda tx: tx.index.verify(), durable=False)
     except ClewError as error:
-        if error.code != "STORE_CORRUPT":
+        if error.code != "STORE_CORRUPT" or isinstance(error.__cause__, apsw.SQLError):  # a table is not there
             raise
         yield Check("index", False, "the full-text index is damaged", REINDEX)
         return

@@ -160,9 +160,9 @@ def test_i5_a_failing_graph_leaves_the_baseline_and_its_code(clew: Clew) -> None
     break_graph(clew)
     found = asked(clew)
     assert found.ids == [ids["w1"], ids["l-base"]]
-    assert (found.trace["fallback_reason"], found.trace["graph_error"]) == ("graph_expansion_error", "SQLError")
+    assert (found.trace["fallback_reason"], found.trace["graph_error"]) == ("graph_expansion_error", "STORE_CORRUPT")
     [row] = counted(clew)
-    assert (row["eligible"], row["graph_error"], row["fallback_reason"]) == (1, "SQLError", "graph_expansion_error")
+    assert (row["eligible"], row["graph_error"], row["fallback_reason"]) == (1, "STORE_CORRUPT", "graph_expansion_error")
 
 
 @pytest.mark.parametrize("strategy", ["baseline", "hybrid_graph"])
@@ -170,9 +170,9 @@ def test_w2_a_shadow_that_fails_is_counted_as_failing(clew: Clew, strategy: str)
     fill(clew)
     clew.rollout.set("shadow")
     break_graph(clew)
-    assert asked(clew, strategy=strategy).trace["graph_error"] == "SQLError"
+    assert asked(clew, strategy=strategy).trace["graph_error"] == "STORE_CORRUPT"
     [row] = counted(clew)
-    assert (row["shadow_executed"], row["eligible"], row["graph_error"]) == (1, 0, "SQLError")
+    assert (row["shadow_executed"], row["eligible"], row["graph_error"]) == (1, 0, "STORE_CORRUPT")
     assert clew.rollout.metrics().as_json()["shadowGraphErrors"] == 1
 
 
@@ -186,7 +186,7 @@ def test_where_the_rollout_cannot_be_read_the_graph_is_applied_and_nothing_block
     found = asked(clew)
     assert found.ids[-1] == ids["l-graph"]
     assert (found.trace["quality_gate_status"], found.trace["quality_gate_blocked"]) == ("unavailable", False)
-    assert "SQLError" in caplog.text and "login" not in caplog.text
+    assert "STORE_CORRUPT" in caplog.text and "login" not in caplog.text
 
 
 # -- what never happens ------------------------------------------------------------------------------

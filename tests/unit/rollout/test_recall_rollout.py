@@ -82,7 +82,7 @@ def test_a_walk_that_fails_is_counted_by_its_code(clew: Clew, mode: str) -> None
     break_graph(clew)
     assert asked(clew)["status"] == "aborted"
     assert results(clew) == plain
-    assert counted(clew)[-1]["graph_error"] == "SQLError"
+    assert counted(clew)[-1]["graph_error"] == "STORE_CORRUPT"
     assert asked(clew)["fallback_reason"] == ("shadow_mode" if mode == "shadow" else "graph_expansion_error")
 
 

@@ -15,7 +15,7 @@ from clew.store.sqlite import connect, migrate, open_engine
 
 Migration = tuple[int, str, str]
 NEXT: Migration = (1001, "colours", "CREATE TABLE colours (name TEXT); INSERT INTO colours VALUES ('red');")
-BROKEN: Migration = (1002, "broken", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);")
+BROKEN: Migration = (1002, "broken", "CREATE TABLE half (x); INSERT INTO half VALUES (1, 2);")
 
 
 @pytest.fixture

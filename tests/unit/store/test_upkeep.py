@@ -11,7 +11,7 @@ import pytest
 
 from clew import compose, native
 from clew.clew import Clew
-from clew.errors import Unavailable
+from clew.errors import StoreRefused, Unavailable
 from clew.model.scope import Identity, Scope
 from clew.model.upkeep import Check
 from clew.settings import Settings, load_settings
@@ -236,6 +236,30 @@ def test_damaged_pages_are_findings_and_not_a_traceback(tmp_path: Path, first_pa
     found = failing([*compose.doctor(settings_for(path))])
     assert any("clew restore" in check.next for check in found.values())
     assert all(check.next for check in found.values())
+
+
+@pytest.mark.parametrize("table", ["memory_embeddings", "memory_fts", "memory_fts_config", "meta", "jobs"])
+def test_a_table_that_is_gone_is_a_finding_beside_the_others(memory: Clew, tmp_path: Path, table: str) -> None:
+    memory.close()
+    tamper(tmp_path / "clew.db", f"DROP TABLE {table}")
+    checks = compose.doctor(settings_for(tmp_path / "clew.db"))
+    found = failing([*checks])
+    assert found["schema"].next.startswith("restore a backup: clew restore FILE")
+    assert all(check.next for check in found.values())
+    assert {"integrity", "compiled", "disk"} <= {check.name for check in checks}
+
+
+def test_what_is_gone_is_named(memory: Clew, tmp_path: Path) -> None:
+    tamper(tmp_path / "clew.db", "DROP TABLE jobs", "ALTER TABLE memories DROP COLUMN category")
+    assert failing([*memory.doctor()])["schema"].detail == "the file lacks jobs, memories.category"
+
+
+def test_a_table_that_is_gone_is_damage_to_whoever_needs_it(memory: Clew, tmp_path: Path) -> None:
+    tamper(tmp_path / "clew.db", "DROP TABLE memory_embeddings")
+    for action in (lambda: memory.recall("backups"), lambda: memory.remember("More"), memory.stats):
+        with pytest.raises(StoreRefused, match="is damaged") as refused:
+            action()
+        assert refused.value.code == "STORE_CORRUPT" and "clew restore" in refused.value.next
 
 
 @pytest.mark.parametrize("content", [b"years of work", b"SQLite format 3\x00" + b"\xff" * 200, b"\x00" * 5000])
