@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
+from os import PathLike, fspath
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,7 @@ from clew.errors import InvalidInput
 from clew.model.choice import one_of
 from clew.model.ids import new_id
 from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, Indexed, Memory, Past
+from clew.model.metadata import metadata_text
 from clew.model.scope import Scope
 from clew.model.times import utc
 from clew.recall.analyse import term_hashes
@@ -217,7 +219,10 @@ def _label(name: str, value: str | None, masked: set[str]) -> str | None:
         return None
     if type(value) is str and len(value) < SHORTEST_SECRET and value.isascii() and value.isalnum():
         return value  # a plain word, as most labels are
-    line = _SPACES.sub(" ", _storable(str(value))).strip()
+    text = fspath(value) if isinstance(value, PathLike) else value
+    if not isinstance(text, str):
+        raise InvalidInput(f"{name} must be text", code="MEMORY_LABEL_INVALID", next="pass a string")
+    line = _SPACES.sub(" ", _storable(text)).strip()
     if len(line) > MAX_LABEL_CHARS:
         raise InvalidInput(
             f"{name} has {len(line)} characters; the limit is {MAX_LABEL_CHARS}",
@@ -281,12 +286,7 @@ def _classification(
 def _metadata(metadata: Mapping[str, Any], masked: set[str]) -> Mapping[str, Any]:
     if not metadata:
         return NOTHING
-    try:
-        text = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        raise InvalidInput(
-            "metadata is not a JSON object", code="MEMORY_METADATA_INVALID", next="pass plain JSON values"
-        ) from None
+    text = metadata_text(metadata)
     if len(text) > MAX_METADATA_CHARS:
         raise InvalidInput(
             f"metadata has {len(text):,} characters; the limit is {MAX_METADATA_CHARS:,}",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
+from math import isfinite
 from os import PathLike, fspath
 from pathlib import PurePath
 from typing import Any
@@ -18,6 +19,7 @@ import msgspec
 
 from clew import errors
 from clew.errors import ClewError, InvalidInput
+from clew.model.metadata import metadata_text
 from clew.model.scope import Identity, Scope
 from clew.wire.names import type_of
 from clew.wire.verbs import Verb
@@ -55,14 +57,40 @@ def encode(value: Any) -> bytes:
 
 def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
     given = {name: Place.of(one) if isinstance(one, Scope) else one for name, one in arguments.items()}
+    for one in (arguments, *arguments.get("drafts", ()), arguments.get("content")):
+        _check_metadata(one)
     try:
-        return encode(given)
-    except (TypeError, ValueError) as error:  # half a character, or what is no value
+        _check_sendable(arguments)
+        return msgspec.json.encode(given, enc_hook=_sendable)
+    except (TypeError, ValueError, RecursionError) as error:  # half a character, or what is no value
         raise InvalidInput(
             f"the arguments cannot be sent: {type(error).__name__}",
             code="ARGUMENT_INVALID",
             next="give plain values, and text that is valid UTF-8",
         ) from None
+
+
+def _check_metadata(given: Any) -> None:
+    """Of a draft, or given by name: as the store takes it, which is not all that could be made JSON."""
+    metadata = given.get("metadata") if isinstance(given, Mapping) else getattr(given, "metadata", None)
+    if metadata:
+        metadata_text(metadata)
+
+
+def _check_sendable(value: Any) -> None:
+    """Refuse what JSON would change: bytes, and numbers that are none."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{type(value).__name__} cannot be sent")
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError("a number that is none cannot be sent")
+    for one in _held(value):
+        _check_sendable(one)
+
+
+def _sendable(value: Any) -> Any:
+    plain = _plain(value)
+    _check_sendable(plain)
+    return plain
 
 
 def encode_answer(verb: Verb, value: Any) -> bytes:

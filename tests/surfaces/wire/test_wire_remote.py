@@ -207,6 +207,39 @@ def test_what_cannot_be_sent_is_refused_here(remote: Clew) -> None:
             remote.recall(odd)  # type: ignore[arg-type]
 
 
+CHANGED_BY_JSON = (b"abc", float("nan"), float("inf"), {"a"}, datetime(2026, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("odd", CHANGED_BY_JSON, ids=str)
+def test_metadata_that_json_would_change_is_refused_as_in_the_store(
+    remote: Clew, served: Clew, odd: object
+) -> None:
+    draft = Draft(content="Odd metadata.", metadata={"deep": [odd]})
+    for memory in (served, remote):
+        for remember in (
+            lambda memory=memory: memory.remember(draft.content, metadata=draft.metadata),
+            lambda memory=memory: memory.remember(draft),
+            lambda memory=memory: list(memory.remember_many([draft])),
+        ):
+            with pytest.raises(InvalidInput) as refused:
+                remember()
+            assert refused.value.code == "MEMORY_METADATA_INVALID"
+
+
+def test_bytes_are_no_text(remote: Clew, served: Clew) -> None:
+    for memory in (served, remote):
+        with pytest.raises(InvalidInput):
+            memory.remember(b"abc")  # type: ignore[arg-type]
+        for tags in ((b"x",), iter([b"x"])):
+            with pytest.raises(InvalidInput):
+                memory.remember("A tag of bytes.", tags=tags)
+
+
+def test_what_is_no_number_is_not_sent_as_nothing(remote: Clew) -> None:
+    with pytest.raises(InvalidInput, match="cannot be sent"):
+        remote.remember("Not a number.", weight=float("nan"))
+
+
 def test_only_an_import_brings_ids_and_a_past_along(remote: Clew) -> None:
     moment = datetime(2020, 1, 1, tzinfo=UTC)
     draft = Draft(content="Long ago.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -260,3 +261,14 @@ def _nested(depth: int) -> dict[str, Any]:
 def test_numbers_without_end_and_objects_without_bottom_are_refused(fields: Any) -> None:
     with pytest.raises(InvalidInput):
         drafted(**fields)
+
+
+@pytest.mark.parametrize("fields", [{"tags": (b"x",)}, {"tags": (1,)}, {"title": b"x"}, {"author": 5}], ids=str)
+def test_a_label_that_is_no_text_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        drafted("Labels are text", **fields)
+    assert refused.value.code == "MEMORY_LABEL_INVALID"
+
+
+def test_a_path_may_be_given_as_one() -> None:
+    assert drafted("Look there", paths=(Path("src/a.py"),)).paths == ("src/a.py",)
