@@ -38,9 +38,20 @@ def from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(0, 0, micros)
 
 
-def utc(moment: datetime | None) -> datetime | None:
-    """The same moment as everything here tells it."""
-    return moment if moment is None or moment.tzinfo is UTC else moment.astimezone(UTC)
+def zoned(name: str, moment: datetime | None) -> datetime | None:
+    """A time that a caller gives, in UTC, as everything here tells it; refused if it is none, or has no zone."""
+    if moment is None:
+        return None
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
+        raise InvalidInput(
+            f"{name} is not a time with a zone",
+            code="TIME_INVALID",
+            next="pass an aware datetime, such as datetime.now(UTC)",
+        )
+    try:
+        return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(f"{name} lies outside the calendar", code="TIME_INVALID", next="correct it") from None
 
 
 def earlier(moment: datetime, by: timedelta) -> datetime:

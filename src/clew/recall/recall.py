@@ -27,6 +27,7 @@ from clew.model.recalled import (
     Stage,
     Trace,
 )
+from clew.model.times import zoned
 from clew.recall.choose import DIGITS, choose, stage
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_asked_for, with_memories
@@ -356,12 +357,7 @@ def check(options: RecallOptions) -> None:
         raise InvalidInput(
             "the floor is out of range", code="RECALL_OPTION_INVALID", next="give the least relevance, 0 to 1"
         )
-    if options.as_of is not None and options.as_of.tzinfo is None:
-        raise InvalidInput(
-            "as_of is not a time with a zone",
-            code="TIME_INVALID",
-            next="pass an aware datetime, such as datetime.now(UTC)",
-        )
+    zoned("as_of", options.as_of)
     unknown = [name for name in options.types if name not in TYPES]
     if unknown:
         raise InvalidInput(

@@ -22,7 +22,7 @@ from clew.model.ids import new_id
 from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, Indexed, Memory, Past
 from clew.model.metadata import metadata_text
 from clew.model.scope import Scope
-from clew.model.times import utc
+from clew.model.times import zoned
 from clew.recall.analyse import term_hashes
 from clew.recall.marks import marks_of
 from clew.remember.assigned import NAME_WORDS
@@ -67,7 +67,6 @@ def draft_memory(
     `trust`, which is that of whoever says it.
     """
     masked: set[str] = set()
-    _check_times(draft)
     content = _checked_text(draft.content, policy.max_chars)
     words = content.split()
     plain = is_plain(words)
@@ -78,8 +77,8 @@ def draft_memory(
         raise _empty("nothing is left of the content once private parts are removed")
     type_ = one_of("type", draft.type, TYPES)
     layer = _layer(draft, type_)
-    at = utc(draft.at) or now
-    valid_at = utc(draft.valid_at) or at
+    at = zoned("at", draft.at) or now
+    valid_at = zoned("valid_at", draft.valid_at) or at
     past = draft.past or _begun(now)
     paths = _labels("path", draft.paths, masked)
     upsert_key, metadata = _label("upsert_key", draft.upsert_key, masked), _metadata(draft.metadata, masked)
@@ -111,9 +110,9 @@ def draft_memory(
         upsert_key=upsert_key,
         content_hash=_hash_of(words),
         valid_at=valid_at,
-        invalid_at=_after("invalid_at", utc(draft.invalid_at), valid_at),
+        invalid_at=_after("invalid_at", zoned("invalid_at", draft.invalid_at), valid_at),
         superseded_by=past.superseded_by,
-        expires_at=expiry(layer, utc(draft.expires_at), now, policy),
+        expires_at=expiry(layer, zoned("expires_at", draft.expires_at), now, policy),
         created_at=min(past.created_at, now),
         updated_at=min(past.updated_at, now),
         deleted_at=None,
@@ -345,17 +344,6 @@ def _given_id(id: str | None) -> str | None:
             f"'{id[:40]}' cannot be an id", code="MEMORY_ID_INVALID", next="use letters, digits, . _ : @ -"
         )
     return id
-
-
-def _check_times(draft: Draft) -> None:
-    for name in ("at", "valid_at", "invalid_at", "expires_at"):
-        moment = getattr(draft, name)
-        if moment is not None and (not isinstance(moment, datetime) or moment.tzinfo is None):
-            raise InvalidInput(
-                f"{name} is not a time with a zone",
-                code="TIME_INVALID",
-                next="pass an aware datetime, such as datetime.now(UTC)",
-            )
 
 
 def _after(name: str, end: datetime | None, start: datetime) -> datetime | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from clew.model.memory import NOTHING, Filter, Memory, Version
 from clew.model.scope import Reach
-from clew.model.times import Micros, from_micros, to_micros
+from clew.model.times import Micros, from_micros, to_micros, zoned
 from clew.store.session import Row, Session, listed
 
 FIELDS: tuple[str, ...] = Memory.__slots__  # in the order of $memory_columns
@@ -144,6 +144,7 @@ class MemoryTable:
     def find(
         self, reach: Reach, wanted: Filter, *, now: datetime, limit: int, cursor: str | None = None
     ) -> list[Memory]:
+        before = zoned("before", wanted.before)
         rows = self._session.all(
             "memory_list",
             **reach_values(reach),
@@ -158,7 +159,7 @@ class MemoryTable:
             agent=wanted.agent or "",
             session_id=wanted.session or "",
             pattern=f"*{wanted.pattern}*" if wanted.pattern else None,
-            before=to_micros(wanted.before) if wanted.before else None,
+            before=to_micros(before) if before else None,
             cursor=cursor,
             limit=limit,
         )

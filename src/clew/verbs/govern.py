@@ -11,6 +11,7 @@ from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.govern import Grant, StoredFingerprint
 from clew.model.scope import Identity, Scope
+from clew.model.times import zoned
 from clew.values import dataclass
 from clew.verbs import powers
 
@@ -237,6 +238,7 @@ class AuditLog:
     ) -> Sequence[AuditEntry]:
         """Newest first; `before` is the number of the last entry of the page before."""
         org = powers.caretaker(self._clew, identity, "look at the audit log").org
+        since = zoned("since", since)
         with self._clew.store.read() as tx:
             return tx.audit.latest(org, limit=limit, since=since, action=action or "", before=before)
 

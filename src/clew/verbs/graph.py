@@ -10,6 +10,7 @@ from clew.errors import Misconfigured
 from clew.lazy import LazyModule
 from clew.model.progress import Progress, no_progress
 from clew.model.scope import Identity, Reach
+from clew.model.times import zoned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,6 +136,7 @@ class GraphVerbs:
         since: datetime | None = None,
     ) -> GraphListed:
         """The graph as a list, newest edges first: of one node, between nodes of some kinds, since a moment."""
+        since = zoned("since", since)
         with self._view(self._reach(scope, identity, all_projects), scope, identity) as view:
             return listing.edges_listed(view, limit=limit, focus=focus, categories=categories, since=since)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from clew.model.job import RELATE, STATES, BackfillState, Job, JobHealth, Ran
 from clew.model.progress import Progress, no_progress
 from clew.model.relation import PARTIAL_DEGRADE
 from clew.model.scope import Identity
+from clew.model.times import zoned
 from clew.verbs import powers
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Jobs:
         """What language models were asked for the org and what it cost, by day; a week unless told otherwise."""
         who = powers.caretaker(self._clew, identity, "look at what the org spends")
         llm, now = self._clew.settings.llm, self._clew.now()
-        first = (since or now - WEEK).astimezone(UTC).date()
+        first = (zoned("since", since) or now - WEEK).date()
         with self._clew.store.read() as tx:
             return spending.spent(
                 tx, who.org, since=first, now=now, daily_tokens=llm.daily_tokens, enabled=llm.enabled

@@ -21,7 +21,7 @@ from clew.model.ids import check_cursor, new_id
 from clew.model.key import ApiKey, NewKey
 from clew.model.org import LOCAL, ROLES
 from clew.model.scope import Identity, Scope
-from clew.model.times import to_micros
+from clew.model.times import to_micros, zoned
 from clew.verbs import powers
 from clew.verbs.config import ConfigVerbs
 from clew.verbs.routing import is_operator, not_found
@@ -209,11 +209,7 @@ def _check_principal(key: ApiKey) -> None:
 
 
 def _check_end(expires: datetime, now: datetime) -> None:
-    if expires.tzinfo is None:
-        raise InvalidInput(
-            "the end of the key has no time zone", code="TIME_INVALID", next="give it one, such as UTC"
-        )
-    to_micros(expires)
+    zoned("expires", expires)
     if expires <= now:
         raise InvalidInput(
             "the key would have expired already", code="KEY_EXPIRED", next="choose a time that is still to come"

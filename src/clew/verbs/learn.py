@@ -13,7 +13,7 @@ from clew.model.access import AccessContext, Resource
 from clew.model.learning import VERDICTS, FeedbackReport, Learnt
 from clew.model.scope import Identity, Scope
 from clew.model.session import OUTCOMES, SessionReport
-from clew.model.times import earlier
+from clew.model.times import earlier, zoned
 
 if TYPE_CHECKING:
     from clew.clew import Clew
@@ -215,8 +215,8 @@ class Learning:
                 code="REPORT_DENIED",
                 next=f"ask someone with one of the roles: {', '.join(sorted(_LOOK_AFTER))}",
             )
-        last = until or self._clew.now()
-        first = since or earlier(last, WINDOW)
+        last = zoned("until", until) or self._clew.now()
+        first = zoned("since", since) or earlier(last, WINDOW)
         if first >= last:
             raise InvalidInput(
                 "the window ends before it begins", code="WINDOW_INVALID", next="give an earlier --since"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from clew.errors import ClewError, InvalidInput
 from clew.lazy import LazyModule
 from clew.model.scope import Identity, Scope
+from clew.model.times import zoned
 from clew.verbs import powers
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def replay(
 ) -> Replay:
     """Recorded queries in both modes on today's store, over 30 days unless told otherwise; nothing is written."""
     identity, now = powers.caretaker(clew, identity, "replay what was asked in the whole org"), clew.now()
-    since = since or now - WINDOW
+    since = zoned("since", since) or now - WINDOW
     _check(since=since, now=now, limit=limit, top=top)
     replayer = replaying.Replayer(clew._reader, _sight(clew, identity), now)
     limit = replaying.LIMIT if limit is None else limit

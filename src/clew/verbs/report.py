@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clew.errors import Denied, InvalidInput
 from clew.model.report import WorkReport
 from clew.model.scope import Identity
-from clew.model.times import earlier
+from clew.model.times import earlier, zoned
 from clew.verbs import powers
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def report(
             code="REPORT_DENIED",
             next="ask a user of the org, or someone who looks after it",
         )
-    last = until or clew.now()
-    first = since or earlier(last, WINDOW)
+    last = zoned("until", until) or clew.now()
+    first = zoned("since", since) or earlier(last, WINDOW)
     if first >= last:
         raise InvalidInput("the window ends before it begins", code="WINDOW_INVALID", next="begin it earlier")
     empty = WorkReport(since=first, until=last, project=project, user=None if is_whole else who.user)

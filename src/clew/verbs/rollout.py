@@ -15,6 +15,7 @@ from clew.lazy import LazyModule
 from clew.model.explored import Counted, GraphStatus, Trouble
 from clew.model.rollout import HYBRID_GRAPH, MODES, STRATEGIES, Policy
 from clew.model.scope import Identity, Scope
+from clew.model.times import zoned
 from clew.verbs import powers
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Rollout:
     def metrics(self, since: datetime | None = None, *, identity: Identity | None = None) -> Metrics:
         """How the requests since then were answered; of the last day without one, of 30 days at most."""
         now, meter = self._clew.now(), self._clew._meter
-        hours = round((now - (since or now - timedelta(days=METRICS_DAYS))) / timedelta(hours=1), 2)
+        first = zoned("since", since) or now - timedelta(days=METRICS_DAYS)
+        hours = round((now - first) / timedelta(hours=1), 2)
         measured = self._measured((identity or Identity()).org, now=now, hours=max(hours, 1.0))
         return payloads.Metrics(measured.summary, waiting=meter.waiting, dropped=meter.dropped)
 

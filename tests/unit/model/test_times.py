@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.errors import InvalidInput
-from clew.model.times import from_micros, parse_time, to_micros, to_rfc3339
+from clew.model.times import from_micros, parse_time, to_micros, to_rfc3339, zoned
 
 MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -59,3 +60,21 @@ def test_anything_else_is_refused_as_input(text: str) -> None:
 def test_an_age_needs_a_now() -> None:
     with pytest.raises(InvalidInput):
         parse_time("7d")
+
+
+EDGES = (
+    datetime.min.replace(tzinfo=timezone(timedelta(hours=5))),
+    datetime.max.replace(tzinfo=timezone(-timedelta(hours=5))),
+)
+
+
+@pytest.mark.parametrize("moment", [datetime(2026, 1, 1), "2026-01-01", "", 5, *EDGES], ids=str)
+def test_a_time_without_a_zone_or_a_place_in_the_calendar_is_refused_by_name(moment: Any) -> None:
+    with pytest.raises(InvalidInput, match="since ") as refused:
+        zoned("since", moment)
+    assert refused.value.code == "TIME_INVALID"
+
+
+def test_a_time_with_a_zone_is_told_in_utc() -> None:
+    assert zoned("since", NOON.astimezone(timezone(timedelta(hours=5)))) == NOON
+    assert zoned("since", None) is None
