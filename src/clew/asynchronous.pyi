@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
+from os import PathLike
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -138,7 +138,7 @@ class AsyncGraphVerbs:
     async def flags(self) -> dict[str, bool]: ...
     async def import_file(
         self,
-        path: Path,
+        path: str | PathLike[str],
         *,
         scope: Scope | None = ...,
         identity: Identity | None = ...,
@@ -565,7 +565,7 @@ class AsyncSessions:
 class AsyncTransfer:
     async def config_for(self, session: AgentSession) -> TransferConfig | None: ...
     async def fingerprint(
-        self, project: str, files: Mapping[str, str] | Path, *, identity: Identity | None = ...
+        self, project: str, files: Mapping[str, str] | str | PathLike[str], *, identity: Identity | None = ...
     ) -> TechStackFingerprint: ...
     async def fingerprint_of(
         self, project: str, *, identity: Identity | None = ...
@@ -601,7 +601,12 @@ class AsyncClew:
     @property
     def audit(self) -> AsyncAuditLog: ...
     async def backup(
-        self, path: Path, *, overwrite: bool = ..., identity: Identity | None = ..., progress: Progress = ...
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = ...,
+        identity: Identity | None = ...,
+        progress: Progress = ...,
     ) -> BackupReport: ...
     @property
     def conflicts(self) -> AsyncConflicts: ...
@@ -665,7 +670,7 @@ class AsyncClew:
     def hosts(self) -> AsyncHosts: ...
     async def import_file(
         self,
-        path: Path,
+        path: str | PathLike[str],
         *,
         scope: Scope | None = ...,
         notes_project: str | None = ...,

@@ -20,6 +20,7 @@ from clew.verbs.topics import Topics
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from os import PathLike
     from pathlib import Path
     from types import TracebackType
 
@@ -511,7 +512,7 @@ class Clew(Topics):
 
     def import_file(
         self,
-        path: Path,
+        path: str | PathLike[str],
         *,
         scope: Scope | None = None,
         notes_project: str | None = None,
@@ -544,7 +545,7 @@ class Clew(Topics):
 
     def backup(
         self,
-        path: Path,
+        path: str | PathLike[str],
         *,
         overwrite: bool = False,
         identity: Identity | None = None,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from contextlib import AbstractContextManager
     from datetime import datetime
-    from pathlib import Path
+    from os import PathLike
 
     import numpy as np
     from numpy.typing import NDArray
@@ -786,7 +786,7 @@ class Store(Protocol):
         ...
 
     def backup(
-        self, target: Path, *, overwrite: bool = False, progress: Callable[[int, int], None]
+        self, target: str | PathLike[str], *, overwrite: bool = False, progress: Callable[[int, int], None]
     ) -> BackupReport: ...
     def stats(self, reach: Reach, space: str) -> Stats: ...
     def checks(self, now: datetime) -> list[Check]:

@@ -118,8 +118,9 @@ def _ids(side: Components, ignore_versions: bool) -> AbstractSet[str]:
 # -- from a directory --------------------------------------------------------------------------------
 
 
-def read_manifests(directory: Path) -> dict[str, str]:
+def read_manifests(directory: str | os.PathLike[str]) -> dict[str, str]:
     """The manifests at the top of a directory and one level below it, as far as they can be read."""
+    directory = Path(directory)
     places = [directory, *_folders(directory)]
     found: dict[str, str] = {}
     for path in (place / name for place in places for name in MANIFESTS):

@@ -21,6 +21,7 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -138,8 +139,9 @@ class Giver:
 
 
 def import_edges(
-    path: Path, store: Store, giver: Giver, *, now: datetime, dry_run: bool, progress: Progress
+    path: str | PathLike[str], store: Store, giver: Giver, *, now: datetime, dry_run: bool, progress: Progress
 ) -> EdgesImported:
+    path = Path(path)
     try:
         with path.open("rb") as file:
             total = path.stat().st_size

@@ -133,8 +133,9 @@ def _lines(tx: Tx, reach: Reach, may: Callable[[Memory], bool]) -> Iterator[str]
 # -- import ----------------------------------------------------------------------------------------
 
 
-def import_file(path: Path, target: Target, *, progress: Progress) -> ImportReport:
+def import_file(path: str | os.PathLike[str], target: Target, *, progress: Progress) -> ImportReport:
     """Bring in an export, a notes file or a transcript; which of them is told by how it begins."""
+    path = Path(path)
     if path.is_dir():
         return _import_transcripts(path, target, progress=progress)
     try:

@@ -61,9 +61,7 @@ def _told(path: Path, error: apsw.Error) -> ClewError | None:
             )
         case apsw.CorruptError() | apsw.NotADBError():
             return _damaged(path)
-        case apsw.SQLError() if any(
-            part in str(error) for part in _LACKING
-        ):  # our queries name what migrations made
+        case apsw.SQLError() if any(part in str(error) for part in _LACKING):
             return _damaged(path)
         case apsw.FullError():
             return disk_full(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
@@ -211,7 +212,7 @@ class Store:
         return self.engine.sizes()
 
     def backup(
-        self, target: Path, *, overwrite: bool = False, progress: Callable[[int, int], None]
+        self, target: str | PathLike[str], *, overwrite: bool = False, progress: Callable[[int, int], None]
     ) -> BackupReport:
         if self.engine.name != "sqlite":
             raise InvalidInput(
@@ -219,7 +220,7 @@ class Store:
                 code="BACKUP_IS_THE_SERVERS",
                 next="run: pg_dump; or copy it to a file: clew copy URL FILE",
             )
-        return backup.backup(self.path, target, overwrite=overwrite, progress=progress)
+        return backup.backup(self.path, Path(target), overwrite=overwrite, progress=progress)
 
     def stats(self, reach: Reach, space: str) -> Stats:
         with self.read() as tx:

@@ -18,7 +18,7 @@ from clew.verbs import powers
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from datetime import datetime
-    from pathlib import Path
+    from os import PathLike
 
     from clew.clew import Clew
     from clew.deliver import queue as queueing
@@ -80,7 +80,7 @@ class Transfer:
         return [self._status(org, grant, known) for grant in grants]
 
     def fingerprint(
-        self, project: str, files: Mapping[str, str] | Path, *, identity: Identity | None = None
+        self, project: str, files: Mapping[str, str] | str | PathLike[str], *, identity: Identity | None = None
     ) -> fingerprints.TechStackFingerprint:
         """Read what a project is built with, from texts or from a directory, and keep it."""
         identity = powers.person(self._clew, identity, project, "say what a project is built with")

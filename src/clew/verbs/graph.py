@@ -15,7 +15,7 @@ from clew.model.times import zoned
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-    from pathlib import Path
+    from os import PathLike
     from typing import TextIO
 
     from clew.clew import Clew
@@ -195,7 +195,7 @@ class GraphVerbs:
 
     def import_file(
         self,
-        path: Path,
+        path: str | PathLike[str],
         *,
         scope: Scope | None = None,
         identity: Identity | None = None,

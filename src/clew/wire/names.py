@@ -18,6 +18,7 @@ _HOMES: Mapping[str, tuple[str, ...]] = {
     "collections.abc": ("Collection", "Iterable", "Iterator", "Mapping", "Sequence"),
     "datetime": ("datetime",),
     "typing": ("Any", "TextIO"),
+    "os": ("PathLike",),
     "pathlib": ("Path",),
     "clew.guard.added": ("InForce",),
     "clew.guard.engine": ("Problem",),

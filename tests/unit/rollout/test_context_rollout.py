@@ -160,9 +160,16 @@ def test_i5_a_failing_graph_leaves_the_baseline_and_its_code(clew: Clew) -> None
     break_graph(clew)
     found = asked(clew)
     assert found.ids == [ids["w1"], ids["l-base"]]
-    assert (found.trace["fallback_reason"], found.trace["graph_error"]) == ("graph_expansion_error", "STORE_CORRUPT")
+    assert (found.trace["fallback_reason"], found.trace["graph_error"]) == (
+        "graph_expansion_error",
+        "STORE_CORRUPT",
+    )
     [row] = counted(clew)
-    assert (row["eligible"], row["graph_error"], row["fallback_reason"]) == (1, "STORE_CORRUPT", "graph_expansion_error")
+    assert (row["eligible"], row["graph_error"], row["fallback_reason"]) == (
+        1,
+        "STORE_CORRUPT",
+        "graph_expansion_error",
+    )
 
 
 @pytest.mark.parametrize("strategy", ["baseline", "hybrid_graph"])
