@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
 
-from clew.errors import ClewError, InvalidInput, Misconfigured, NotFound
+from clew.errors import ClewError, Misconfigured, NotFound
 from clew.lazy import LazyModule
 from clew.model.ids import check_cursor
+from clew.model.limit import check_limit
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import Recalled, RecallOptions
@@ -353,10 +354,7 @@ class Clew(Topics):
         cursor: str | None = None,
     ) -> Sequence[Memory]:
         """Newest first. `cursor` is the id of the last memory of the page before."""
-        if limit < 1:
-            raise InvalidInput(
-                f"limit {limit} is out of range", code="LIMIT_INVALID", next="ask for 1 memory or more"
-            )
+        check_limit(limit)
         scope = self._scope(scope, identity)
         reach = Reach.across_projects(scope) if all_projects else Reach.of(scope)
         door = self._doors.door(identity, scope)

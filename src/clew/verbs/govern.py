@@ -10,6 +10,7 @@ from clew.errors import InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.govern import Grant, StoredFingerprint
+from clew.model.limit import check_limit
 from clew.model.scope import Identity, Scope
 from clew.model.times import zoned
 from clew.values import dataclass
@@ -238,6 +239,7 @@ class AuditLog:
     ) -> Sequence[AuditEntry]:
         """Newest first; `before` is the number of the last entry of the page before."""
         org = powers.caretaker(self._clew, identity, "look at the audit log").org
+        check_limit(limit)
         since = zoned("since", since)
         with self._clew.store.read() as tx:
             return tx.audit.latest(org, limit=limit, since=since, action=action or "", before=before)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clew.errors import Misconfigured
 from clew.lazy import LazyModule
+from clew.model.limit import check_limit
 from clew.model.progress import Progress, no_progress
 from clew.model.scope import Identity, Reach
 from clew.model.times import zoned
@@ -149,6 +150,7 @@ class GraphVerbs:
         limit: int = 500,
     ) -> GraphChanges:
         """What changed since a number of the change log, as ids of what may be seen; without one, where it ends."""
+        check_limit(limit)
         who, place = identity or Identity(), self._clew._reach_of_id(scope, identity)
         with self._clew.store.read() as tx:
             if nothing := listing.nothing_new(tx, place.org, after):

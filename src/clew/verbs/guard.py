@@ -10,6 +10,7 @@ from clew.errors import Denied
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.ids import check_cursor
+from clew.model.limit import check_limit
 from clew.model.scope import Identity
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ class Quarantine:
         """Newest first. `cursor` is the id of the last one of the page before. What has expired goes."""
         who, now = identity or Identity(), self._clew.clock.now()
         self._check_reviewer(who)
+        check_limit(limit)
         with self._clew.store.read() as tx:
             limit = min(limit, quarantine.MAX_PAGE)
             if cursor is not None:

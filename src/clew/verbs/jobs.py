@@ -11,6 +11,7 @@ from clew.errors import Conflict, InvalidInput, Misconfigured, NotFound
 from clew.lazy import LazyModule
 from clew.model.ids import check_cursor
 from clew.model.job import RELATE, STATES, BackfillState, Job, JobHealth, Ran
+from clew.model.limit import check_limit
 from clew.model.progress import Progress, no_progress
 from clew.model.relation import PARTIAL_DEGRADE
 from clew.model.scope import Identity
@@ -59,9 +60,10 @@ class Jobs:
             raise InvalidInput(
                 f"no job is '{state}'", code="JOB_STATE_INVALID", next=f"choose one of {', '.join(STATES)}"
             )
+        check_limit(limit)
         with self._clew.store.read() as tx:
             after = _after(tx, who.org, cursor) if cursor else ""
-            return tx.jobs.page(who.org, RELATE, state=state, limit=max(1, min(limit, MAX_PAGE)), after=after)
+            return tx.jobs.page(who.org, RELATE, state=state, limit=min(limit, MAX_PAGE), after=after)
 
     def show(self, id: str, *, identity: Identity | None = None) -> JobReport:
         """A job by its id or that of its memory, or a unique beginning: what happened, what is next, what to do."""

@@ -19,6 +19,7 @@ from clew.guard import routing as routes
 from clew.model.access import Resource
 from clew.model.ids import check_cursor, new_id
 from clew.model.key import ApiKey, NewKey
+from clew.model.limit import check_limit
 from clew.model.org import LOCAL, ROLES
 from clew.model.scope import Identity, Scope
 from clew.model.times import to_micros, zoned
@@ -91,10 +92,11 @@ class Keys(ConfigVerbs):
         """The keys of an org, oldest first, also those that ended. `cursor` is the last id of the page before."""
         who = identity or Identity()
         place = self._managed(org, who, None, looking=True)
+        check_limit(limit)
         if cursor:
             check_cursor(cursor, "key")
         with self._clew.store.read() as tx:
-            return tx.keys.page(place, limit=max(1, min(limit, MAX_PAGE)), after=cursor or "")
+            return tx.keys.page(place, limit=min(limit, MAX_PAGE), after=cursor or "")
 
     def revoke(self, id: str, *, org: str | None = None, identity: Identity | None = None) -> ApiKey:
         """End a key. Once more changes nothing."""

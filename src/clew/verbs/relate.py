@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from clew.lazy import LazyModule
 from clew.model.conflict import Conflict, Dispute, Merge
+from clew.model.limit import check_limit
 from clew.model.memory import Memory
 from clew.model.scope import Identity, Reach, Scope
 
@@ -45,6 +46,7 @@ class Conflicts:
         limit: int = 20,
     ) -> Sequence[Dispute]:
         """The surest first; `everything`: also those that were resolved or are over."""
+        check_limit(limit)
         clew = self._clew
         reach, door = clew._reach_of_id(scope, identity), clew._doors.door(identity, scope)
         find = partial(disputing.find, reach=reach, now=clew.clock.now(), limit=limit, over=everything)
@@ -91,6 +93,7 @@ class Merges:
         self, scope: Scope | None = None, *, identity: Identity | None = None, limit: int = 20
     ) -> Sequence[Suggestion]:
         """Groups of memories that say the same, and which one would be kept. Reads every memory in scope."""
+        check_limit(limit)
         clew = self._clew
         reach, door = clew._reach_of_id(scope, identity), clew._doors.door(identity, scope)
         with clew.store.read() as tx:
@@ -133,6 +136,7 @@ class Merges:
 
     def list(self, *, identity: Identity | None = None, limit: int = 20) -> Sequence[Merge]:
         """The newest first, of memories that may all be read."""
+        check_limit(limit)
         clew = self._clew
         reach, door = clew._reach_of_id(None, identity), clew._doors.door(identity, None)
         found: list[Merge] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
 from clew.lazy import LazyModule
+from clew.model.limit import check_limit
 from clew.model.scope import Identity, Scope
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ class Sessions(_Verbs):
         identity: Identity | None = None,
     ) -> Sequence[AgentSession]:
         """Newest first."""
+        check_limit(limit)
         may = self.rights(identity)
         with self._clew.store.read() as tx:
             found = tx.sessions.find(may.reach, project=project, state=state, limit=limit, agent=may.agent)
@@ -240,6 +242,7 @@ class Queue(_Verbs):
 
     def dead(self, *, limit: int = 20, identity: Identity | None = None) -> Sequence[Inject]:
         """What was given up in the org, with its reason, newest first."""
+        check_limit(limit)
         may = self.rights(identity)
         with self._clew.store.read() as tx:
             dead = tx.injects.dead(may.reach.org, limit=limit)
