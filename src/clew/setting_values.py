@@ -64,8 +64,10 @@ def _as_bool(value: Any) -> bool | None:
 
 
 def _as_words(value: Any) -> tuple[str, ...] | None:
-    """A list of texts, or one text with commas between, as in the environment."""
-    words = value.split(",") if isinstance(value, str) else value
+    """A list of texts, or one text with commas between or the list as JSON, as in the environment."""
+    words = value
+    if isinstance(value, str):
+        words = _from_json(value) if value.lstrip().startswith("[") else value.split(",")
     if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
         return None
     return tuple(word.strip() for word in words if word.strip())

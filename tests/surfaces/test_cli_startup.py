@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -204,6 +206,27 @@ def test_config_show_tells_no_password(cli: Cli, url: str) -> None:
         text, told = cli(*words), cli(*words, "--json")
         assert (text.code, told.code) == (0, 0)
         assert "s3cret" not in text.out + told.out
+
+
+@pytest.mark.parametrize("given", ["Bash,Read", '["Bash", "Read"]', '["Bash", "Read,Write"]', "Bash", "[]"])
+def test_a_list_that_config_show_suggests_for_the_environment_means_the_same(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    name, path = "CLEW_INJECT__SKIP_TOOLS", "inject.skip_tools"
+    monkeypatch.setenv(name, given)
+    before = cli("config", "show", path, "--json").json["value"]
+    assert before == (json.loads(given) if given.startswith("[") else given.split(","))
+    line = cli("config", "show", path).out.splitlines()[-1].strip()
+    [(_, told)] = [word.split("=", 1) for word in shlex.split(line)]
+    monkeypatch.setenv(name, told)
+    assert cli("config", "show", path, "--json").json["value"] == before
+
+
+@pytest.mark.parametrize("given", ["[", '["a", 1]', "['a']"])
+def test_a_list_that_is_no_json_is_refused(cli: Cli, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("CLEW_INJECT__SKIP_TOOLS", given)
+    outcome = cli("config", "show", "inject.skip_tools")
+    assert outcome.code == 2 and "a list of words" in outcome.err
 
 
 def test_config_show_tells_value_source_and_meaning(cli: Cli) -> None:

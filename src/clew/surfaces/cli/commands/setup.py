@@ -119,12 +119,15 @@ def _one_setting(entry: dict[str, Any], file: Path, style: Style) -> Iterator[st
 
 
 def _in_environment(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+    if isinstance(value, (list, tuple)) and not any("," in word for word in value):
+        return ",".join(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list, tuple)) else str(value)
 
 
 def _setting_lines(entries: list[dict[str, Any]], style: Style) -> Iterator[str]:
     rows = [
-        (entry["path"], one_line(str(entry["value"])) or "''", entry["source"], entry["doc"]) for entry in entries
+        (entry["path"], one_line(_in_environment(entry["value"])) or "''", entry["source"], entry["doc"])
+        for entry in entries
     ]
     for line, row in zip(columns(rows), rows, strict=True):
         yield line[: -len(row[-1])] + style("dim", row[-1])
