@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 
 FEW = 16  # chosen memories
+BROUGHT = ("neighbours", "context")  # what brings a memory into an answer without evidence of its own
 
 
 def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
@@ -59,7 +60,7 @@ def _of_one(
     if reached:
         yield Why("graph", raw=round(reached.activation, 6), via=reached.seed)
     elif layer != RULE and asks and words[0] <= 0 and run.relevance[place] <= 0:  # no evidence of its own
-        yield Why("boost", via="neighbours" if is_beside else "context")
+        yield Why("boost", via=BROUGHT[0] if is_beside else BROUGHT[1])
     if weight != 1.0:
         yield Why("boost", raw=round(weight, 6))
 

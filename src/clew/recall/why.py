@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clew.recall.choose import MAX_WORKING, asked_layers
-from clew.recall.explain import reasons
+from clew.recall.explain import BROUGHT, reasons
 from clew.recall.recall import MAX_LIMIT, Reader, filter_memories, plan_recall, search
 from clew.recall.run import RULE, WORKING, Run
 from clew.remember.edit import must_get
@@ -168,7 +168,7 @@ def _outranked(memory: Memory, run: Run, at: int, reader: Reader, *, alone: bool
         if layer == WORKING and rank is None:
             reason = f"{MAX_WORKING} working memories stand before it"
             advice = "ask with a word that only it has, or keep it in layer long_term"
-    entries = _reasons(run, at, alone=alone)
+    entries = tuple(why for why in _reasons(run, at, alone=alone) if why.via not in BROUGHT)  # nothing brought it
     return Explanation(memory.id, False, "rank", reason, advice, rank=rank, relevance=relevance, why=entries)
 
 

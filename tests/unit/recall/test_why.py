@@ -115,3 +115,9 @@ def test_a_large_scope_tells_the_same_story(clew_at: Any, tmp_path: Any, read_mo
     far = memory.remember("lunch")
     assert memory.why("gateway", old.id).reason == "superseded"
     assert not memory.why("gateway", far.id).found
+
+
+def test_what_is_not_answered_was_brought_in_by_nothing(memory: Any) -> None:
+    saved = memory.remember("the gateway is slow")
+    told = memory.why("xylophone", saved.id)
+    assert not told.found and all(why.source != "boost" for why in told.why)
