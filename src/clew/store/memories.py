@@ -59,8 +59,7 @@ class MemoryTable:
         """Those that a live memory of the same place and type has."""
         if len(hashes) == 1 and like.content_hash == hashes[0]:  # looking into a list costs three times as much
             return set(hashes) if self.live_duplicate(like) else set()
-        place = {"org_id": like.org, "project_id": like.project or "", "user_id": like.user or ""}
-        rows = self._session.all("hashes_live", **place, type=like.type, hashes=listed(hashes))
+        rows = self._session.all("hashes_live", **_place(like), hashes=listed(hashes))
         return {content_hash for (content_hash,) in rows}
 
     def update(self, memory: Memory, *, change: str, expected_version: int) -> bool:
@@ -100,39 +99,19 @@ class MemoryTable:
         return [id for id, project, user in rows if reach.sees(project, user)]
 
     def live_duplicate(self, memory: Memory) -> str | None:
-        id: str | None = self._session.value(
-            "memory_live_duplicate",
-            org_id=memory.org,
-            project_id=memory.project or "",
-            user_id=memory.user or "",
-            type=memory.type,
-            content_hash=memory.content_hash,
-        )
+        asked = _place(memory) | {"content_hash": memory.content_hash}
+        id: str | None = self._session.value("memory_live_duplicate", **asked)
         return id
 
     def live_upsert(self, memory: Memory) -> str | None:
-        id: str | None = self._session.value(
-            "memory_live_upsert",
-            org_id=memory.org,
-            project_id=memory.project or "",
-            user_id=memory.user or "",
-            type=memory.type,
-            upsert_key=memory.upsert_key,
-        )
+        asked = _place(memory) | {"upsert_key": memory.upsert_key}
+        id: str | None = self._session.value("memory_live_upsert", **asked)
         return id
 
     def upserted_until(self, memory: Memory, moment: datetime) -> list[str]:
         """Those with its key whose end lies after a moment: such as were replaced by one that does not hold yet."""
-        rows = self._session.all(
-            "memory_key_until",
-            org_id=memory.org,
-            project_id=memory.project or "",
-            user_id=memory.user or "",
-            type=memory.type,
-            upsert_key=memory.upsert_key,
-            moment=to_micros(moment),
-        )
-        return [id for (id,) in rows]
+        asked = _place(memory) | {"upsert_key": memory.upsert_key, "moment": to_micros(moment)}
+        return [id for (id,) in self._session.all("memory_key_until", **asked)]
 
     def expired_working(self, org: str, now: datetime) -> list[str]:
         return [id for (id,) in self._session.all("memory_expired_working", org_id=org, now=to_micros(now))]
@@ -207,6 +186,12 @@ class MemoryTable:
         """When the newest memory of any org was stored."""
         micros = self._session.value("memory_newest")
         return None if micros is None else from_micros(micros)
+
+
+def _place(memory: Memory) -> dict[str, Any]:
+    """Where it is the only one of its type with its text, and with its key."""
+    names = {"project_id": memory.project or "", "user_id": memory.user or ""}
+    return {"org_id": memory.org, **names, "type": memory.type}
 
 
 def reach_values(reach: Reach) -> dict[str, Any]:
