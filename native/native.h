@@ -19,7 +19,7 @@
 #endif
 
 /* Of the functions and what they take; clew/native.py has the same. */
-#define REVISION 3
+#define REVISION 4
 
 typedef struct {
     Py_buffer view;
@@ -69,6 +69,7 @@ static inline float on_scale(float score, double least, double spread) {
 }
 
 PyObject *native_best(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_embed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_fuse(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_look(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_match(PyObject *self, PyObject *const *args, Py_ssize_t count);

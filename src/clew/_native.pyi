@@ -16,6 +16,10 @@ def best(
     scores: Floats, allowed: Bools, count: int, above: float, relevance: Floats, floor: float,
     layer: NDArray[np.int8], without: int, /,
 ) -> bytearray: ...  # fmt: skip
+def embed(
+    pieces: list[bytes], rows: NDArray[np.int8], scales: Floats, second: NDArray[np.int32], tells: NDArray[np.int8],
+    numbers: tuple[int, ...], out: Floats, /,
+) -> None: ...  # fmt: skip
 def fuse(
     lexical: Floats, covered: Floats, cosine: Floats, allowed: Bools, alive: Bools | None, weights: Floats | None,
     words: Floats, meaning: Floats, relevance: Floats, rank_score: Floats, numbers: tuple[float, ...], /,

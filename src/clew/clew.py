@@ -799,12 +799,12 @@ class Clew(Topics):
         return metering.Meter(self.store, look_after, rest_s=rest_s)
 
     def _options(self, options: RecallOptions | None, changes: dict[str, Any]) -> RecallOptions:
-        given = options or RecallOptions(
-            limit=self.settings.recall.limit,
-            floor=self.settings.recall.floor,
-            retrieval=self.settings.recall.retrieval,
+        if options is not None:
+            return replace(options, **changes) if changes else options
+        recall = self.settings.recall
+        return RecallOptions(
+            **{"limit": recall.limit, "floor": recall.floor, "retrieval": recall.retrieval} | changes
         )
-        return replace(given, **changes) if changes else given
 
     def _scope(self, scope: Scope | None, identity: Identity | None) -> Scope:
         identity = identity or Identity()

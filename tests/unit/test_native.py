@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from clew import native
 from clew.model.recalled import RecallOptions
+from clew.providers.static import StaticEmbedder
 from clew.recall.explain import _ranks
 from clew.recall.ranker import model
 from toys import ToyEmbedder, open_toy
@@ -125,6 +126,25 @@ def test_the_model_gives_the_same_score_at_and_around_every_threshold(monkeypatc
     fast = model().scores(features)
     monkeypatch.setattr(native, "compiled", None)
     assert fast.tolist() == pytest.approx(model().scores(features).tolist(), rel=1e-12, abs=1e-12)
+
+
+TEXTS = st.lists(
+    st.text(max_size=400) | st.sampled_from(
+        ("", "the " * 5_000, "Die Datenbank wird jede Nacht gesichert.", "Резервная копия", "ภาษาไทย", "数据库")
+    ),
+    max_size=6,
+)  # fmt: skip
+
+
+@given(TEXTS)
+def test_a_text_has_the_same_vector_with_and_without_what_is_compiled(texts: list[str]) -> None:
+    embedder = StaticEmbedder()
+    fast = embedder.embed(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "compiled", None)
+        plain = embedder.embed(texts)
+    assert fast.shape == plain.shape and np.abs(fast - plain).max(initial=0) < 1e-5
+    assert (fast.any(axis=1) == plain.any(axis=1)).all()
 
 
 def test_both_parts_are_of_one_revision(compiled: ModuleType) -> None:
@@ -240,6 +260,52 @@ def test_an_array_that_lies_askew_is_refused(compiled: ModuleType) -> None:
     askew = memoryview(bytearray(9))[1:].cast("f")
     with pytest.raises(TypeError, match="scores: expected float32"):
         compiled.ranks(askew, np.ones(2, np.bool_), floats([1]))
+
+
+def embedded(compiled: ModuleType, *pieces: int, **changed: Any) -> list[float]:
+    """By three rows of two numbers, the last of which other languages read the second piece by."""
+    told = {
+        "rows": np.array([[3, 4], [1, 0], [0, 2]], np.int8),
+        "scales": floats([1, 1, 1]),
+        "second": np.array([0, 2], np.int32),
+        "tells": np.array([0, 1], np.int8),
+        "numbers": (2, 12, 24, 2),
+        "out": np.empty((1, 2), np.float32),
+    } | changed
+    compiled.embed([np.array(pieces, np.int64).tobytes()], *told.values())
+    found: list[float] = told["out"][0].tolist()
+    return found
+
+
+def test_pieces_are_added_up_by_the_rows_of_their_language(compiled: ModuleType) -> None:
+    assert embedded(compiled) == [0, 0]
+    assert embedded(compiled, 0) == pytest.approx([0.6, 0.8])
+    assert embedded(compiled, 1, 1) == [1, 0]
+    assert embedded(compiled, 1, 1, 1) == [0, 1]
+    assert embedded(compiled, 0, 1, scales=floats([0, 1, 1])) == [1, 0]
+    assert embedded(compiled, 0, 0, 1, scales=floats([0, 1, 1])) == [0, 0]  # most of it is unknown
+
+
+def test_pieces_and_rows_that_there_are_not_are_refused(compiled: ModuleType) -> None:
+    for piece in (-1, 2, 2**62):
+        with pytest.raises(IndexError, match="a piece that there is not"):
+            embedded(compiled, piece)
+    for row in (-1, 3):
+        with pytest.raises(IndexError, match="a row that there is not"):
+            embedded(compiled, 1, 1, 1, second=np.array([0, row], np.int32))
+    for wrong in (
+        {"rows": np.zeros((2, 2), np.int8)},
+        {"second": np.zeros(3, np.int32)},
+        {"out": np.empty((2, 2), np.float32)},
+        {"numbers": (0, 12, 24, 2)},
+        {"numbers": (2, 12, 0, 2)},
+    ):
+        with pytest.raises(ValueError, match=r"fit together|rows of"):
+            embedded(compiled, 0, **wrong)
+    arrays = (np.zeros((1, 2), np.int8), floats([1]), np.zeros(1, np.int32), np.zeros(1, np.int8), (2, 12, 24, 2))
+    for pieces, refused in (([b"half"], ValueError), (["text"], TypeError), ((b"",), TypeError)):
+        with pytest.raises(refused):
+            compiled.embed(pieces, *arrays, np.empty((1, 2), np.float32))
 
 
 def test_numbers_that_are_no_tuple_are_refused(compiled: ModuleType) -> None:

@@ -12,6 +12,7 @@ Where the rows come from, and what they were measured to do, is in tools/embedde
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clew import native
 from clew.model.space import VectorSpace
 from clew.providers.letters import in_latin
 from clew.providers.wordpiece import ID_BYTES, IDS, WordPiece
@@ -62,8 +64,20 @@ class StaticEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text, in order; the same text gives the same bits in any batch."""
-        sums = np.zeros((len(texts), self.space.dim), dtype=np.float32)
-        packed = self._by_language([self._pieces.packed(in_latin(text)) for text in texts])
+        packed = [self._pieces.packed(in_latin(text)) for text in texts]
+        if native.compiled is None or sys.byteorder != "little":
+            return self._by_arrays(packed)
+        vectors, numbers = (
+            np.empty((len(packed), self.space.dim), np.float32),
+            (self.space.dim, FULL, HALF, ELSEWHERE),
+        )
+        native.compiled.embed(packed, self._rows, self._scales, self._second, self._tells, numbers, vectors)
+        return vectors
+
+    def _by_arrays(self, packed: list[bytes]) -> NDArray[np.float32]:
+        """The same without what is compiled."""
+        sums = np.zeros((len(packed), self.space.dim), dtype=np.float32)
+        packed = self._by_language(packed)
         for start, stop in _groups(packed):
             self._add_up(packed[start:stop], sums[start:stop])
         norms = np.sqrt(np.add.reduce(sums * sums, axis=1, keepdims=True))  # of one text: half of linalg.norm

@@ -6,7 +6,7 @@ In: a run with both numbers of every memory. Out: the same run with the places t
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,22 +29,30 @@ ENOUGH, AMONG = 10, 24
 NOWHERE = np.empty(0, np.intp)
 
 
+class _Layer(NamedTuple):
+    """What of one layer may be answered."""
+
+    places: NDArray[np.intp] | None  # of all its memories; None: it has all there are
+    is_enough: NDArray[np.bool_]  # of each of these, whether it may be answered and has enough evidence
+    open: int  # may be answered
+    found: int  # and have enough evidence
+
+
 def choose(run: Run, rules_limit: int, started: float) -> None:
     """Rules first, then working, then long-term; what is cut is counted."""
     limit = run.options.limit
     hits = _hits(run) if run.query.strip() else None
     asked = {layer: _enough(run, layer, hits) for layer in asked_layers(run.options)}
-    found = {layer: places for layer, (_count, places) in asked.items()}
-    rules = _best(run, found.get(RULE), rules_limit)
-    working = _best(run, found.get(WORKING), min(MAX_WORKING, limit))
-    long_term = _best(run, found.get(LONG_TERM), max(1, limit - len(working)))
+    rules = _best(run, asked.get(RULE), rules_limit)
+    working = _best(run, asked.get(WORKING), min(MAX_WORKING, limit))
+    long_term = _best(run, asked.get(LONG_TERM), max(1, limit - len(working)), hits)
     run.chosen = rules + working + long_term
     if run.rough is not None:
         show_exactly(run, np.array(run.chosen, np.intp))
     counts = [
         int(np.count_nonzero(run.allowed)),
-        sum(count for count, _places in asked.values()),
-        sum(len(places) for places in found.values()),
+        sum(layer.open for layer in asked.values()),
+        sum(layer.found for layer in asked.values()),
     ]
     too_little = "below the floor" if run.options.floor else "no evidence"
     cuts = zip(("layer", too_little, "beyond the limit"), counts, [*counts[1:], len(run.chosen)], strict=True)
@@ -56,8 +64,10 @@ def _hits(run: Run) -> NDArray[np.bool_]:
     """A shared word or some likeness, and the floor if one is asked for. Before enough that have that, the
     last look may put others; where few have it, nothing else fills the answer."""
     hits = (run.evidence.lexical > 0) | (run.relevance > 0)
-    hits[list(run.reached)] = True
-    hits[run.beside] = True
+    if run.reached:
+        hits[list(run.reached)] = True
+    if run.beside:
+        hits[run.beside] = True
     if run.refined is not None:
         scores = run.rank_score[run.refined]
         own = scores[hits[run.refined]]
@@ -70,14 +80,15 @@ def _hits(run: Run) -> NDArray[np.bool_]:
     return hits
 
 
-def _enough(run: Run, layer: int, hits: NDArray[np.bool_] | None) -> tuple[int, NDArray[np.intp]]:
-    """How many of a layer may be answered, and where those with enough evidence are: rules always have it."""
+def _enough(run: Run, layer: int, hits: NDArray[np.bool_] | None) -> _Layer:
+    """Rules always have enough evidence."""
     places = run.corpus.by_layer.get(layer, NOWHERE)
     is_open = run.allowed if places is None else run.allowed[places]
-    count = int(np.count_nonzero(is_open))
+    count = found = int(np.count_nonzero(is_open))
     if hits is not None and layer != RULE:
         is_open = is_open & (hits if places is None else hits[places])
-    return count, np.flatnonzero(is_open) if places is None else places[is_open]
+        found = int(np.count_nonzero(is_open))
+    return _Layer(places, is_open, count, found)
 
 
 def asked_layers(options: RecallOptions) -> list[int]:
@@ -86,12 +97,15 @@ def asked_layers(options: RecallOptions) -> list[int]:
     return layers[options.mode] + ([RULE] if with_rules else [])
 
 
-def _best(run: Run, found: NDArray[np.intp] | None, limit: int) -> list[int]:
+def _best(run: Run, layer: _Layer | None, limit: int, hits: NDArray[np.bool_] | None = None) -> list[int]:
     """By rank score, then relevance, then the newest. Compared rounded, so that equal texts are equal whatever
-    their last bit says; the scores themselves stay as they are."""
-    if not limit or found is None or not len(found):
+    their last bit says; the scores themselves stay as they are. `hits`: of long-term ones, see `_refined`."""
+    if not limit or layer is None or not layer.found:
         return []
     has_query, ids = bool(run.query.strip()), run.corpus.ids
+    found = None if hits is None else _refined(run, hits, limit)
+    if found is None:
+        found = np.flatnonzero(layer.is_enough) if layer.places is None else layer.places[layer.is_enough]
     key = (run.rank_score if has_query else run.corpus.updated_at)[found]
     if len(found) > limit:  # sort only what can win, ties included
         can_win = key >= lowest_of_best(key, limit) - (2 * ROUNDED if has_query else 0)
@@ -101,6 +115,17 @@ def _best(run: Run, found: NDArray[np.intp] | None, limit: int) -> list[int]:
     rows = zip((-first).tolist(), (-relevance).tolist(), (-updated).tolist(), found.tolist(), strict=True)
     best = sorted((*order, ids[at], at) for *order, at in rows)
     return [row[-1] for row in best[:limit]]
+
+
+def _refined(run: Run, hits: NDArray[np.bool_], limit: int) -> NDArray[np.int64] | None:
+    """The long-term candidates of the last look that may be answered, where nothing else can be among the best: a
+    look at a hundred memories instead of all."""
+    if run.refined is None:
+        return None
+    found = run.refined[hits[run.refined] & run.allowed[run.refined]]
+    found = found[run.corpus.layer[found] == LONG_TERM]
+    others = run.least_refined + 2 * ROUNDED  # what equals it when rounded would have to be compared
+    return found if np.count_nonzero(run.rank_score[found] > others) >= limit else None
 
 
 def stage(name: str, into: int, out: int, removed: Iterable[Removed] = (), started: float | None = None) -> Stage:

@@ -49,8 +49,8 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def embedder() -> StaticEmbedder:
+@pytest.fixture
+def embedder(by_both: None) -> StaticEmbedder:
     return StaticEmbedder()
 
 
