@@ -446,43 +446,55 @@ typedef struct {
     double least[2], spread[2];          /* what the order is measured by */
 } Fuse;
 
-static float from_0_to_1(float evidence, float unrelated, float range) {
+static inline float from_0_to_1(float evidence, float unrelated, float range) {
     float scaled = (evidence - unrelated) / range;
     scaled = scaled > 0 ? scaled : 0;
     return scaled < 1 ? scaled : 1;
 }
 
-#define LANES 8 /* sums side by side, which do not wait for one another */
+#define LANES 8 /* side by side, which do not wait for one another */
 
-/* The sum of what allowed scores are away from a number, or of its squares. */
-WIDE static double sum_away(const float *scores, const uint8_t *allowed, Py_ssize_t size, double from, int squared) {
-    double sums[LANES] = {0}, sum = 0;
-    Py_ssize_t at = 0;
-    for (; at + LANES <= size; at += LANES)
-        for (int lane = 0; lane < LANES; lane++) {
-            double away = allowed[at + lane] ? scores[at + lane] - from : 0;
-            sums[lane] += squared ? away * away : away;
-        }
-    for (; at < size; at++) {
-        double away = allowed[at] ? scores[at] - from : 0;
-        sum += squared ? away * away : away;
-    }
-    for (int lane = 0; lane < LANES; lane++) sum += sums[lane];
-    return sum;
-}
+typedef struct {
+    double sum, squares;
+    float least;
+} Moments;
 
-WIDE static float least_of(const float *scores, const uint8_t *allowed, Py_ssize_t size) {
-    float leasts[LANES], least = INFINITY;
+/* Of all scores. */
+WIDE static Moments moments_of_all(const float *scores, Py_ssize_t size) {
+    double sums[LANES] = {0}, squares[LANES] = {0};
+    float leasts[LANES];
+    Moments found = {0, 0, INFINITY};
     Py_ssize_t at = 0;
     for (int lane = 0; lane < LANES; lane++) leasts[lane] = INFINITY;
-    for (; at + LANES <= size; at += LANES)
-        for (int lane = 0; lane < LANES; lane++) {
-            float score = allowed[at + lane] ? scores[at + lane] : INFINITY;
-            leasts[lane] = score < leasts[lane] ? score : leasts[lane];
-        }
-    for (; at < size; at++) least = allowed[at] && scores[at] < least ? scores[at] : least;
-    for (int lane = 0; lane < LANES; lane++) least = leasts[lane] < least ? leasts[lane] : least;
-    return least;
+    for (; at + LANES <= size; at += LANES) {
+        for (int lane = 0; lane < LANES; lane++) sums[lane] += scores[at + lane];
+        for (int lane = 0; lane < LANES; lane++) squares[lane] += (double)scores[at + lane] * scores[at + lane];
+        for (int lane = 0; lane < LANES; lane++)
+            leasts[lane] = scores[at + lane] < leasts[lane] ? scores[at + lane] : leasts[lane];
+    }
+    for (; at < size; at++) {
+        sums[0] += scores[at];
+        squares[0] += (double)scores[at] * scores[at];
+        leasts[0] = scores[at] < leasts[0] ? scores[at] : leasts[0];
+    }
+    for (int lane = 0; lane < LANES; lane++) {
+        found.sum += sums[lane];
+        found.squares += squares[lane];
+        found.least = leasts[lane] < found.least ? leasts[lane] : found.least;
+    }
+    return found;
+}
+
+/* Of those that are allowed. */
+static Moments moments_of(const float *scores, const uint8_t *allowed, Py_ssize_t size) {
+    Moments found = {0, 0, INFINITY};
+    for (Py_ssize_t at = 0; at < size; at++) {
+        if (!allowed[at]) continue;
+        found.sum += scores[at];
+        found.squares += (double)scores[at] * scores[at];
+        found.least = scores[at] < found.least ? scores[at] : found.least;
+    }
+    return found;
 }
 
 WIDE static void count_open(Fuse *fuse) {
@@ -498,62 +510,55 @@ WIDE static void count_open(Fuse *fuse) {
     fuse->allowed = open;
 }
 
-/* Least and standard deviation of what is allowed. Of words most memories have none, which all lie at 0. */
+/* Least and standard deviation of what is allowed: by one look, since the sums of single numbers are kept as doubles. */
 static void measure(Fuse *fuse, double spread_of_meaning) {
-    const float *lexical = AT(fuse->a[LEXICAL], float), *cosine = AT(fuse->a[COSINE], float);
     const uint8_t *allowed = AT(fuse->a[ALLOWED], uint8_t);
+    const int of[] = {LEXICAL, COSINE};
     if (!fuse->allowed) return;
-    double total = (double)fuse->allowed, words = 0, squared = 0;
-    for (Py_ssize_t at = 0; at < fuse->size; at++)
-        if (lexical[at] > 0 && allowed[at]) {
-            words += lexical[at];
-            squared += (double)lexical[at] * lexical[at];
-        }
-    fuse->least[0] = least_of(lexical, allowed, fuse->size);
-    fuse->least[1] = least_of(cosine, allowed, fuse->size);
-    fuse->spread[0] = sqrt(fmax(0, squared / total - words / total * (words / total)));
-    fuse->spread[1] = spread_of_meaning;
-    if (spread_of_meaning < 0) {
-        double mean = sum_away(cosine, allowed, fuse->size, 0, 0) / total;
-        fuse->spread[1] = sqrt(sum_away(cosine, allowed, fuse->size, mean, 1) / total);
+    for (int kind = 0; kind < 2; kind++) {
+        const float *scores = AT(fuse->a[of[kind]], float);
+        Moments found = fuse->allowed == fuse->size ? moments_of_all(scores, fuse->size)
+                                                    : moments_of(scores, allowed, fuse->size);
+        double total = (double)fuse->allowed, mean = found.sum / total;
+        fuse->least[kind] = found.least;
+        fuse->spread[kind] = sqrt(fmax(0, found.squares / total - mean * mean));
     }
+    if (spread_of_meaning >= 0) fuse->spread[1] = spread_of_meaning;
     for (int kind = 0; kind < 2; kind++)
         if (!(fuse->spread[kind] >= fuse->noise)) fuse->spread[kind] = 0;
 }
 
-/* What all have. A plain loop, so that several numbers are counted at once. */
-WIDE static void put_meaning(Fuse *fuse) {
-    const float *cosine = AT(fuse->a[COSINE], float);
-    float *words = AT(fuse->a[WORDS], float), *meaning = AT(fuse->a[MEANING], float);
-    float *relevance = AT(fuse->a[RELEVANCE], float), *rank = AT(fuse->a[RANK], float);
-    float unrelated = (float)fuse->unrelated[1], range = (float)(fuse->same[1] - fuse->unrelated[1]);
-    float least = (float)fuse->least[1], spread = (float)fuse->spread[1];
+typedef struct { /* of one kind of evidence, in the precision in which it is compared */
+    float unrelated, range, counts, least, spread, apart;
+} Measures;
+
+static Measures measures_of(const Fuse *fuse, int kind) {
+    float range = (float)(fuse->same[kind] - fuse->unrelated[kind]), spread = (float)fuse->spread[kind];
     float counts = range > 0, apart = spread > 0; /* else all are 0 */
-    range = counts ? range : 1;
-    spread = apart ? spread : 1;
-    for (Py_ssize_t at = 0; at < fuse->size; at++) {
-        float above = (cosine[at] - least) / spread, found = from_0_to_1(cosine[at], unrelated, range) * counts;
-        words[at] = 0;
+    return (Measures){(float)fuse->unrelated[kind], counts ? range : 1,  counts,
+                      (float)fuse->least[kind],     apart ? spread : 1, apart};
+}
+
+/* A plain loop without a branch, over arrays that are told to lie apart, so that several numbers are counted at once:
+   which memories have a word of the question, nobody could foretell. */
+WIDE static void put_numbers(Py_ssize_t size, Measures w, Measures m, const float *restrict lexical,
+                             const float *restrict covered, const float *restrict cosine, float *restrict words,
+                             float *restrict meaning, float *restrict relevance, float *restrict rank) {
+    for (Py_ssize_t at = 0; at < size; at++) {
+        float said = from_0_to_1(covered[at], w.unrelated, w.range) * w.counts;
+        float found = from_0_to_1(cosine[at], m.unrelated, m.range) * m.counts;
+        float ahead = (lexical[at] - w.least) / w.spread, above = (cosine[at] - m.least) / m.spread;
+        float by_words = (ahead > 0 ? ahead : 0) * w.apart / 2, by_meaning = (above > 0 ? above : 0) * m.apart / 2;
+        float both = 1 - (1 - said) * (1 - found);
+        words[at] = lexical[at] > 0 ? said : 0;
         meaning[at] = found;
-        relevance[at] = found;
-        rank[at] = (above > 0 ? above : 0) * apart / 2;
+        relevance[at] = lexical[at] > 0 ? both : found;
+        rank[at] = by_meaning + (lexical[at] > 0 ? by_words : 0);
     }
 }
 
-/* What those have that have a word of the question. */
-static void put_words(Fuse *fuse) {
-    const float *lexical = AT(fuse->a[LEXICAL], float), *covered = AT(fuse->a[COVERED], float);
-    float *words = AT(fuse->a[WORDS], float), *meaning = AT(fuse->a[MEANING], float);
-    float *relevance = AT(fuse->a[RELEVANCE], float), *rank = AT(fuse->a[RANK], float);
-    float unrelated = (float)fuse->unrelated[0], range = (float)(fuse->same[0] - fuse->unrelated[0]);
-    for (Py_ssize_t at = 0; at < fuse->size; at++) {
-        if (!(lexical[at] > 0)) continue;
-        words[at] = from_0_to_1(covered[at], unrelated, range);
-        relevance[at] = 1 - (1 - words[at]) * (1 - meaning[at]);
-        rank[at] += on_scale(lexical[at], fuse->least[0], fuse->spread[0]) / 2;
-    }
-    if (!fuse->weighted) return;
-    for (Py_ssize_t at = 0; at < fuse->size; at++) rank[at] *= AT(fuse->a[WEIGHT], float)[at];
+WIDE static void put_weights(Py_ssize_t size, const float *restrict weights, float *restrict rank) {
+    for (Py_ssize_t at = 0; at < size; at++) rank[at] *= weights[at];
 }
 
 /* fuse(lexical, covered, cosine, allowed, alive or None, weights or None, words, meaning, relevance, rank_score,
@@ -580,8 +585,11 @@ PyObject *native_fuse(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     }
     count_open(&fuse);
     measure(&fuse, spread);
-    put_meaning(&fuse);
-    put_words(&fuse);
+    float *out[] = {AT(fuse.a[WORDS], float), AT(fuse.a[MEANING], float), AT(fuse.a[RELEVANCE], float),
+                    AT(fuse.a[RANK], float)};
+    put_numbers(fuse.size, measures_of(&fuse, 0), measures_of(&fuse, 1), AT(fuse.a[LEXICAL], float),
+                AT(fuse.a[COVERED], float), AT(fuse.a[COSINE], float), out[0], out[1], out[2], out[3]);
+    if (fuse.weighted) put_weights(fuse.size, AT(fuse.a[WEIGHT], float), out[3]);
     result = Py_BuildValue("nndddd", fuse.found, fuse.allowed, fuse.least[0], fuse.spread[0], fuse.least[1],
                            fuse.spread[1]);
 done:

@@ -36,6 +36,7 @@ ENTRY = np.dtype(
 )
 Entries = NDArray[np.void]  # of ENTRY
 SPARSE = 16  # times as many places as numbers a table may have
+SMALL = 1 << 18  # places: a table of a megabyte may hold as few numbers as it likes
 
 
 class Numbering:
@@ -45,7 +46,7 @@ class Numbering:
     def __init__(self, numbers: Nodes) -> None:
         size = int(numbers[-1]) + 2 if numbers.size else 1
         self._numbers = self._table = None
-        if size <= SPARSE * (numbers.size + 64):
+        if size <= max(SMALL, SPARSE * numbers.size):
             self._table = np.full(size, numbers.size, np.int32)
             self._table[numbers] = np.arange(numbers.size, dtype=np.int32)
         else:
