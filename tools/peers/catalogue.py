@@ -66,6 +66,10 @@ PEERS = (
         note="PersistentClient, its own HNSW index: approximate",
     ),
     Peer(
+        "chroma-own", "Chroma, its own encoder", "chroma", "chroma_store", 120, "own", "chromadb",
+        note="questions encoded by its default function, which pads them to 256 pieces", stages=("speed",),
+    ),
+    Peer(
         "langgraph-sqlite", "LangGraph SqliteStore", "langgraph", "langgraph_store", 100, "sqlite",
         "langgraph-checkpoint-sqlite", note="sqlite-vec, batches of 500",
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,8 @@ class Embedding:
     def __init__(self, home: Path, vectors: Vectors | None = None) -> None:
         from clew.providers.minilm import MiniLmEmbedder
 
-        self.encode = MiniLmEmbedder(home).embed
+        self.home = home
+        self.encode: Callable[[Sequence[str]], Any] = MiniLmEmbedder(home).embed
         self.query_s: list[float] = []
         self._vectors = vectors
 
