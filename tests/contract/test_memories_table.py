@@ -233,6 +233,7 @@ def _ways_in(tx: Tx, reach: Reach, rows: dict[str, int]) -> dict[str, list[str]]
     return {
         "get": [id for id in ids if memories.get(reach, id)],
         "get_many": list(memories.get_many(reach, ids)),
+        "at_rows": list(memories.at_rows(reach, list(id_of))),
         "find": [memory.id for memory in found],
         "all": [memory.id for memory in memories.all(reach, page=3)],
         "ids_from": [id for id in memories.ids_from(reach, "mem_") if id in rows],

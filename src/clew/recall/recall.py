@@ -104,7 +104,7 @@ def recall_and_run(
             ways = _ways(tx, run)
         except Exception as error:  # the graph is an extra: what it led to cannot be told, so it is left out
             run, ways = _without_graph(run, error, reader, started), {}
-        memories = tx.memories.get_many(reach, [run.corpus.ids[at] for at in run.chosen])
+        memories = tx.memories.at_rows(reach, run.corpus.row[run.chosen].tolist())
         is_disputed = reader.disputed.any_of(tx, reach.org, memories, version)
         conflicts = disputes.among(tx, reach, list(memories), now) if is_disputed else ()
     results = _results(run, memories, ways)
@@ -148,7 +148,7 @@ def find(
         return [], background
     version = reader.store.data_version()
     with reader.store.read() as tx:
-        memories = tx.memories.get_many(reach, [id for id, _at, _score in wanted])
+        memories = tx.memories.at_rows(reach, run.corpus.row[[at for _id, at, _score in wanted]].tolist())
         is_disputed = reader.disputed.any_of(tx, reach.org, memories, version)
         others = disputes.others_of(tx, reach, list(memories), now) if is_disputed else {}
     found = [

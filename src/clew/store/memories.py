@@ -79,9 +79,11 @@ class MemoryTable:
         return memory if deleted or memory.deleted_at is None else None
 
     def get_many(self, reach: Reach, ids: Sequence[str]) -> dict[str, Memory]:
-        rows = self._session.all("memories_by_id", org_id=reach.org, ids=listed(ids))
-        found = (from_row(row) for row in rows)
-        return {memory.id: memory for memory in found if reach.sees(memory.project, memory.user)}
+        return _seen(reach, self._session.all("memories_by_id", org_id=reach.org, ids=listed(ids)))
+
+    def at_rows(self, reach: Reach, numbers: Sequence[int]) -> dict[str, Memory]:
+        """The same by dense rows, which are found sooner than ids: by id, as far as they are there and seen."""
+        return _seen(reach, self._session.all("memories_by_row", org_id=reach.org, rows=listed(numbers)))
 
     def weight_of(self, memory: Memory) -> float:
         """As it is now: outcomes move it without making a version. That of the value if the memory is gone."""
@@ -186,6 +188,11 @@ class MemoryTable:
         """When the newest memory of any org was stored."""
         micros = self._session.value("memory_newest")
         return None if micros is None else from_micros(micros)
+
+
+def _seen(reach: Reach, rows: Iterable[Row]) -> dict[str, Memory]:
+    found = map(from_row, rows)
+    return {memory.id: memory for memory in found if reach.sees(memory.project, memory.user)}
 
 
 def _place(memory: Memory) -> dict[str, Any]:

@@ -89,6 +89,10 @@ ORDER BY j.place
 SELECT $memory_columns FROM memories
 WHERE org_id = :org_id AND id = ANY(:ids::text[]) AND deleted_at IS NULL
 
+-- memories_by_row: the same for a list of rows
+SELECT $memory_columns FROM memories
+WHERE org_id = :org_id AND row = ANY(:rows::bigint[]) AND deleted_at IS NULL
+
 -- ids_taken: which of a list of ids exist, forgotten ones included
 SELECT id FROM memories WHERE org_id = :org_id AND id = ANY(:ids::text[])
 

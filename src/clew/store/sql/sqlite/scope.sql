@@ -72,6 +72,10 @@ WHERE m.org_id = :org_id AND m.user_id IN (SELECT value FROM json_each(:users))
 SELECT $memory_columns FROM memories
 WHERE org_id = :org_id AND id IN (SELECT value FROM json_each(:ids)) AND deleted_at IS NULL
 
+-- memories_by_row: the same for a JSON list of rows, each by its key: by the org, SQLite would read all of it
+SELECT $memory_columns FROM memories
+WHERE +org_id = :org_id AND row IN (SELECT value FROM json_each(:rows)) AND deleted_at IS NULL
+
 -- ids_taken: which of a JSON list of ids exist, forgotten ones included
 SELECT id FROM memories WHERE org_id = :org_id AND id IN (SELECT value FROM json_each(:ids))
 
