@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from clew.errors import ClewError, Misconfigured, NotFound
@@ -224,21 +224,24 @@ class Clew(Topics):
     ) -> Recalled:
         self._courtesy.asked()
         scope = self._scope(scope, identity)
-        door = cache(lambda: self._doors.door(identity, scope))  # not looked at when nothing is recalled
+        door: doors.Door | None = None
+
+        def reach() -> Reach:
+            """Not looked at when nothing is recalled."""
+            nonlocal door
+            door = self._doors.door(identity, scope)
+            return door.narrowed(Reach.of(scope))
+
         with self.store.at_one_moment():
             recalled, run = recalling.recall_and_run(
-                query,
-                lambda: door().narrowed(Reach.of(scope)),
-                options,
-                reader=self._reader,
-                now=self.clock.now(),
+                query, reach, options, reader=self._reader, now=self.clock.now()
             )
         if "vectors" in recalled.trace.notes and self._in_background and self.background:
             self.background.start()
         if run is not None and self.settings.graph.snapshot:
             kept = self.settings.graph.snapshots_kept
             snapshots.keep_snapshot(recalled, run, query, directory=self._snapshots_at, kept=kept)
-        return recalled if run is None else door().recalled(recalled)
+        return recalled if run is None or door is None else door.recalled(recalled)
 
     def xray(
         self,
@@ -802,9 +805,8 @@ class Clew(Topics):
         if options is not None:
             return replace(options, **changes) if changes else options
         recall = self.settings.recall
-        return RecallOptions(
-            **{"limit": recall.limit, "floor": recall.floor, "retrieval": recall.retrieval} | changes
-        )
+        given: dict[str, Any] = {"limit": recall.limit, "floor": recall.floor, "retrieval": recall.retrieval}
+        return RecallOptions(**given | changes)
 
     def _scope(self, scope: Scope | None, identity: Identity | None) -> Scope:
         identity = identity or Identity()

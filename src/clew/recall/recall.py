@@ -478,14 +478,17 @@ def _ways(tx: Tx, run: Run) -> dict[int, GraphWay]:
 def _results(run: Run, memories: dict[str, Memory], ways: dict[int, GraphWay]) -> list[Result]:
     found = [at for at in run.chosen if run.corpus.ids[at] in memories]
     scores = np.round(run.rank_score[found], DIGITS).tolist()  # as they were compared
+    relevance = run.relevance[found].tolist()
     return [
         Result(
             memory=memories[run.corpus.ids[at]],
-            relevance=round(float(run.relevance[at]), 6),
+            relevance=round(relevant, 6),
             rank_score=round(score, DIGITS),
             rank=rank,
             why=why,
             way=ways.get(at),
         )
-        for rank, (at, score, why) in enumerate(zip(found, scores, reasons(run, found), strict=True), 1)
+        for rank, (at, relevant, score, why) in enumerate(
+            zip(found, relevance, scores, reasons(run, found), strict=True), 1
+        )
     ]

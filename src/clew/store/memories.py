@@ -250,14 +250,17 @@ def from_row(row: Iterable[Any]) -> Memory:
         content_hash, valid_at, invalid_at, superseded_by, expires_at, created_at, updated_at, deleted_at,
         version, metadata,
     ) = row  # fmt: skip
+    happened = from_micros(at)  # most are stored as they happen: then all of its times are this one
     return Memory(
         id, org, project or None, user or None, agent or None, session or None, namespace or None, type_, layer,
         title or None, content, () if tags == "[]" else _list(tags), category or None,
-        () if paths == "[]" else _list(paths), author or None, thread or None, from_micros(at), origin,
+        () if paths == "[]" else _list(paths), author or None, thread or None, happened, origin,
         tool_call or None, () if parents == "[]" else _list(parents), trust, classification, confidence, weight,
-        upsert_key or None, content_hash, from_micros(valid_at),
+        upsert_key or None, content_hash, happened if valid_at == at else from_micros(valid_at),
         None if invalid_at is None else from_micros(invalid_at), superseded_by or None,
-        None if expires_at is None else from_micros(expires_at), from_micros(created_at), from_micros(updated_at),
+        None if expires_at is None else from_micros(expires_at),
+        happened if created_at == at else from_micros(created_at),
+        happened if updated_at == at else from_micros(updated_at),
         None if deleted_at is None else from_micros(deleted_at), version,
         NOTHING if metadata == "{}" else MappingProxyType(json.loads(metadata)),
     )  # fmt: skip
