@@ -384,9 +384,10 @@ class _Import:
         return entry.with_ids({entry.draft.id: new_id("mem")})
 
     def _write(self, entries: list[_Entry], *, revived: bool) -> None:
-        for scope, group in groupby(sorted(entries, key=_scope_key), key=lambda entry: entry.scope):
-            while together := list(islice(group, BATCH)):
-                self._write_together(together, scope, revived=revived)
+        for generation in _generations(entries):
+            for scope, group in groupby(sorted(generation, key=_scope_key), key=lambda entry: entry.scope):
+                while together := list(islice(group, BATCH)):
+                    self._write_together(together, scope, revived=revived)
 
     def _write_together(self, entries: list[_Entry], scope: Scope, *, revived: bool) -> None:
         try:
@@ -475,6 +476,17 @@ def _key_is_taken(tx: Tx, memory: Memory) -> bool:
     if not memory.upsert_key or memory.is_history or tx.memories.live_duplicate(memory):
         return False
     return tx.memories.live_upsert(memory) not in (None, memory.id)
+
+
+def _generations(entries: list[_Entry]) -> Iterator[list[_Entry]]:
+    """Parents before what was made of them: the graph hangs it on those that are there."""
+    left = {entry.memory.id: entry for entry in entries}
+    while left:
+        free = [entry for entry in left.values() if left.keys().isdisjoint(entry.draft.parents)]
+        generation = free or list(left.values())  # in a circle nobody is first
+        yield generation
+        for entry in generation:
+            del left[entry.memory.id]
 
 
 def _scope_key(entry: _Entry) -> list[str]:

@@ -204,14 +204,14 @@ def _save(
     new = _plainly_new(tx, prepared)
     given = any(item.has_given_id for item in prepared)
     _insert(tx, [item for item in prepared if item.memory.id in new], graph, now, may_replace=given)
-    for id in sorted({item.memory.superseded_by for item in prepared if item.memory.superseded_by}):
-        remap_id(tx, prepared[0].memory.org, id, graph, now)  # brought along by an import, before or after this one
     saved = [
         Remembered(item.memory, masked=item.masked)
         if item.memory.id in new
         else _save_one(tx, item, graph, now, may)
         for item in prepared
     ]
+    for id in sorted({item.memory.superseded_by for item in prepared if item.memory.superseded_by}):
+        remap_id(tx, prepared[0].memory.org, id, graph, now)  # brought along by an import, before or with it
     changed = [one for one in saved if one.id and (not one.deduplicated or one.memory.updated_at == now)]
     has_working = any(item.memory.layer == "working" for item in prepared)
     if not has_working:  # otherwise more may change
@@ -293,7 +293,7 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime, may: Ma
         if replaced:
             remap_id(tx, confirmed.org, confirmed.id, graph, now)
         return Remembered(confirmed, True, superseded, item.masked)
-    _insert(tx, [item], graph, now, may_replace=bool(replaced))
+    _insert(tx, [item], graph, now, may_replace=bool(replaced) or item.has_given_id)
     return Remembered(memory, superseded=superseded, masked=item.masked)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -458,6 +459,33 @@ def test_an_import_brings_supersession_into_the_graph(clew: Clew, older_first: b
     for draft in drafts if older_first else drafts[::-1]:
         clew.remember(draft, scope=SHOP)
     assert edges(clew, "supersedes") == [("memory:new", "memory:old")]
+
+
+def lines_of(clew: Clew) -> str:
+    file = io.StringIO()
+    clew.export(file)
+    return file.getvalue()
+
+
+def test_an_import_brings_what_replaced_each_other_by_a_key_into_the_graph(clew: Clew, tmp_path: Path) -> None:
+    for text, session in (("we use MySQL", "s2"), ("we use SQLite", "s1"), ("we use PostgreSQL", "s1")):
+        clew.remember(text, upsert_key="db", scope=Scope(project="shop", session=session))
+    (tmp_path / "x.jsonl").write_text(lines_of(clew))
+    with open_toy(tmp_path / "other.db") as other:
+        other.import_file(tmp_path / "x.jsonl")
+        assert set(edges(other, "supersedes")) == set(edges(clew, "supersedes"))
+
+
+@pytest.mark.parametrize("key", [None, "plan"])
+def test_an_import_hangs_what_was_derived_on_its_parents(clew: Clew, tmp_path: Path, key: str | None) -> None:
+    later, earlier = (Scope(project="shop", session=name) for name in ("s2", "s1"))
+    parent = clew.remember("we plan to use PostgreSQL", upsert_key=key, scope=later).id
+    child = clew.remember("a plan for a database", parents=(parent,), scope=earlier).id
+    clew.remember("a database", parents=(child,), scope=later)
+    (tmp_path / "x.jsonl").write_text(lines_of(clew))
+    with open_toy(tmp_path / "other.db") as other:
+        other.import_file(tmp_path / "x.jsonl")
+        assert set(edges(other, "derived_from")) == set(edges(clew, "derived_from"))
 
 
 def test_private_memories_of_others_do_not_crowd_out_ones_own(clew: Clew) -> None:
