@@ -355,7 +355,7 @@ class _Import:
                 self._batch = self._moved(tx, self._batch)
             if not self._owns:
                 self._batch = [self._renamed(tx, entry) for entry in self._batch]
-            verdicts = [(_verdict(tx, entry), entry) for entry in self._batch]
+            verdicts = [(_verdict(tx, entry, self._target.now), entry) for entry in self._batch]
             if self._target.dry_run:
                 self._pretend(tx, verdicts)
         self._report.known += sum(verdict == "known" for verdict, _entry in verdicts)
@@ -438,17 +438,17 @@ class _Import:
         return text in self._stored_texts or _is_said(tx, memory, self._target.now)
 
 
-def _verdict(tx: Tx, entry: _Entry) -> str:
+def _verdict(tx: Tx, entry: _Entry, now: datetime) -> str:
     """new | known | forgotten (and to be brought back) | conflict"""
     memory = entry.memory
     there = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
     if there is None:
-        return "conflict" if _key_is_taken(tx, memory) else "new"
+        return "conflict" if _key_is_taken(tx, memory, now) else "new"
     if not _agrees(there, entry):
         return "conflict"
     if there.deleted_at is None or there.layer == "working" or tx.memories.live_duplicate(there):
         return "known"  # a working memory that is gone has had its time
-    return "conflict" if _key_is_taken(tx, there) else "forgotten"
+    return "conflict" if _key_is_taken(tx, there, now) else "forgotten"
 
 
 def _is_elsewhere(tx: Tx, entry: _Entry) -> bool:
@@ -471,11 +471,16 @@ def _is_said(tx: Tx, memory: Memory, now: datetime) -> bool:
     return known is not None and not is_expired(known, now)
 
 
-def _key_is_taken(tx: Tx, memory: Memory) -> bool:
-    """Another live memory holds this upsert key; it would be superseded, and an import replaces nothing."""
+def _key_is_taken(tx: Tx, memory: Memory, now: datetime) -> bool:
+    """Another memory holds this upsert key, or will until this one holds; it would be superseded, and an import
+    replaces nothing."""
     if not memory.upsert_key or memory.is_history or tx.memories.live_duplicate(memory):
         return False
-    return tx.memories.live_upsert(memory) not in (None, memory.id)
+    if tx.memories.live_upsert(memory) not in (None, memory.id):
+        return True
+    until = tx.memories.upserted_until(memory, max(now, memory.valid_at))
+    ending = tx.memories.get_many(Reach.everything(memory.org), until).values()
+    return any(one.superseded_by != memory.id for one in ending)
 
 
 def _generations(entries: list[_Entry]) -> Iterator[list[_Entry]]:

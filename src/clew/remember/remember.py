@@ -381,8 +381,8 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
 
 
 def to_supersede(tx: Tx, item: Prepared, now: datetime, may: May | None = None) -> list[Memory]:
-    """The memory it was told to replace, and those that hold its key until now, or until later. One that may not be
-    read is not found, and its key is taken."""
+    """The memory it was told to replace, and those that hold its key until now, or until later, unless an import
+    brought them as replaced by it. One that may not be read is not found, and its key is taken."""
     memory = item.memory
     ids = dict.fromkeys((item.supersedes, *(_key_holders(tx, memory, now) if memory.upsert_key else ())))
     found = {id: tx.memories.get(Reach.of(memory.scope), id) for id in ids if id}
@@ -397,7 +397,7 @@ def to_supersede(tx: Tx, item: Prepared, now: datetime, may: May | None = None) 
                 code="MEMORY_OF_ANOTHER_PLACE",
                 next="remember it in the same project and for the same user: all who saw the old one must see it",
             )
-    return [old for old in found.values() if old]
+    return [old for old in found.values() if old and old.superseded_by != memory.id]
 
 
 def _key_holders(tx: Tx, memory: Memory, now: datetime) -> list[str | None]:

@@ -242,6 +242,24 @@ def test_another_live_memory_with_the_same_upsert_key_is_a_conflict(memory: Clew
     assert [found.content for found in memory.list(Filter(superseded=True))] == ["Here it is 1"]
 
 
+def test_a_key_whose_holder_ends_later_is_taken_until_then(memory: Clew, tmp_path: Path) -> None:
+    memory.remember("Here it is 1", upsert_key="k", invalid_at=memory.now() + timedelta(days=2))
+    before = exported(memory)
+    text = lines({"content": "There it is 2", "upsert_key": "k"})
+    assert imported(memory, tmp_path / "x.jsonl", text, dry_run=True).conflicts == 1
+    assert imported(memory, tmp_path / "x.jsonl", text).conflicts == 1
+    assert exported(memory) == before
+    later = {"content": "Then it is 3", "upsert_key": "k", "valid_at": str(memory.now() + timedelta(days=3))}
+    assert imported(memory, tmp_path / "x.jsonl", lines(later)).added == 1
+
+
+def test_what_was_replaced_before_it_held_comes_back_the_same(memory: Clew, other: Clew, tmp_path: Path) -> None:
+    memory.remember("It will be 1", upsert_key="k", valid_at=memory.now() + timedelta(days=2))
+    memory.remember("It is 2", upsert_key="k")
+    imported(other, tmp_path / "x.jsonl", exported(memory))
+    assert exported(other) == exported(memory)
+
+
 def test_history_of_a_key_does_not_supersede_the_live_one(memory: Clew, tmp_path: Path) -> None:
     live = memory.remember("Now it is 2", upsert_key="k").id
     text = lines({"content": "It was 1", "upsert_key": "k", "superseded_by": live, "invalid_at": "2026-01-02",
@@ -262,7 +280,7 @@ def test_what_others_wrote_meanwhile_costs_only_the_line_it_hits(
     memory: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember(Draft(content="Mine alone", id="a1"), scope=Scope(user="ada"))
-    monkeypatch.setattr(portable, "_verdict", lambda tx, entry: "new")  # as if it had come after the look
+    monkeypatch.setattr(portable, "_verdict", lambda tx, entry, now: "new")  # as if it had come after the look
     text = lines({"content": "before it"}, {"id": "a1", "content": "taken"}, {"content": "after it"})
     report = imported(memory, tmp_path / "x.jsonl", text)
     assert (report.added, report.conflicts) == (2, 1)
