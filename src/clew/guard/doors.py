@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from clew.errors import ClewError, Denied
@@ -142,7 +143,7 @@ class Door:
             return drafts
         return (draft if draft.author or draft.past else replace(draft, author=user) for draft in drafts)
 
-    def check_new(self, tx: Tx, prepared: Sequence[Prepared]) -> None:
+    def check_new(self, tx: Tx, prepared: Sequence[Prepared], now: datetime) -> None:
         """Refuse a batch in which one may not be written, or would replace what this identity may not change."""
         if self.pep is None:
             return
@@ -151,7 +152,7 @@ class Door:
             raise self._denied("write", self._place)
         for item in prepared:
             if item.supersedes or item.memory.upsert_key:
-                self.must("write", *remembering.to_supersede(tx, item, item.memory.updated_at, self.may))
+                self.must("write", *remembering.to_replace(tx, item, now, self.may))
 
     # -- reading -----------------------------------------------------------------------------------
 

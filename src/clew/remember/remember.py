@@ -49,7 +49,7 @@ else:
 
 BATCH = 500
 JOINED = 32  # memories of a batch that is saved together with others
-Check = Callable[[Tx, Sequence[Prepared]], None]
+Check = Callable[[Tx, Sequence[Prepared], datetime], None]
 
 
 def remember(
@@ -177,7 +177,7 @@ def save(
 ) -> list[Remembered]:
     """All or nothing. What looks like an attack is kept apart, unless its text was let in before."""
     if check:
-        check(tx, prepared)
+        check(tx, prepared, now)
     held = {
         at: quarantine.hold(tx, item, now=now, actor=actor)
         for at, item in enumerate(prepared)
@@ -280,11 +280,7 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime, may: Ma
         # It cannot be stored beside what says the same in the same place. So nothing happens, and the answer
         # repeats what was said, without the id of what is hidden.
         return Remembered(replace(memory, id=""), True, masked=item.masked)
-    replaced = [
-        old
-        for old in to_supersede(tx, item, now, may)
-        if known is None or known.id not in (old.id, old.superseded_by)
-    ]
+    replaced = _replaced(tx, item, known, now, may)
     for old in replaced:  # also when the text is known: what it was told to replace has ended all the same
         supersede(tx, old, replace(memory, id=known.id) if known else memory, now)
     superseded = replaced[0].id if replaced else None
@@ -380,7 +376,18 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
     return None if one is None or other is None else max(one, other)
 
 
-def to_supersede(tx: Tx, item: Prepared, now: datetime, may: May | None = None) -> list[Memory]:
+def to_replace(tx: Tx, item: Prepared, now: datetime, may: May | None) -> list[Memory]:
+    """What ends when it is saved."""
+    return _replaced(tx, item, _known(tx, item, now, may), now, may)
+
+
+def _replaced(tx: Tx, item: Prepared, known: Memory | None, now: datetime, may: May | None) -> list[Memory]:
+    """Neither what says the same, nor what that has replaced already."""
+    found = _to_supersede(tx, item, now, may)
+    return [old for old in found if known is None or known.id not in (old.id, old.superseded_by)]
+
+
+def _to_supersede(tx: Tx, item: Prepared, now: datetime, may: May | None) -> list[Memory]:
     """The memory it was told to replace, and those that hold its key until now, or until later, unless an import
     brought them as replaced by it. One that may not be read is not found, and its key is taken."""
     memory = item.memory

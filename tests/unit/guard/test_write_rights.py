@@ -119,6 +119,12 @@ def test_a_repeat_changes_nothing_that_one_may_not_write(memory: Clew) -> None:
     assert memory.remember("prefer tabs", layer="rule", scope=SHOP, identity=EVE).memory.layer == "rule"
 
 
+def test_a_repeat_of_what_others_said_under_a_key_replaces_nothing(memory: Clew) -> None:
+    said = memory.remember("prefer tabs", upsert_key="tabs", scope=SHOP, identity=EVE).memory
+    again = memory.remember("prefer tabs", upsert_key="tabs", scope=SHOP, identity=BOB)
+    assert (again.memory, again.deduplicated, again.superseded) == (said, True, None)
+
+
 def test_a_repeat_of_what_one_may_not_read_shows_and_stores_nothing(memory: Clew) -> None:
     said = memory.remember("the merger is in june", title="board", classification="restricted", scope=SHOP).memory
     again = memory.remember("the merger is in june", title="mine", layer="rule", scope=SHOP, identity=BOT)
