@@ -92,9 +92,9 @@ def draft_of(fields: Mapping[str, Any], *, keeps_trust: bool, now: datetime) -> 
     )
 
 
-def id_in_place(draft: Draft, scope: Scope) -> str:
-    """The id for what has one already in another place: the same on every run."""
-    digest = sha256(json.dumps([draft.id, scope.project, scope.user]).encode()).digest()
+def id_in_place(draft: Draft, scope: Scope, *by: str) -> str:
+    """The id for what has one already in another place, or that of another importer: the same on every run."""
+    digest = sha256(json.dumps([draft.id, scope.project, scope.user, *by]).encode()).digest()
     return stable_id("mem", at_ms=to_micros(draft.at) // 1000 if draft.at else 0, digest=digest)
 
 

@@ -235,6 +235,7 @@ class _Import:
         self._stored_texts: set[tuple[str | None, ...]] = set()
         self._is_told_where = target.scope is not None and bool(target.scope.project or target.scope.user)
         self._moved_ids: dict[str, str] = {}  # old to new
+        self._own_ids: dict[str, str] = {}  # the same for those of an importer who keeps none
         self._owns = "owner" in target.identity.roles
         self._max_bytes = line_limit(target.policy)
 
@@ -354,7 +355,7 @@ class _Import:
             if self._is_told_where:
                 self._batch = self._moved(tx, self._batch)
             if not self._owns:
-                self._batch = [self._renamed(tx, entry) for entry in self._batch]
+                self._batch = self._renamed(tx, self._batch)
             verdicts = [(_verdict(tx, entry, self._target.now), entry) for entry in self._batch]
             if self._target.dry_run:
                 self._pretend(tx, verdicts)
@@ -373,15 +374,20 @@ class _Import:
                 self._moved_ids[entry.draft.id] = id_in_place(entry.draft, entry.scope)
         return [entry.with_ids(self._moved_ids) for entry in batch] if self._moved_ids else batch
 
-    def _renamed(self, tx: Tx, entry: _Entry) -> _Entry:
-        """With an id of its own, unless there is a memory with this one that the importer may read."""
-        if entry.draft.id is None:
-            return entry
+    def _renamed(self, tx: Tx, batch: list[_Entry]) -> list[_Entry]:
+        """With ids of the importer's own, the same on every run, unless there is a memory with this one that the
+        importer may read. What names them follows, as above."""
+        for entry in batch:
+            if entry.draft.id is not None and not self._may_read(tx, entry.draft.id):
+                own = id_in_place(entry.draft, entry.scope, self._target.identity.actor)
+                is_hidden = _is_there(tx, entry.scope.org, own) and not self._may_read(tx, own)
+                self._own_ids[entry.draft.id] = new_id("mem") if is_hidden else own
+        return [entry.with_ids(self._own_ids) for entry in batch]
+
+    def _may_read(self, tx: Tx, id: str) -> bool:
         reach = Reach.across_projects(Scope(org=self._target.identity.org, user=self._target.identity.user))
-        there = tx.memories.get(reach, entry.draft.id, deleted=True)
-        if there is not None and self._target.may_read(there):
-            return entry
-        return entry.with_ids({entry.draft.id: new_id("mem")})
+        there = tx.memories.get(reach, id, deleted=True)
+        return there is not None and self._target.may_read(there)
 
     def _write(self, entries: list[_Entry], *, revived: bool) -> None:
         for generation in _generations(entries):
@@ -456,6 +462,10 @@ def _is_elsewhere(tx: Tx, entry: _Entry) -> bool:
     memory = entry.memory
     there = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
     return there is not None and (there.project, there.user) != (memory.project, memory.user)
+
+
+def _is_there(tx: Tx, org: str, id: str) -> bool:
+    return tx.memories.get(Reach.everything(org), id, deleted=True) is not None
 
 
 def _agrees(there: Memory | _Stored, entry: _Entry) -> bool:

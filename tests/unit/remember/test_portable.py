@@ -618,6 +618,19 @@ def test_someone_without_the_owners_role_copies_what_they_may_read_once(memory: 
         assert imported(memory, tmp_path / "x.jsonl", exported(memory), **who).added == added
 
 
+def test_someone_without_the_owners_role_imports_history_once_and_in_one_piece(
+    memory: Clew, other: Clew, tmp_path: Path
+) -> None:
+    old = memory.remember("We use MySQL", type="decision", upsert_key="db").id
+    memory.remember("We use SQLite", type="decision", upsert_key="db", parents=(old,))
+    bob = Identity(user="bob", roles=("member",))
+    for added in (2, 0, 0):
+        report = imported(other, tmp_path / "x.jsonl", exported(memory), identity=bob)
+        assert (report.added, report.known, report.conflicts) == (added, 2 - added, 0)
+    was, now = sorted(other.list(Filter(superseded=True)), key=lambda entry: entry.content)
+    assert (was.superseded_by, now.parents, was.id == old) == (now.id, (was.id,), False)
+
+
 def test_secrets_in_a_file_are_masked_and_still_known_the_second_time(memory: Clew, tmp_path: Path) -> None:
     text = lines({"id": "k1", "content": "the key is AKIAIOSFODNN7EXAMPLE for now"})
     assert imported(memory, tmp_path / "x.jsonl", text).added == 1
