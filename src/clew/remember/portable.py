@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -391,9 +391,12 @@ class _Import:
 
     def _write(self, entries: list[_Entry], *, revived: bool) -> None:
         for generation in _generations(entries):
-            for scope, group in groupby(sorted(generation, key=_scope_key), key=lambda entry: entry.scope):
-                while together := list(islice(group, BATCH)):
-                    self._write_together(together, scope, revived=revived)
+            places: dict[Scope, list[_Entry]] = {}
+            for entry in generation:
+                places.setdefault(entry.scope, []).append(entry)
+            for scope, group in places.items():
+                for start in range(0, len(group), BATCH):
+                    self._write_together(group[start : start + BATCH], scope, revived=revived)
 
     def _write_together(self, entries: list[_Entry], scope: Scope, *, revived: bool) -> None:
         try:
@@ -502,11 +505,6 @@ def _generations(entries: list[_Entry]) -> Iterator[list[_Entry]]:
         yield generation
         for entry in generation:
             del left[entry.memory.id]
-
-
-def _scope_key(entry: _Entry) -> list[str]:
-    scope = entry.scope
-    return [name or "" for name in (scope.project, scope.user, scope.agent, scope.session, scope.namespace)]
 
 
 # -- reading ---------------------------------------------------------------------------------------

@@ -242,7 +242,8 @@ def _note(tx: Tx, written: Sequence[Remembered], now: datetime, actor: str) -> N
 
 
 def _plainly_new(tx: Tx, prepared: Sequence[Prepared]) -> set[str]:
-    """Ids of those that neither replace anything nor say what is known or was said earlier in the batch."""
+    """Ids of those that neither replace anything nor say what is known or was said earlier in the batch, and that
+    follow in their thread on none that may replace another: it would not be there yet."""
     given = [item.memory.id for item in prepared if item.has_given_id]
     seen = tx.memories.taken_ids(prepared[0].memory.org, given) if given else set()
     for type_ in {item.memory.type for item in prepared}:
@@ -250,10 +251,13 @@ def _plainly_new(tx: Tx, prepared: Sequence[Prepared]) -> set[str]:
         known = tx.memories.live_hashes(alike[0], [memory.content_hash for memory in alike])
         seen |= {type_ + content_hash for content_hash in known}
     new = set()
+    later: set[str | None] = set()  # the threads of these
     for item in prepared:
         memory = item.memory
         names = {memory.id, memory.type + memory.content_hash}
-        if not (memory.upsert_key or item.supersedes or names & seen):
+        if memory.upsert_key or item.supersedes:
+            later.add(memory.thread or "")
+        elif not names & seen and memory.thread not in later:
             new.add(memory.id)
         seen |= names
     return new

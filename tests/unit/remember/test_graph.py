@@ -477,6 +477,18 @@ def test_an_import_brings_what_replaced_each_other_by_a_key_into_the_graph(clew:
 
 
 @pytest.mark.parametrize("key", [None, "plan"])
+@pytest.mark.parametrize("session", ["s1", "s2"])
+def test_a_thread_comes_back_in_its_order(clew: Clew, tmp_path: Path, key: str | None, session: str) -> None:
+    """Whoever holds a key, and however the sessions are called that it runs through."""
+    clew.remember("we plan it", thread="t", upsert_key=key, scope=Scope(project="shop", session="s2"))
+    clew.remember("we do it", thread="t", scope=Scope(project="shop", session=session))
+    (tmp_path / "x.jsonl").write_text(lines_of(clew))
+    with open_toy(tmp_path / "other.db") as other:
+        other.import_file(tmp_path / "x.jsonl")
+        assert edges(other, "time") == edges(clew, "time") != []
+
+
+@pytest.mark.parametrize("key", [None, "plan"])
 def test_an_import_hangs_what_was_derived_on_its_parents(clew: Clew, tmp_path: Path, key: str | None) -> None:
     later, earlier = (Scope(project="shop", session=name) for name in ("s2", "s1"))
     parent = clew.remember("we plan to use PostgreSQL", upsert_key=key, scope=later).id
