@@ -114,6 +114,18 @@ def test_facts_of_a_session_are_forgotten_also_while_they_wait(store: Store) -> 
         assert tx.hosts.facts("local", "codex", "s1", until=NOW, limit=10) == []
 
 
+def test_the_words_of_sessions_are_those_of_their_own_place(store: Store) -> None:
+    kept(store, "e1", facts='{"k":1}')
+    store.write(lambda tx: tx.sessions.insert(a_session(id="ses_told", title="Fix it", description="soon")))
+    with store.read() as tx:
+        words = {words for _session, words in tx.sessions.words("local", "p", None)}
+        others = [
+            tx.sessions.words(*place)
+            for place in (("local", None, None), ("local", "p", "ann"), ("acme", "p", None))
+        ]
+    assert (words, others) == ({'{"k":1}', "Fix it", "soon"}, [[], [], []])
+
+
 def test_old_facts_go_and_then_old_events(store: Store) -> None:
     kept(store, "old", facts="{}")
     kept(store, "waits", facts="{}", late=1)

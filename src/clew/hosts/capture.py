@@ -32,7 +32,7 @@ from clew.guard.trust import OBSERVED
 from clew.hosts import reduce
 from clew.hosts.reduce import EDIT, PROMPT, RUN
 from clew.hosts.shell import WORTH_KNOWING
-from clew.model.host import Around, HookEvent
+from clew.model.host import ASKED, Around, HookEvent
 from clew.model.memory import Draft
 from clew.model.session import SessionReport
 from clew.model.tool_call import ToolCall
@@ -183,7 +183,7 @@ class _Story:
             self.task = task
             self.tasks.append(task)
             # As what happened: a bare "delete the old tables" would be an order to whoever reads it later.
-            content = f"The user asked: {task}"
+            content = f"{ASKED}{task}"
             self._keep("task", _said_by_user(content, fact, type="note"), fact)
 
     def _edit(self, fact: Fact) -> None:

@@ -9,6 +9,7 @@ twice is `not found` the second time.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,6 +18,7 @@ from typing import Any
 
 from clew.errors import InvalidInput
 from clew.model.facts import PURGE_PENDING
+from clew.model.host import ASKED
 from clew.model.memory import Filter, Memory
 from clew.model.scope import Reach
 from clew.ports import Store, Tx
@@ -27,7 +29,9 @@ from clew.values import dataclass
 
 BATCH = 500
 PREVIEWS = 1000  # how many a dry run lists
+SHORTEST_SAID = 12  # characters by which a text is known again within others
 ERASED = ("rows", "history", "full text", "vectors", "graph", "queue", "session texts", "free pages")
+Place = tuple[str, str | None, str | None]  # org, project, user
 OUT_OF_REACH = "exports and backups made earlier are out of reach; delete them yourself"
 
 
@@ -165,6 +169,7 @@ def _forget_batch(
 ) -> list[str]:
     """Returns the ids it found; others were forgotten by someone faster."""
     forgotten: list[str] = []
+    said: dict[Place, set[str]] = {}
     action = "forget_hard" if erase is _erase else "forget"
     for memory in batch:
         current = tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True)
@@ -172,6 +177,8 @@ def _forget_batch(
             continue
         if expected_version not in (None, current.version):
             raise changed_meanwhile(memory.id)
+        if erase is _erase:
+            said.setdefault((memory.org, memory.project, memory.user), set()).update(_said(tx, current))
         erase(tx, current, now)
         forgotten.append(memory.id)
         tx.audit.note(
@@ -183,15 +190,36 @@ def _forget_batch(
             tx.replays.drop_org(org)  # and so may answers that are kept for requests sent again
         for org, project in {(memory.org, memory.project) for memory in batch}:
             tx.injections.forget_queries(org, project)  # whoever asks for something may quote it
-        for org, session in {(memory.org, memory.session) for memory in batch if memory.session}:
+        sessions = {(memory.org, memory.session) for memory in batch if memory.session}
+        sessions |= {(place[0], session) for place, texts in said.items() for session in _saying(tx, place, texts)}
+        for org, session in sessions:
             _forget_session(tx, org, session)
         forget_labels(tx)
         tx.meta.put(PURGE_PENDING, forgotten[-1])
     return forgotten
 
 
+def _said(tx: Tx, memory: Memory) -> set[str]:
+    """The words for a memory, also those it had: whoever says again what is known leaves them in a session."""
+    return {version.memory.content.removeprefix(ASKED) for version in tx.memories.versions(memory)}
+
+
+def _saying(tx: Tx, place: Place, texts: set[str]) -> set[str]:
+    """The sessions of a place that keep one of these texts: there it would have been known."""
+    wanted = {*texts, *(json.dumps(text, ensure_ascii=False)[1:-1] for text in texts)}
+    return {session for session, words in tx.sessions.words(*place) if any(_holds(words, text) for text in wanted)}
+
+
+def _holds(words: str, text: str) -> bool:
+    """Or are its beginning, as a title that was cut is. What is short has to stand alone: others use it, too."""
+    if min(len(text), len(words)) < SHORTEST_SAID:
+        return words == text or f'"{text}"' in words
+    return text in words or text.startswith(words)
+
+
 def _forget_session(tx: Tx, org: str, session: str) -> None:
-    """What is kept of the session from which a memory was made: a prompt is its title, and may be the memory."""
+    """What is kept of a session from which a memory was made, or in which it was said again: a prompt is its title,
+    and may be the memory."""
     tx.hosts.forget_facts(org, session)
     tx.sessions.forget_texts(org, session)
     tx.injections.forget_summary(org, session)

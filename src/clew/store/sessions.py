@@ -76,6 +76,12 @@ class SessionTable:
     def ask_stop(self, session: AgentSession) -> None:
         self._session.run("session_ask_stop", org_id=session.org, id=session.id)
 
+    def words(self, org: str, project: str | None, user: str | None) -> list[tuple[str, str]]:
+        """Whatever is kept of what was said in sessions of one place, each with its session; facts are JSON."""
+        place = {"org_id": org, "project_id": project or "", "user_id": user or ""}
+        found: list[tuple[str, str]] = self._session.all("session_words", **place)
+        return found
+
     def forget_texts(self, org: str, id: str) -> int:
         """Title and description."""
         return self._session.run("session_texts_forget", org_id=org, id=id)

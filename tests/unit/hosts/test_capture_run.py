@@ -86,6 +86,34 @@ def test_a_hard_forget_leaves_no_trace_of_the_session_that_it_was_made_from(memo
     assert traces(tmp_path, ["zanzibar"]) == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Fix the test of zanzibar in tests/test_login.py, it depends on the wall clock",
+        "Never call Zanzibar twice",
+        'Never say "Zanzibar" to them',
+    ],
+)
+def test_a_hard_forget_leaves_no_trace_of_the_sessions_in_which_it_was_said_again(
+    memory: Clew, tmp_path: Path, said: str
+) -> None:
+    for session in ("s-1", "s-2"):
+        tell(memory, "SessionStart", source="startup", session_id=session)
+        tell(memory, "UserPromptSubmit", prompt=said, session_id=session)
+        tell(memory, "SessionEnd", reason="other", session_id=session)
+    assert captured(memory) and traces(tmp_path, ["zanzibar"])
+    memory.forget_many(everything=True, hard=True, scope=Scope(project="shop"))
+    assert traces(tmp_path, ["zanzibar"]) == []
+
+
+def test_a_hard_forget_leaves_what_other_sessions_are_about(memory: Clew) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Fix the login test")
+    memory.forget(memory.remember("login", scope=Scope(project="shop")).id, hard=True)
+    memory.forget(memory.remember("Fix the logout test", scope=Scope(project="shop")).id, hard=True)
+    assert [session.title for session in memory.sessions.list()] == ["Fix the login test"]
+
+
 def test_a_rule_of_a_prompt_is_a_rule_for_everybody_once_somebody_states_it(memory: Clew) -> None:
     tell(memory, "SessionStart", source="startup")
     tell(memory, "UserPromptSubmit", prompt="Always write the migration before the model")

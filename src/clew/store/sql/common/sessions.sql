@@ -39,5 +39,15 @@ WHERE org_id = :org_id AND key = 'session:' || :id AND expires_at > ($clock)
 -- session_unlock: nobody holds it any more
 DELETE FROM leases WHERE org_id = :org_id AND key = 'session:' || :id
 
+-- session_words: what is kept of the words of a place's sessions, each with its session
+SELECT id, title FROM sessions
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND title <> ''
+UNION ALL SELECT id, description FROM sessions
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND description <> ''
+UNION ALL SELECT session_id, facts FROM host_events
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND session_id <> '' AND facts <> ''
+UNION ALL SELECT session_id, text FROM session_summaries
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND text <> ''
+
 -- session_texts_forget: what a session was said to be about
 UPDATE sessions SET title = '', description = '' WHERE org_id = :org_id AND id = :id
