@@ -428,8 +428,9 @@ class SqliteEngine:
                 if self.path.stat().st_size > VACUUM_IN_MEMORY:
                     connection.pragma("temp_store", 1)  # by now the forgotten text is in no copy of the store
                 connection.execute("VACUUM")
-                for aside in self.path.parent.glob(f"{self.path.name}{BEFORE_RESTORE}*"):
-                    aside.unlink()  # it holds the text too, and was kept in case a restore was a mistake
+                for file in list(self.path.parent.iterdir()):
+                    if file.name.startswith(f"{self.path.name}{BEFORE_RESTORE}"):
+                        file.unlink(missing_ok=True)  # it holds the text too, kept in case a restore was a mistake
                 _empty_log(connection)
             except (apsw.BusyError, apsw.FullError, apsw.IOError):
                 return False

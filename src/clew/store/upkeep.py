@@ -11,7 +11,7 @@ import shutil
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -123,7 +123,11 @@ def _permissions(path: Path) -> Check:
 
 def _leftovers(path: Path) -> Check:
     """A process that was killed cannot clean up, and its copy holds text that may be forgotten by now."""
-    left = sorted(path.parent.glob(TEMPORARY.format(name=f"{path.name}*", unique="*"))) if path.name else []
+    begins, _, ends = TEMPORARY.format(name=path.name, unique="*").partition(".*")
+    left: list[Path] = []
+    with suppress(OSError):  # there is no such directory yet, or it cannot be listed
+        beside = sorted(path.parent.iterdir())
+        left = [file for file in beside if file.name.startswith(begins) and file.name.endswith(ends)]
     if left:
         return Check("leftovers", False, f"{left[0]} was left by an interrupted copy", f"delete it: rm {left[0]}")
     return Check("leftovers", True, "no interrupted copy beside the store")

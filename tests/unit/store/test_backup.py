@@ -297,16 +297,18 @@ def test_the_restored_file_is_in_log_mode(memory: Clew, tmp_path: Path) -> None:
     connection.close()
 
 
-def test_a_hard_forget_also_erases_what_a_restore_put_aside(tmp_path: Path) -> None:
-    with clew.open(tmp_path / "clew.db", home=tmp_path, embed={"provider": "none"}) as memory:
+@pytest.mark.parametrize("name", ["clew.db", "clew [of ann]?.db"])
+def test_a_hard_forget_also_erases_what_a_restore_put_aside(tmp_path: Path, name: str) -> None:
+    store = tmp_path / name
+    settings = load_settings(home=tmp_path, overrides={"store": {"url": str(store)}})
+    with clew.open(store, home=tmp_path, embed={"provider": "none"}) as memory:
         memory.backup(tmp_path / "empty.db")
         memory.remember("zyxgateway is down")
-    settings = load_settings(home=tmp_path)
     for _ in range(2):
         restore(settings, tmp_path / "empty.db")
-        with clew.open(tmp_path / "clew.db", home=tmp_path, embed={"provider": "none"}) as memory:
+        with clew.open(store, home=tmp_path, embed={"provider": "none"}) as memory:
             id = memory.remember("zyxgateway is down").id
-    assert len(list(tmp_path.glob("clew.db.before-restore*"))) >= 1
-    with clew.open(tmp_path / "clew.db", home=tmp_path, embed={"provider": "none"}) as memory:
+    assert sum("before-restore" in file.name for file in tmp_path.iterdir()) >= 1
+    with clew.open(store, home=tmp_path, embed={"provider": "none"}) as memory:
         assert memory.forget(id, hard=True).log == "erased"
     assert not [file for file in tmp_path.iterdir() if b"zyxgateway" in file.read_bytes()]

@@ -125,6 +125,12 @@ def test_what_an_interrupted_copy_left_is_found(memory: Clew, tmp_path: Path) ->
     assert only_failure(memory).name == "leftovers"
 
 
+def test_what_an_interrupted_copy_left_is_found_whatever_the_store_is_called(tmp_path: Path) -> None:
+    (tmp_path / ".clew [1].db.0123.tmp").write_bytes(b"half")
+    with open_toy(tmp_path / "clew [1].db") as memory:
+        assert not next(check for check in memory.doctor() if check.name == "leftovers").ok
+
+
 def test_a_memory_that_is_not_indexed_is_found_and_mended(memory: Clew, tmp_path: Path) -> None:
     tamper(tmp_path / "clew.db", "DELETE FROM memory_terms WHERE memory_row = 1")
     check = only_failure(memory)
