@@ -176,9 +176,11 @@ def migrate(settings: Settings) -> tuple[str, int, int]:
     """Bring the store to the present schema: where it is, the schema it had, the one it has."""
     place = store_url(settings)
     if isinstance(place, Path):
-        before = schema_of_file(place)
+        from clew.store import sqlite
+
+        before = sqlite.schema_of(place)
         open_engine(settings, place).close()
-        return str(place), before, schema_of_file(place)
+        return str(place), before, sqlite.schema_of(place)
     from clew.store import postgres
 
     before = postgres.schema_found(place) or 0
@@ -193,14 +195,6 @@ def bulk_load(url: str) -> BulkLoad:
     except ImportError as error:
         raise _no_postgres() from error
     return postgres_filling.BulkLoad(url)
-
-
-def schema_of_file(path: Path) -> int:
-    """SQLite keeps our schema number in bytes 60 to 63 of the header."""
-    if not path.exists():
-        return 0
-    with path.open("rb") as file:
-        return int.from_bytes(file.read(64)[60:64], "big")
 
 
 def copy_store(

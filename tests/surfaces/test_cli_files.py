@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
+import apsw
 import pytest
 from cli_driver import Cli
+
+from clew.store import queries
+from clew.store.sqlite import APPLICATION_ID
 
 
 def contents(cli: Cli, *words: str) -> list[str]:
@@ -252,6 +257,20 @@ def test_doctor_of_a_damaged_store_fails_and_names_the_remedy(cli: Cli) -> None:
 def test_migrate_says_what_it_did(cli: Cli) -> None:
     outcome = cli("migrate", "--json").json
     assert outcome["from"] == 0 and outcome["to"] >= 1 and outcome["migrated"]
+
+
+def test_migrate_says_what_it_did_also_while_others_use_the_store(cli: Cli) -> None:
+    cli.home.mkdir()
+    with closing(apsw.Connection(str(cli.home / "clew.db"))) as older:
+        *former, (number, _slug, _sql) = queries.migrations("sqlite")
+        for earlier, _slug, sql in former:
+            older.execute(f"BEGIN; {sql}; PRAGMA application_id = {APPLICATION_ID}; COMMIT")
+            older.pragma("user_version", earlier)
+        older.pragma("journal_mode", "wal")
+        older.execute("SELECT count(*) FROM memories").fetchall()
+        for before, migrated in ((number - 1, True), (number, False)):
+            outcome = cli("migrate", "--json").json
+            assert (outcome["from"], outcome["to"], outcome["migrated"]) == (before, number, migrated)
 
 
 def test_a_model_that_is_not_there(cli: Cli) -> None:

@@ -531,6 +531,22 @@ def check_header(path: Path) -> None:
     _check_version(path, int.from_bytes(header[60:64], "big"))
 
 
+def schema_of(path: Path) -> int:
+    """The schema of the store at `path`, 0 without one. Its header is not enough: while others have the store open,
+    a migration may be in the log alone."""
+    if not path.exists() or not path.stat().st_size or _is_being_created(path):
+        return 0
+    with translated(path):
+        check_header(path)
+        has_log = Path(f"{path}-wal").exists()
+        connection = connect(path)
+        try:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(has_log))  # a look leaves it as it is
+            return int(connection.pragma("user_version"))
+        finally:
+            connection.close()
+
+
 def _first_bytes(path: Path) -> bytes:
     """Through SQLite's own file layer: when a process closes any other handle on the file, POSIX drops the
     locks of all of its connections, and another process may then delete the log under them."""
