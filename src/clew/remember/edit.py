@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from clew.errors import InvalidInput, NotFound
+from clew.errors import Conflict, InvalidInput, NotFound
 from clew.guard.trust import is_reserved
 from clew.lazy import LazyModule
 from clew.model.memory import Draft, Indexed, Memory, Version
@@ -70,6 +70,12 @@ def edited(
         for name in ("created_at", "origin", "trust", "parents", "tool_call", "superseded_by", "version")
     }
     new = replace(draft, id=memory.id, deleted_at=None, updated_at=now, **kept)
+    if (
+        memory.superseded_by
+        and memory.invalid_at
+        and (new.invalid_at is None or new.invalid_at > memory.invalid_at)
+    ):
+        raise _replaced(memory.id)
     if text_changed(memory, new):
         # What was observed is in our words: in anyone else's it is theirs.
         origin = trust if is_reserved(memory.origin) else memory.origin
@@ -77,6 +83,15 @@ def edited(
     if trust != "user" and (words := quarantine.words_of(new)) != quarantine.words_of(memory):
         quarantine.refuse_suspicious(words, f"the new text of memory {new.id}")
     return new, masked
+
+
+def _replaced(id: str) -> Conflict:
+    """It would hold beside what took its place, also where both have a key that only one may hold."""
+    return Conflict(
+        f"memory {id} was replaced, and an edit cannot make it hold for longer",
+        code="MEMORY_SUPERSEDED",
+        next=f"revert it to what it was before: clew history {id}",
+    )
 
 
 def _as_draft(memory: Memory, changes: Mapping[str, Any]) -> Draft:

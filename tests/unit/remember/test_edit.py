@@ -209,6 +209,17 @@ def test_reverting_undoes_a_supersession(memory: Any) -> None:
     assert sorted(contents(memory.recall("use"))) == ["We use MySQL", "We use PostgreSQL"]
 
 
+@pytest.mark.parametrize("days", [None, 9])
+def test_what_was_replaced_does_not_hold_for_longer_by_an_edit(memory: Any, days: int | None) -> None:
+    old = memory.remember("The limit is 3", upsert_key="limit")
+    new = memory.remember("The limit is 5", upsert_key="limit")
+    with pytest.raises(Conflict) as refused:
+        memory.edit(old.id, invalid_at=memory.now() + timedelta(days=days) if days else None)
+    assert refused.value.code == "MEMORY_SUPERSEDED" and f"clew history {old.id}" in refused.value.next
+    assert contents(memory.recall("limit")) == [new.memory.content]
+    assert memory.edit(old.id, invalid_at=old.memory.valid_at).invalid_at == old.memory.valid_at
+
+
 def test_reverting_to_a_key_that_another_memory_took_over_is_a_conflict(memory: Any) -> None:
     old = memory.remember("The port is 8000", upsert_key="port")
     memory.remember("The port is 9000", upsert_key="port")
