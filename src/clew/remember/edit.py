@@ -118,7 +118,7 @@ def apply_edit(
     current = tx.memories.get(Reach.everything(old.org), old.id, deleted=True)
     if current and current.version == old.version and replace(new, updated_at=current.updated_at) == current:
         return current
-    check_place(tx, new, may)
+    check_place(tx, new, new.updated_at, may)
     stored = put_state(tx, old, new, change)
     if indexed is not None:
         reindex(tx, stored, indexed)

@@ -65,7 +65,7 @@ def soft_delete(tx: Tx, memory: Memory, now: datetime) -> Memory:
 
 def revive(tx: Tx, memory: Memory, graph: GraphPolicy, now: datetime, may: May | None = None) -> Memory:
     """Bring a softly forgotten memory back as it was; its vector is made up for later."""
-    check_place(tx, memory, may)
+    check_place(tx, memory, now, may)
     back = put_state(tx, memory, replace(memory, deleted_at=None, updated_at=now), "restored")
     row = tx.memories.row_of(back)
     tx.index.put(row, back, index_terms(back))
@@ -80,18 +80,27 @@ def reindex(tx: Tx, memory: Memory, indexed: Indexed) -> None:
     tx.index.put(row, memory, indexed)
 
 
-def check_place(tx: Tx, memory: Memory, may: May | None = None) -> None:
+def check_place(tx: Tx, memory: Memory, now: datetime, may: May | None = None) -> None:
     """Refuse a state whose text or key another live memory of the same place and type holds. One that may not be
     read is not named."""
-    if memory.is_history:
-        return
-    holder = tx.memories.live_duplicate(memory)
+    holder = None if memory.is_history else tx.memories.live_duplicate(memory)
     if holder is not None and holder != memory.id:
         raise _said_by(holder) if _is_readable(tx, memory.org, holder, may) else _said_already()
-    holder = tx.memories.live_upsert(memory) if memory.upsert_key else None
-    if holder is not None and holder != memory.id:
+    holder = key_holder(tx, memory, now)
+    if holder is not None:
         key = memory.upsert_key or ""
         raise _key_of(holder, key) if _is_readable(tx, memory.org, holder, may) else key_taken(key)
+
+
+def key_holder(tx: Tx, memory: Memory, now: datetime) -> str | None:
+    """Another memory that holds its key while it does: also one whose end lies ahead, unless it is to be replaced
+    then. Nobody, for a memory that is over."""
+    if not memory.upsert_key or memory.superseded_by or (memory.invalid_at and memory.invalid_at <= now):
+        return None
+    until = tx.memories.upserted_until(memory, max(now, memory.valid_at))
+    ending = tx.memories.get_many(Reach.everything(memory.org), until).values() if until else ()
+    holders = [tx.memories.live_upsert(memory), *(one.id for one in ending if not one.superseded_by)]
+    return next((id for id in holders if id not in (None, memory.id)), None)
 
 
 def _is_readable(tx: Tx, org: str, id: str, may: May | None) -> bool:

@@ -35,7 +35,7 @@ from clew.model.scope import Identity, Reach, Scope
 from clew.ports import Store, Tx
 from clew.remember import key_names
 from clew.remember.imported import ImportReport
-from clew.remember.lifecycle import is_expired
+from clew.remember.lifecycle import is_expired, key_holder
 from clew.remember.line import BOM, draft_of, id_in_place, numbered_lines, parse_object, place_of
 from clew.remember.notes import parse_notes
 from clew.remember.prepare import WritePolicy, draft_memory
@@ -485,15 +485,10 @@ def _is_said(tx: Tx, memory: Memory, now: datetime) -> bool:
 
 
 def _key_is_taken(tx: Tx, memory: Memory, now: datetime) -> bool:
-    """Another memory holds this upsert key, or will until this one holds; it would be superseded, and an import
-    replaces nothing."""
-    if not memory.upsert_key or memory.is_history or tx.memories.live_duplicate(memory):
+    """Another memory holds this upsert key; it would be superseded, and an import replaces nothing."""
+    if not memory.is_history and tx.memories.live_duplicate(memory):
         return False
-    if tx.memories.live_upsert(memory) not in (None, memory.id):
-        return True
-    until = tx.memories.upserted_until(memory, max(now, memory.valid_at))
-    ending = tx.memories.get_many(Reach.everything(memory.org), until).values()
-    return any(one.superseded_by != memory.id for one in ending)
+    return key_holder(tx, memory, now) is not None
 
 
 def _generations(entries: list[_Entry]) -> Iterator[list[_Entry]]:

@@ -228,6 +228,27 @@ def test_reverting_to_a_key_that_another_memory_took_over_is_a_conflict(memory: 
     assert refused.value.code == "MEMORY_KEY_TAKEN"
 
 
+def test_a_key_is_not_taken_over_by_what_ends_later_either(memory: Any) -> None:
+    tomorrow = memory.now() + timedelta(days=1)
+    ends = memory.remember("The port is 8000", upsert_key="port", invalid_at=tomorrow)
+    memory.remember("The port is 9000", upsert_key="port")
+    other = memory.remember("It listens on 7000", invalid_at=tomorrow)
+    for refused in (lambda: memory.revert(ends.id, 1), lambda: memory.edit(other.id, upsert_key="port")):
+        with pytest.raises(Conflict) as conflict:
+            refused()
+        assert conflict.value.code == "MEMORY_KEY_TAKEN"
+
+
+def test_a_key_is_taken_as_long_as_its_holder_does_not_end(memory: Any) -> None:
+    memory.remember("The port is 8000", upsert_key="port", invalid_at=memory.now() + timedelta(days=1))
+    other = memory.remember("The port is 9000")
+    with pytest.raises(Conflict) as refused:
+        memory.edit(other.id, upsert_key="port")
+    assert refused.value.code == "MEMORY_KEY_TAKEN"
+    memory.clock.pass_by(days=2)
+    assert memory.edit(other.id, upsert_key="port").upsert_key == "port"
+
+
 def test_there_is_no_going_back_to_a_state_that_never_was(memory: Any) -> None:
     saved = memory.remember("Some text")
     with pytest.raises(NotFound) as refused:

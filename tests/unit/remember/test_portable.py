@@ -253,6 +253,16 @@ def test_a_key_whose_holder_ends_later_is_taken_until_then(memory: Clew, tmp_pat
     assert imported(memory, tmp_path / "x.jsonl", lines(later)).added == 1
 
 
+@pytest.mark.parametrize("content", ["There it is 2", "Here it is 1"])
+def test_what_ends_later_does_not_take_a_key_over(memory: Clew, tmp_path: Path, content: str) -> None:
+    memory.remember("Here it is 1", upsert_key="k")
+    before = exported(memory)
+    text = lines({"content": content, "upsert_key": "k", "invalid_at": str(memory.now() + timedelta(days=2))})
+    assert imported(memory, tmp_path / "x.jsonl", text, dry_run=True).conflicts == 1
+    assert imported(memory, tmp_path / "x.jsonl", text).conflicts == 1
+    assert exported(memory) == before
+
+
 def test_what_was_replaced_before_it_held_comes_back_the_same(memory: Clew, other: Clew, tmp_path: Path) -> None:
     memory.remember("It will be 1", upsert_key="k", valid_at=memory.now() + timedelta(days=2))
     memory.remember("It is 2", upsert_key="k")
