@@ -125,8 +125,8 @@ def apply_edit(
     if (old.title, old.content) != (stored.title, stored.content):
         retract_found(tx, tx.memories.row_of(stored), stored, stored.updated_at)
     remap(tx, tx.memories.row_of(stored), stored, graph, stored.updated_at)
-    if old.superseded_by != stored.superseded_by:  # a revert: who replaced it does so no more, or again
-        for id in (old.superseded_by, stored.superseded_by):
+    if old.deleted_at or old.superseded_by != stored.superseded_by:
+        for id in (old.superseded_by, stored.superseded_by):  # a revert: who replaced it does so no more, or again
             remap_id(tx, stored.org, id, graph, stored.updated_at)
     enqueue_changed(tx, old, stored)
     _note(tx, old, stored, change, actor)

@@ -11,7 +11,7 @@ from clew.model.memory import Indexed, Memory
 from clew.model.scope import Reach
 from clew.ports import Tx
 from clew.relate.queue import enqueue
-from clew.remember.graph import GraphPolicy, remap, unmap_quietly
+from clew.remember.graph import GraphPolicy, remap, remap_id, unmap_quietly
 from clew.remember.prepare import index_terms
 
 # What policies say about memories, one answer each: `Door.may`. None where everything is allowed.
@@ -70,6 +70,7 @@ def revive(tx: Tx, memory: Memory, graph: GraphPolicy, now: datetime, may: May |
     row = tx.memories.row_of(back)
     tx.index.put(row, back, index_terms(back))
     remap(tx, row, back, graph, now)
+    remap_id(tx, back.org, back.superseded_by, graph, now)  # who replaced it does so again
     enqueue(tx, back.org, [back.id], operation="edit")
     return back
 

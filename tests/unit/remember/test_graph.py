@@ -451,6 +451,18 @@ def test_known_text_that_replaces_another_supersedes_it_in_the_graph_too(clew: C
     assert edges(clew, "supersedes") == []
 
 
+def test_what_was_replaced_is_so_again_in_the_graph_when_it_comes_back(clew: Clew, tmp_path: Path) -> None:
+    old = clew.remember("we use MySQL", upsert_key="db", scope=SHOP).id
+    new = clew.remember("we use PostgreSQL", upsert_key="db", scope=SHOP).id
+    (tmp_path / "x.jsonl").write_text(lines_of(clew))
+    clew.forget(old)
+    clew.revert(old, 2)
+    assert edges(clew, "supersedes") == [(f"memory:{new}", f"memory:{old}")]
+    clew.forget(old)
+    clew.import_file(tmp_path / "x.jsonl")
+    assert edges(clew, "supersedes") == [(f"memory:{new}", f"memory:{old}")]
+
+
 @pytest.mark.parametrize("older_first", [True, False])
 def test_an_import_brings_supersession_into_the_graph(clew: Clew, older_first: bool) -> None:
     past = Past(created_at=clew.now(), updated_at=clew.now(), superseded_by="new")
