@@ -31,7 +31,12 @@ CUT = "\n[...]\n"
 OF_AGENTS = ("agent_start", "agent_stop")
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{1,128}")
-_EXIT = re.compile(r"\A\W*(?:process exited with|exit)[ _]code\W{1,3}(-?\d{1,5})\b", re.IGNORECASE)
+# Codex tells it before the output, alone or below a few lines of its own.
+_EXIT = re.compile(
+    r"\A\W*(?:(?:chunk id|wall time|original token count)\b[^\n]{0,80}\n){0,3}"
+    r"(?:process exited with|exit)[ _]code\W{1,3}(-?\d{1,5})\b",
+    re.IGNORECASE,
+)
 
 
 def raw_of(raw: bytes | Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -82,6 +87,7 @@ def event_of(
         error=_text(_spoken(given["error"])),
         message=_text(given["message"]),
         reason=_name(given["reason"]),
+        is_interrupted=given["is_interrupted"] is True,
         at=at,
     )
 

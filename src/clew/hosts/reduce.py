@@ -19,6 +19,7 @@ from clew.hosts.patterns import phrase
 from clew.hosts.said import decisions_in, understood_prompt
 from clew.hosts.shell import shell_text, understood
 from clew.hosts.strip import own_words
+from clew.hosts.table import HOSTS
 from clew.inject.hooks import error_line, paths_of_input
 from clew.model.host import Around, HookEvent
 from clew.model.tool_call import ToolCall
@@ -63,6 +64,7 @@ _FILE = re.compile(
 )
 _OUR_TOOLS = re.compile(r"mcp__(?:plugin_)?clew\w*__", re.IGNORECASE)
 _EXIT = re.compile(r"exit(?:ed)?(?: with)? (?:code|status)[:= ]{1,2}(-?\d{1,4})", re.IGNORECASE)
+_LEFT_RUNNING = re.compile(r"\s*Command [^\n]{0,60}\bbackground(?:ed)?\b[^\n]{0,40}\bID\b")
 _PLAIN = re.compile(r"[!-~]+")
 _VARYING = re.compile(r" in \d+(?:\.\d+)?m?s\b.*$|0x[0-9a-fA-F]{6,}|/tmp/\S+")
 
@@ -142,6 +144,8 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
         return nothing
     status = status_of(event)
     failed = event.kind == "tool_failure" or bool(status)
+    if not (failed or _has_worked(event)) or _has_no_end(event):
+        return nothing
     if not (ran.tells_failure if failed else ran.tells_status):
         return nothing
     told: dict[str, Any] = {"k": RUN, "tool": event.tool, "command": ran.command, "kind": ran.kind, "key": ran.key}
@@ -162,6 +166,23 @@ def _reads_elsewhere(event: HookEvent, around: Around) -> bool:
     root = around.root or event.cwd
     places = [given[key] for key in READ_KEYS if given.get(key)]
     return any(_normal(place) != _normal(root or "") and not _from_root(place, root, event.cwd) for place in places)
+
+
+def _has_worked(event: HookEvent) -> bool:
+    """Of a call that nobody said has failed. A host that tells a failure by its output alone may leave it out."""
+    output = event.tool_output
+    is_said = exit_code(output) == 0 or (isinstance(output, Mapping) and output.get("success") is True)
+    return is_said or not HOSTS[event.host].fails_in_output
+
+
+def _has_no_end(event: HookEvent) -> bool:
+    """Whether it was left running, or stopped: how it would have ended is not known."""
+    output = event.tool_output
+    if event.is_interrupted or event.tool_input.get("run_in_background") is True:
+        return True
+    if isinstance(output, Mapping):
+        return bool(output.get("backgroundTaskId")) or output.get("interrupted") is True
+    return isinstance(output, str) and _LEFT_RUNNING.match(output) is not None
 
 
 def status_of(event: HookEvent) -> int | None:

@@ -28,6 +28,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "error": ("error",),
         "message": ("last_assistant_message", "compact_summary"),
         "reason": ("reason", "trigger"),
+        "is_interrupted": ("is_interrupt",),
     }
 )
 KINDS: Mapping[str, str] = MappingProxyType(
@@ -62,7 +63,7 @@ class Host:
     max_chars: int
     transcripts: tuple[tuple[str, str], ...]
     batch: str | None = None
-    # A host without an event for failures says it in the output of the tool.
+    # A host without an event for failures says it in the output of the tool, or does not say it at all.
     fails_in_output: bool = False
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: FIELDS)
 

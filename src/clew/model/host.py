@@ -42,6 +42,7 @@ class HookEvent:
     error: str | None = None
     message: str | None = None  # the last one of the agent, at a stop
     reason: str | None = None  # of a session_end
+    is_interrupted: bool = False  # of a tool_failure: the user stopped it
     at: datetime | None = None
 
 

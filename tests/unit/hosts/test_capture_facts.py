@@ -25,9 +25,8 @@ MEM = "mem_01h8x9c2k4m6p8r0t2v4w6y8z0"
 
 
 def told(kind: str, around: Around = AROUND, **fields: Any) -> Any:
-    event = HookEvent(
-        host="claude-code", kind=kind, event=kind, host_session="s", event_id="e", **{"cwd": ROOT} | fields
-    )
+    given = {"host": "claude-code", "cwd": ROOT} | fields
+    event = HookEvent(kind=kind, event=kind, host_session="s", event_id="e", **given)
     return facts_of(event, around)
 
 
@@ -35,9 +34,12 @@ def prompt(text: str, around: Around = AROUND) -> Any:
     return told("prompt", around, prompt=text)
 
 
-def ran(command: object, *, error: str | None = None, output: object = "", around: Around = AROUND) -> Any:
+def ran(
+    command: object, *, error: str | None = None, output: object = "", around: Around = AROUND, **fields: Any
+) -> Any:
     kind = "tool_failure" if error is not None else "tool_end"
-    return told(kind, around, tool="Bash", tool_input={"command": command}, tool_output=output, error=error)
+    given = {"tool": "Bash", "tool_input": {"command": command}, "tool_output": output, "error": error}
+    return told(kind, around, **given | fields)
 
 
 def edited(path: str, around: Around = AROUND) -> Any:
@@ -187,6 +189,38 @@ def test_a_command_comes_down_to_what_it_runs_and_how_it_ended() -> None:
 )
 def test_a_status_that_belongs_to_another_command_says_nothing(command: str) -> None:
     assert ran(command) is None
+
+
+@pytest.mark.parametrize(
+    ("output", "is_known"),
+    [
+        ("F...\n1 failed, 3 passed", False),
+        ({"output": "....\n4 passed"}, False),
+        ("Exit code: 0\nOutput:\n4 passed", True),
+        ("Chunk ID: 7f\nWall time: 1.2 seconds\nProcess exited with code 0\nOutput:\n4 passed", True),
+        ("Chunk ID: 7f\nWall time: 9.9 seconds\nProcess running with session ID 4\nOutput:\n", False),
+        ({"exit_code": 0, "output": "4 passed"}, True),
+        ({"success": True, "output": "4 passed"}, True),
+    ],
+)
+def test_a_command_worked_only_where_its_host_tells_failures_apart(output: object, is_known: bool) -> None:
+    assert (ran("pytest -q", output=output, host="codex") is not None) is is_known
+    assert ran("pytest -q", output="4 passed", host="claude-code")["ok"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tool_input": {"command": "npm test", "run_in_background": True}},
+        {"tool_output": {"stdout": "", "stderr": "", "interrupted": False, "backgroundTaskId": "b7"}},
+        {"tool_output": {"stdout": "3 of 9", "stderr": "", "interrupted": True}},
+        {"tool_output": "Command running in background with ID: b7. Output is being written to: /tmp/x.output"},
+        {"tool_output": "Command was manually backgrounded by user with ID: b7"},
+        {"error": "Error: connect ECONNRESET", "is_interrupted": True},
+    ],
+)
+def test_a_command_that_was_left_running_or_stopped_has_neither_worked_nor_failed(fields: dict[str, Any]) -> None:
+    assert ran("npm test", **fields) is None
 
 
 def test_of_the_output_of_a_tool_only_the_line_that_says_what_went_wrong_is_kept() -> None:

@@ -128,6 +128,24 @@ def test_an_output_is_bounded_in_every_direction() -> None:
     assert len(json.dumps(event.tool_output)) < 2 * MAX_TEXT
 
 
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [
+        ("Chunk ID: 7f\nWall time: 0.4 seconds\nProcess exited with code 1\nOutput:\n1 failed", "tool_failure"),
+        ("Chunk ID: 7f\nWall time: 0.4 seconds\nProcess exited with code 0\nOutput:\n1 passed", "tool_end"),
+        ("1 passed\nProcess exited with code 1", "tool_end"),
+    ],
+)
+def test_a_status_is_found_among_the_lines_that_codex_puts_before_the_output(output: str, kind: str) -> None:
+    assert normalised("codex", recorded("codex", "PostToolUse.failed") | {"tool_response": output}).kind == kind
+
+
+def test_a_tool_that_the_user_stopped_is_known_as_that() -> None:
+    raw = recorded("claude-code", "PostToolUseFailure")
+    assert not normalised("claude-code", raw).is_interrupted
+    assert normalised("claude-code", raw | {"is_interrupt": True}).is_interrupted
+
+
 def test_the_same_event_told_twice_has_one_fingerprint() -> None:
     raw = recorded("claude-code", "PostToolUse")
     turned = dict(reversed(list(raw.items())))
