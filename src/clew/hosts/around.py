@@ -52,11 +52,25 @@ def look_around(
     if directory is None:  # where it happened is not known, so neither is what may be kept of it
         return Around(capture=False)
     try:
+        return _seen(event, directory, home, environ, settings, user_home or _user_home())
+    except OSError:  # no right to look there, or what it lies on is gone
+        return around_unseen({"cwd": event.cwd}, home=home)
+
+
+def _seen(
+    event: HookEvent,
+    directory: Path,
+    home: Path,
+    environ: Mapping[str, str],
+    settings: Callable[[Path], Directory] | None,
+    user_home: Path | None,
+) -> Around:
+    try:
         told = settings(directory) if settings else Directory()
     except Exception:  # a project file that cannot be read
         told = Directory(inject=False, capture=False)
     repository = find_repository(directory)
-    held = _held(event, environ, user_home or _user_home())
+    held = _held(event, environ, user_home)
     return Around(
         project=_name(told.project or (project_in(repository) if repository else None)),
         branch=branch_of(repository) if repository else None,
@@ -72,8 +86,8 @@ def look_around(
 
 
 def around_unseen(raw: Mapping[str, Any], *, home: Path) -> Around:
-    """When nobody could look there in time. What would be off, or is ignored, is not known, so nothing is on but
-    the session; that a directory is off is told by its name alone."""
+    """When nobody could look there, or not in time. What would be off, or is ignored, is not known, so nothing is
+    on but the session; that a directory is off is told by its name alone."""
     cwd = raw.get("cwd")
     is_silent = isinstance(cwd, str) and "\0" not in cwd and is_off(home, Path(cwd), resolve=False)
     return Around(is_known=False, is_off=is_silent, inject=False, capture=False)

@@ -215,6 +215,13 @@ def test_what_is_off_is_off_also_where_nobody_can_look(tmp_path: Path) -> None:
     assert not around_unseen({"cwd": 7}, home=tmp_path).is_off
 
 
+def test_a_directory_that_cannot_be_looked_at_is_one_that_nobody_has_seen(shop: Path) -> None:
+    around = look(shop, cwd=str(shop / ("x" * 300)))  # no disk takes such a name, and says so at every look
+    assert (around.is_known, around.inject, around.capture) == (False, False, False)
+    switch_off(shop.parent / "home", shop)
+    assert look(shop, cwd=str(shop / ("x" * 300))).is_off
+
+
 def test_that_nobody_could_look_is_told_elsewhere_too() -> None:
     assert not around_of(asdict(Around(is_known=False))).is_known
     assert around_of({}).is_known
