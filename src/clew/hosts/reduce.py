@@ -17,7 +17,7 @@ from clew.hosts.events import exit_code
 from clew.hosts.ignore import is_ignored, without_ignored
 from clew.hosts.patterns import phrase
 from clew.hosts.said import decisions_in, understood_prompt
-from clew.hosts.shell import shell_text, understood
+from clew.hosts.shell import files_shown, shell_text, understood
 from clew.hosts.strip import own_words
 from clew.hosts.table import HOSTS
 from clew.inject.hooks import error_line, paths_of_input
@@ -137,7 +137,8 @@ def _tool(event: HookEvent, around: Around) -> dict[str, Any] | None:
 
 def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     command = _masked(shell_text(event.tool_input.get("command") or event.tool_input.get("cmd")))
-    is_elsewhere = is_from_elsewhere(ToolCall(event.tool or "", command))
+    is_outside = any(_is_outside(path, event, around) for path in files_shown(command))
+    is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command))
     ran = understood(command)
     nothing = {"k": ELSEWHERE} if is_elsewhere else None
     if ran is None or _names_ignored(command, event, around) or phrase("refused").search((event.error or "")[:500]):
@@ -163,9 +164,13 @@ def _reads_elsewhere(event: HookEvent, around: Around) -> bool:
     given = {key: value[:1_000] for key, value in event.tool_input.items() if isinstance(value, str)}
     if any(is_foreign_place(f"{value}/x") for value in given.values()):
         return True
+    return any(_is_outside(given[key], event, around) for key in READ_KEYS if given.get(key))
+
+
+def _is_outside(place: str, event: HookEvent, around: Around) -> bool:
     root = around.root or event.cwd
-    places = [given[key] for key in READ_KEYS if given.get(key)]
-    return any(_normal(place) != _normal(root or "") and not _from_root(place, root, event.cwd) for place in places)
+    is_file = not place.startswith("/dev/")
+    return is_file and _normal(place) != _normal(root or "") and not _from_root(place, root, event.cwd)
 
 
 def _has_worked(event: HookEvent) -> bool:

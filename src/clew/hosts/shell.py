@@ -10,6 +10,7 @@ nothing about the others.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -30,6 +31,14 @@ _WRAPPERS = re.compile(
 )
 _PRINTED = re.compile(r"(?:set|export|source|\.|cd|pushd|popd|echo|printf|true|:|sleep|wait|ulimit|umask|trap)")
 
+# Programs that show what is in a file, and those of them whose first word is what they look for.
+_SHOWING = frozenset(
+    ("bat", "cat", "column", "cut", "diff", "fold", "head", "hexdump", "less", "more", "nl", "od", "sort",
+     "strings", "tac", "tail", "uniq", "xxd", "zcat")
+)  # fmt: skip
+_LOOKING = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "grep", "jq", "rg", "sed", "yq"))
+_WITH_VALUE = frozenset(("-A", "-B", "-C", "-g", "-m", "-t", "-T"))
+_WRITTEN = re.compile(r"\d?>{1,2}\s*([^\s&|;<>]+)")
 _RUNNERS = (
     r"(?:uv run(?: --\S+)* |poetry run |pipenv run |hatch run |pdm run |rye run |bundle exec |npx (?:-y )?"
     r"|pnpm exec |bunx |yarn exec |docker(?:-compose| compose) (?:exec|run)(?: -\S+)* \S+ "
@@ -108,6 +117,44 @@ def shell_text(command: object) -> str:
     return ""
 
 
+def files_shown(command: str) -> Iterator[str]:
+    """What a command line prints the content of, as it names it; after `cd`, from there. What the line itself has
+    written is its own."""
+    here, written = "", set(_WRITTEN.findall(command[:MAX_READ]))
+    for text, _sign in _parts(command[:MAX_READ]):
+        words = _split(_reduced(text) or text.strip().strip("(){} "))
+        program, rest = words[0].rpartition("/")[2] if words else "", words[1:]
+        if program in ("cd", "pushd"):
+            here = _at(here, rest[0] if rest else "~")
+        elif program in _LOOKING or program in _SHOWING:
+            paths = _operands(rest)[program in _LOOKING :]
+            yield from (_at(here, path) for path in paths if path not in written)
+            if here and not paths:
+                yield here
+
+
+def _at(here: str, path: str) -> str:
+    path = path.replace("$HOME", "~", 1) if path.startswith("$HOME/") else path
+    return f"{here}/{path}" if here and not path.startswith(("/", "~")) else path
+
+
+def _operands(words: Sequence[str]) -> list[str]:
+    """Without options and the values that some of them have."""
+    after = ("", *words)
+    return [
+        word
+        for word, before in zip(words, after, strict=False)
+        if not word.startswith("-") and before not in _WITH_VALUE
+    ]
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:  # a quotation mark without its other
+        return text.split()
+
+
 def _kind(text: str) -> str:
     """'' for what looks around."""
     kind = next((kind for kind, pattern in _kinds() if pattern.match(text)), "other")
@@ -117,13 +164,18 @@ def _kind(text: str) -> str:
 def _reduced(text: str) -> str:
     """One command without variables, wrappers and redirections."""
     words = _SPACE.sub(" ", _REDIRECT.sub(" ", _SPACE.sub(" ", text))).strip().strip("(){} ").split(" ")
-    while words and _ASSIGNMENT.fullmatch(words[0]):
-        words = words[1:]
-    for end in range(min(len(words) - 1, 5), 0, -1):
-        if _WRAPPERS.match(" ".join(words[:end])):
-            return _reduced(" ".join(words[end:]))
+    while wrapped := _wrapped(words):
+        words = words[wrapped:]
     first = words[0] if words else ""
     return "" if first.startswith(("#", "$", '"', "'", "-")) or _PRINTED.fullmatch(first) else " ".join(words)
+
+
+def _wrapped(words: Sequence[str]) -> int:
+    """How many words of the first variable or wrapper stand before a command."""
+    if words and _ASSIGNMENT.fullmatch(words[0]):
+        return 1
+    ends = range(min(len(words) - 1, 5), 0, -1)
+    return next((end for end in ends if _WRAPPERS.match(" ".join(words[:end]))), 0)
 
 
 def _key(shown: str) -> str:

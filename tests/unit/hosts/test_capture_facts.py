@@ -277,6 +277,35 @@ def test_a_command_that_only_looks_like_it_is_not(command: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "cat /home/dev/other/README.md", "head -n 20 ~/Downloads/ticket.md", "sed -n '1,80p' ../other/NOTES.md",
+        "cd /home/dev/other && cat README.md", "cd .. && cd other && rg -n deploy", "tail -5 \"$HOME/notes.txt\"",
+        "grep -rn -A 3 deploy /srv/wiki", "ls; sudo cat /root/notes", "jq .rules /opt/x.json | head",
+        "cat src/a.py /a",
+    ],
+)  # fmt: skip
+def test_a_file_outside_that_a_command_shows_is_from_elsewhere(command: str) -> None:
+    assert ran(command) == {"k": "elsewhere"}
+    assert ran(command, host="codex", tool="shell") == {"k": "elsewhere"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"cat {ROOT}/src/a.py", "grep -rn '/api/users' src", "sed -n '/start/,/end/p' src/a.py",
+        "awk '/x/{print}' a.txt",
+        "rg -t py '/v1/hooks'", "cat src/a.py > /tmp/copy.py", "cat <<EOF > /tmp/x", "make 2>/dev/null | tail -3",
+        f"cd {ROOT}/src && cat a.py", "cd src && cat ../README.md", "ls /tmp", "cat /dev/null", "head -n 3 a/b.txt",
+        "make test > /tmp/out.log 2>&1; tail -20 /tmp/out.log", "which python && ls /usr/bin", "grep x",
+    ],
+)  # fmt: skip
+def test_a_command_that_shows_files_of_the_repository_alone_is_not(command: str) -> None:
+    found = ran(command)
+    assert found is None or not (found["k"] == "elsewhere" or found.get("elsewhere"))
+
+
+@pytest.mark.parametrize(
     ("tool", "given"),
     [
         ("Read", {"file_path": f"{ROOT}/node_modules/evil/README.md"}),
