@@ -30,6 +30,7 @@ from clew.deliver import sessions as steps
 from clew.deliver.states import DeliverPolicy
 from clew.hosts.looking import Looking
 from clew.hosts.place import ENDS, Place, Placing, Teller, lock_of
+from clew.hosts.reduce import ELSEWHERE
 from clew.hosts.render import fits, rendered
 from clew.hosts.rules import TOOL_ENDS, TOOL_EVENTS, is_confirmed, is_point
 from clew.hosts.table import HOSTS
@@ -160,9 +161,8 @@ class Attendant:
             tx, event, told.around, told.who, self.policy, self.now(), told.replayed, self.starting.__contains__
         )
         place = self._placed(placing, told)
-        tx.hosts.place(
-            org, event.event_id, place.session, facts=told.facts, ends=place.ended if told.captures else ()
-        )
+        facts = facts_abroad(told) if is_abroad(told, place) else told.facts
+        tx.hosts.place(org, event.event_id, place.session, facts=facts, ends=place.ended if told.captures else ())
         batch = HOSTS[event.host].batch
         batch_fires = event.kind in TOOL_ENDS and batch is not None and tx.hosts.has_fired(org, event.host, batch)
         return Attended(place, is_point(event, batch_fires=batch_fires))
@@ -214,7 +214,7 @@ class Attendant:
         try:
             if place.starts and place.session:
                 self._start(told, place.session, place.held, ticket)
-            elif not told.replayed and place.row:
+            elif not told.replayed and place.row and not (told.event.tool and is_abroad(told, place)):
                 self._look(told, place.row, ticket, waits=waits)
         except (Late, AllBusy):
             self.failures["late"] += 1
@@ -327,6 +327,23 @@ class Attendant:
         """Counted and told by its kind: the text of an error may quote what nobody should read."""
         self.failures[what] += 1
         _log.warning("a hook was answered with nothing: %s failed: %s", what, type(error).__name__)
+
+
+def is_abroad(told: Told, place: Place) -> bool:
+    """Whether the agent has gone to another project than that of its session. Files and commands of there are not
+    of here, though they may have the same names. A project that got a repository meanwhile, or its repository a
+    remote, is the same."""
+    here = place.session.project if place.session else None
+    there = told.around.project or ""
+    return here is not None and told.around.is_known and here not in (there, there.rpartition("/")[2])
+
+
+def facts_abroad(told: Told) -> str:
+    """What stays of what an event said there: words, without files. What the agent sees lies outside."""
+    if told.captures and told.event.kind in TOOL_ENDS:
+        return facts_text({"k": ELSEWHERE})
+    facts = json.loads(told.facts) if told.facts else {}
+    return facts_text({name: value for name, value in facts.items() if name != "paths"})
 
 
 def without_printed(row: HostSession) -> HostSession:

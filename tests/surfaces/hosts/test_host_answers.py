@@ -440,6 +440,18 @@ def test_a_session_that_someone_ended_goes_on_in_a_new_one(host: FakeHost) -> No
     assert host.ours().id != before
 
 
+# -- in another project --------------------------------------------------------------------------------------
+
+
+def test_a_file_of_another_project_brings_no_hint_about_one_with_its_name(codex: FakeHost) -> None:
+    codex.around = ON_MAIN
+    codex.tell("SessionStart.startup")
+    patch = {"command": "*** Begin Patch\n*** Update File: src/pay/retry.py\n+x\n*** End Patch"}
+    there = replace(ON_MAIN, project="web", root="/home/dev/web")
+    assert codex.tell("PostToolUse", tool_input=patch, around=there, cwd=there.root) == ""
+    assert ABOUT_RETRY in codex.tell("PostToolUse", tool_input=patch)
+
+
 # -- where nobody can look -----------------------------------------------------------------------------------
 
 UNSEEN = Around(is_known=False, inject=False, capture=False)

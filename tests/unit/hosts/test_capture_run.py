@@ -192,6 +192,32 @@ def test_a_session_of_small_talk_leaves_no_summary(memory: Clew) -> None:
         assert tx.injections.summaries(memory.sessions.start(project="shop"), limit=5) == []
 
 
+def test_what_was_done_in_another_project_is_no_memory_of_this_one(memory: Clew) -> None:
+    there = Around(project="web", root="/home/dev/web")
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Rename the type Customer to Client in shop and in web, in types.ts")
+    tell(memory, "PostToolUse", tool_name="Edit", tool_input={"file_path": f"{ROOT}/api/types.ts"})
+    gone = {"around": there, "cwd": "/home/dev/web"}
+    tell(memory, "PostToolUse", tool_name="Edit", tool_input={"file_path": "/home/dev/web/ui/types.ts"}, **gone)
+    tell(memory, "PostToolUse", tool_name="Bash", tool_input={"command": "npm run build"}, **gone)
+    tell(memory, "PostToolUse", tool_name="Read", tool_input={"file_path": "/home/dev/web/README.md"}, **gone)
+    tell(
+        memory, "Stop", last_assistant_message="I kept Customer in ui/old.ts because the API still says so.", **gone
+    )
+    found = {str(one.metadata["captured"]): one for one in captured(memory)}
+    assert found.keys() == {"task", "edit", "statement"}
+    assert found["edit"].paths == ("api/types.ts",)
+    assert (found["statement"].paths, found["statement"].trust) == ((), "untrusted")
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "shop"), ("shop", "github.com/acme/shop")])
+def test_a_project_that_gets_a_repository_or_a_remote_is_the_same(memory: Clew, before: str, after: str) -> None:
+    tell(memory, "SessionStart", source="startup", around=Around(project=before, root=ROOT))
+    built = {"tool_name": "Bash", "tool_input": {"command": "npm run build"}}
+    tell(memory, "PostToolUse", **built, around=Around(project=after, root=ROOT))
+    assert kinds(captured(memory)) == {"command"}
+
+
 def test_each_memory_knows_its_session_and_its_project(memory: Clew) -> None:
     a_session(memory)
     [session] = memory.sessions.list(project="shop")
