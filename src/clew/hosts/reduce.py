@@ -54,6 +54,7 @@ EDITORS = frozenset(
 READERS = frozenset(("read", "grep", "glob", "ls", "read_file", "read_many_files", "view", "view_image", "list_dir",
                      "list_directory", "search_file_content", "grep_files", "notebookread"))  # fmt: skip
 READ_KEYS = ("file_path", "path", "absolute_path", "notebook_path", "dir_path")
+OUR_SERVERS = ("clew", "plugin:clew:clew")  # as tools name them that read resources of any server
 _PATCH = "*** Begin Patch"  # an edit, also where a shell applies it
 _COMPLAINT = re.compile(
     r"(?:^e: |[\w./]+[:(]\d+[:,)].{0,20}\b)error\b|\berror (?:TS|CS|C|LNK)\d+:|^error\[E\d+\]:|^e: ", re.IGNORECASE
@@ -63,6 +64,7 @@ _FILE = re.compile(
     r"|swift|php|sql|sh|toml|ya?ml|json|md|txt|ini|cfg|lock|html|s?css|vue|svelte|tf|proto|gradle|xml|ex|exs)"
 )
 _OUR_TOOLS = re.compile(r"mcp__(?:plugin_)?clew\w*__", re.IGNORECASE)
+_RESOURCES = re.compile(r"(?:list|read)_?mcp_?resource", re.IGNORECASE)
 _EXIT = re.compile(r"exit(?:ed)?(?: with)? (?:code|status)[:= ]{1,2}(-?\d{1,4})", re.IGNORECASE)
 _LEFT_RUNNING = re.compile(r"\s*Command [^\n]{0,60}\bbackground(?:ed)?\b[^\n]{0,40}\bID\b")
 _PLAIN = re.compile(r"[!-~]+")
@@ -125,8 +127,9 @@ def _tool(event: HookEvent, around: Around) -> dict[str, Any] | None:
     if name in SHELLS and _PATCH not in shell_text(event.tool_input.get("command"))[:MAX_TEXT]:
         return _run(event, around)
     if is_from_elsewhere(ToolCall(tool)):
-        is_ours = _OUR_TOOLS.match(tool) and "untrusted" not in _flat(event.tool_output)
-        return None if is_ours else {"k": ELSEWHERE}
+        is_resource = _RESOURCES.match(tool) and event.tool_input.get("server") in OUR_SERVERS
+        is_ours = _OUR_TOOLS.match(tool) or is_resource
+        return None if is_ours and "untrusted" not in _flat(event.tool_output) else {"k": ELSEWHERE}
     if name in READERS:
         return {"k": ELSEWHERE} if _reads_elsewhere(event, around) else None
     if (name in EDITORS or name in SHELLS) and event.kind == "tool_end":

@@ -22,7 +22,7 @@ from clew.remember.redact import redact
 
 TOOL_CHARS = 60
 FIELD_CHARS = 200  # an error line is quoted for what went wrong, not for what it says at length
-_FETCHING_TOOL = re.compile(r"web|fetch|browser|http|mcp__", re.IGNORECASE)
+_FETCHING_TOOL = re.compile(r"web|fetch|browser|http|mcp__|\w{0,20}mcp_?resource", re.IGNORECASE)
 _FETCHING_ANYWHERE = re.compile(r"https?://|(?<![\w.-])(?:curl|wget)(?![\w-])", re.IGNORECASE)
 
 
