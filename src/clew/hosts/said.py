@@ -64,6 +64,14 @@ _LEAD = (
     r"|no|oh|hey)[,:;.!\s-]+(?:that |to )?)*"
 )
 _CLAUSE = re.compile(r"[,;:.]\s+|\s(?:and|so|but|then|-+)\s+|\b(?=please\b)", re.IGNORECASE)
+# A statement that goes on to ask for something is its reason. Not `use`, `run` or `create`: rules go on like that.
+_DECLARED = re.compile(r"(?:we|our|the|i|they)\b", re.IGNORECASE)
+_THEN = re.compile(r"[,;:.]\s+|\b(?=please\b)")
+_WANTED = re.compile(
+    r"(?:please |and |so |then ){0,3}(?:add|check|debug|figure out|find|fix|implement|investigate|look|migrate"
+    r"|profile|refactor|remove|rename|reproduce|update)\b",
+    re.IGNORECASE,
+)
 _BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
 
 
@@ -165,7 +173,7 @@ def _is_blob(line: str) -> bool:
 
 
 def _is_rule(sentence: str) -> bool:
-    if "?" in sentence or not 12 <= len(sentence) <= MAX_SENTENCE or _is_for_once(sentence):
+    if "?" in sentence or not 12 <= len(sentence) <= MAX_SENTENCE or _is_for_once(sentence) or _wants(sentence):
         return False
     return bool(phrase("rule", _LEAD).match(sentence)) and len(sentence.split()) > 3
 
@@ -177,9 +185,15 @@ def _is_weak_rule(sentence: str) -> bool:
 
 
 def _is_decision(sentence: str) -> bool:
-    if "?" in sentence or not 15 <= len(sentence) <= MAX_SENTENCE or _is_for_once(sentence):
+    if "?" in sentence or not 15 <= len(sentence) <= MAX_SENTENCE or _is_for_once(sentence) or _wants(sentence):
         return False
     return bool(phrase("decision", _LEAD).match(sentence)) and _weight([sentence]) >= 2
+
+
+def _wants(sentence: str) -> bool:
+    """Whether it says how something is and then what to do about it: `we only see it on prod, check the proxy`."""
+    first, *rest = _THEN.split(sentence)
+    return bool(_DECLARED.match(first)) and any(_WANTED.match(clause) for clause in rest)
 
 
 def _is_task(sentence: str) -> bool:

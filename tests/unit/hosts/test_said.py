@@ -46,11 +46,75 @@ def test_what_was_pasted_states_no_rule_and_no_decision(pasted: str) -> None:
         f"Fix the header in src/a.py. {RULE}",
         f"Note: {RULE}",
         "From now on use `pnpm` instead of `npm`",
+        "Remember: the staging database is read-only on Fridays",
+        "please remember this: deploys happen on Tuesdays only",
         "Never commit to main.\nAlways write a test first.",
     ],
 )
 def test_what_somebody_typed_states_its_rules(spoken: str) -> None:
     assert understood_prompt(spoken).rules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we use too much memory in the worker, please investigate the cache of src/images.py",
+        "we require the user to log in twice, which is a bug; fix the session handling in auth.py",
+        "we only see this on prod, check the nginx timeout and the keep-alive configuration",
+        "We're using React 18 in this repo and the build fails with a hooks error, fix src/App.tsx",
+        "the rule is broken in the linter config, fix the severity of unused imports",
+        "we switched to pnpm last week, update the README and the CI workflow accordingly",
+    ],
+)
+def test_what_is_asked_for_with_its_reason_is_a_task_and_no_rule(text: str) -> None:
+    found = understood_prompt(text)
+    assert (found.task, found.rules, found.decisions) == (text, (), ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we always get this error after the login with a fresh token",
+        "we never saw this before the upgrade to 3.2",
+        "when you are done, run the tests",
+        "after this, run the linter",
+        "before we start, make sure the docker daemon is running",
+        "every test should pass before you stop",
+        "I hate this bug",
+        "I prefer the second one",
+        "we don't use the cache any more, do we",
+        "use option B instead",
+        "Let's switch to the other terminal",
+    ],
+)
+def test_what_is_seen_asked_or_wanted_once_is_no_rule_and_no_decision(text: str) -> None:
+    found = understood_prompt(text)
+    assert (found.rules, found.decisions) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We never push to main, create a branch instead.",
+        "We use pnpm here, run `pnpm test` and not `npm test`.",
+        "We always fix lint warnings before a release and update the changelog.",
+        "When you change the schema, always check the migrations.",
+        "Our convention is snake_case for columns, keep to it.",
+    ],
+)
+def test_a_rule_that_goes_on_with_what_to_do_stays_one(text: str) -> None:
+    assert understood_prompt(text).rules == (text,)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "If the failure is caused by the cache, clearing it should help.",
+        "Had I used a list instead of a set, the lookup would be slow.",
+    ],
+)
+def test_what_would_be_so_is_no_statement(sentence: str) -> None:
+    assert decisions_in(sentence) == ()
 
 
 @pytest.mark.parametrize("text", ["Always use the token [masked:x] for releases", "We decided to use [masked:x]"])
