@@ -152,7 +152,8 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
         return nothing
     if not (ran.tells_failure if failed else ran.tells_status):
         return nothing
-    told: dict[str, Any] = {"k": RUN, "tool": event.tool, "command": ran.command, "kind": ran.kind, "key": ran.key}
+    told: dict[str, Any] = {"k": RUN, "tool": event.tool, "command": ran.command, "kind": ran.kind}
+    told["key"] = " in ".join(filter(None, (ran.key, _folder(ran.folder, event, around))))
     told |= {"failed": True, "status": status} if failed else {"ok": True}
     line = what_went_wrong(event) if failed and not is_elsewhere else None
     if line and not _names_ignored(line, event, around):
@@ -174,6 +175,16 @@ def _is_outside(place: str, event: HookEvent, around: Around) -> bool:
     root = around.root or event.cwd
     is_file = not place.startswith("/dev/")
     return is_file and _normal(place) != _normal(root or "") and not _from_root(place, root, event.cwd)
+
+
+def _folder(gone_to: str, event: HookEvent, around: Around) -> str:
+    """Where a command ran, from the root of the repository; '' for the root. A host may tell the directory in
+    which the command has left the shell."""
+    given = event.tool_input.get("workdir")
+    root, here = _normal(around.root or event.cwd or ""), given if isinstance(given, str) else event.cwd or ""
+    folder = "." if f"/{_normal(here)}".endswith(f"/{_normal(gone_to)}") else gone_to or "."
+    place = _from_root(folder, root, here, anywhere=True)
+    return "" if place in (root, "") else _masked(place)
 
 
 def _has_worked(event: HookEvent) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import NamedTuple
 
 from clew.hosts.patterns import COMMANDS, any_of, sections
@@ -77,11 +77,13 @@ class _Known(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Ran:
     """`kind`: one of WORTH_KNOWING, `change`, or `other`. `key` is the same for the same command with other
-    options. `is_general`: about the project, not about one file or test of it."""
+    options, and `folder` where the line went before it. `is_general`: about the project, not about one file or test
+    of it."""
 
     command: str
     kind: str
     key: str
+    folder: str
     tells_status: bool
     tells_failure: bool  # it is this one that failed, and not another of the same line
     is_general: bool
@@ -102,7 +104,8 @@ def understood(command: str) -> Ran | None:
         return None
     tells = _tells_status(parts, told[-1].at)
     is_general = kind in ("package", "migrate", "deploy") or _SPECIFIC.search(shown) is None
-    return Ran(shown, kind, _key(shown), tells, tells and len(told) == len(known), is_general)
+    folder = reduce(_moved, (text for text, _sign in parts[: told[-1].at]), "")
+    return Ran(shown, kind, _key(shown), folder, tells, tells and len(told) == len(known), is_general)
 
 
 def shell_text(command: object) -> str:
@@ -122,15 +125,19 @@ def files_shown(command: str) -> Iterator[str]:
     written is its own."""
     here, written = "", set(_WRITTEN.findall(command[:MAX_READ]))
     for text, _sign in _parts(command[:MAX_READ]):
-        words = _split(_reduced(text) or text.strip().strip("(){} "))
-        program, rest = words[0].rpartition("/")[2] if words else "", words[1:]
-        if program in ("cd", "pushd"):
-            here = _at(here, rest[0] if rest else "~")
-        elif program in _LOOKING or program in _SHOWING:
-            paths = _operands(rest)[program in _LOOKING :]
+        here, words = _moved(here, text), _split(_reduced(text))
+        program = words[0].rpartition("/")[2] if words else ""
+        if program in _LOOKING or program in _SHOWING:
+            paths = _operands(words[1:])[program in _LOOKING :]
             yield from (_at(here, path) for path in paths if path not in written)
             if here and not paths:
                 yield here
+
+
+def _moved(here: str, text: str) -> str:
+    """Where a command leaves the shell: only `cd` moves it."""
+    words = _split(text.strip().strip("(){} "))
+    return _at(here, words[1] if words[1:] else "~") if words[:1] in (["cd"], ["pushd"]) else here
 
 
 def _at(here: str, path: str) -> str:

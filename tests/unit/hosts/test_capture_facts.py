@@ -223,6 +223,17 @@ def test_a_command_that_was_left_running_or_stopped_has_neither_worked_nor_faile
     assert ran("npm test", **fields) is None
 
 
+def test_the_same_command_in_two_folders_is_not_the_same() -> None:
+    in_api = ran("cd api && npm test")["key"]
+    assert in_api != ran("cd web && npm test")["key"] != ran("npm test")["key"]
+    for same in (f"cd {ROOT}/api && npm test", "cd ./api; npm test --silent", "(cd web/../api && npm test)"):
+        assert ran(same)["key"] == in_api
+    assert ran("npm test", cwd=f"{ROOT}/api")["key"] == in_api
+    assert ran("cd api && npm test", cwd=f"{ROOT}/api")["key"] == in_api  # told from where the command went
+    assert ran("npm test", tool_input={"command": "npm test", "workdir": f"{ROOT}/api"})["key"] == in_api
+    assert ran(f"cd {ROOT} && npm test")["key"] == ran("npm test")["key"] == "npm test"
+
+
 def test_of_the_output_of_a_tool_only_the_line_that_says_what_went_wrong_is_kept() -> None:
     found = ran(
         "make build", output={"stdout": "SECRET SAUCE\n" * 50, "exit_code": 2, "stderr": "error: no rule for x"}
