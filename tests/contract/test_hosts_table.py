@@ -222,8 +222,9 @@ def test_hooks_are_counted_per_org(store: Store) -> None:
     with store.read() as tx:
         [fired] = tx.hosts.fired("local")
         assert (fired.count, fired.first_at, fired.last_at) == (2, NOW, NOW + 5 * SECOND)
-        assert tx.hosts.has_fired("local", "codex", "Stop")
-        assert not tx.hosts.has_fired("acme", "codex", "Stop")
+        assert tx.hosts.has_fired("local", "codex", "Stop", since=NOW + 5 * SECOND)
+        assert not tx.hosts.has_fired("local", "codex", "Stop", since=NOW + 6 * SECOND)
+        assert not tx.hosts.has_fired("acme", "codex", "Stop", since=NOW)
 
 
 def test_past_sessions_are_told_in_their_order(store: Store) -> None:

@@ -47,6 +47,7 @@ from clew.values import dataclass
 TWICE_S = 10.0  # two hooks for one event tell it within this time
 SEEN_S = 1.5  # until a hook has printed an answer: it lives for 0.8
 SPARE_S = 0.05
+BATCH_KNOWN = timedelta(days=1)  # since a host last told of all tools of a turn
 MAX_TOO_LONG = 50  # texts that no host takes, given up in one beat
 TOO_LONG = "longer than the host shows"
 
@@ -163,9 +164,14 @@ class Attendant:
         place = self._placed(placing, told)
         facts = facts_abroad(told) if is_abroad(told, place) else told.facts
         tx.hosts.place(org, event.event_id, place.session, facts=facts, ends=place.ended if told.captures else ())
-        batch = HOSTS[event.host].batch
-        batch_fires = event.kind in TOOL_ENDS and batch is not None and tx.hosts.has_fired(org, event.host, batch)
-        return Attended(place, is_point(event, batch_fires=batch_fires))
+        return Attended(place, is_point(event, batch_fires=self._batch_fires(tx, told)))
+
+    def _batch_fires(self, tx: Tx, told: Told) -> bool:
+        """Whether an event follows all tools of a turn. A host may have been one that does, and be another now."""
+        event, batch = told.event, HOSTS[told.event.host].batch
+        if event.kind not in TOOL_ENDS or batch is None:
+            return False
+        return tx.hosts.has_fired(told.who.org, event.host, batch, since=told.received - BATCH_KNOWN)
 
     def _after_the_last(self, tx: Tx, told: Told) -> datetime:
         """Events that waited for us come one after the other and with one time; what they tell has an order."""

@@ -121,8 +121,9 @@ class HostTable:
     def note_fired(self, org: str, host: str, event: str, *, at: datetime) -> None:
         self._session.run("host_hook_fired", org_id=org, host=host, event=event, at=to_micros(at))
 
-    def has_fired(self, org: str, host: str, event: str) -> bool:
-        return self._session.one("host_hook_has_fired", org_id=org, host=host, event=event) is not None
+    def has_fired(self, org: str, host: str, event: str, *, since: datetime) -> bool:
+        key = {"org_id": org, "host": host, "event": event}
+        return self._session.one("host_hook_has_fired", **key, since=to_micros(since)) is not None
 
     def fired(self, org: str) -> list[HookFired]:
         rows = self._session.all("host_hooks_fired", org_id=org)

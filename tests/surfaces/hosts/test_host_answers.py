@@ -150,6 +150,15 @@ def test_where_batches_are_told_of_single_tools_bring_nothing(host: FakeHost) ->
     assert host.tell("PostToolBatch", prompt_id="next") == "one"
 
 
+def test_where_batches_are_no_longer_told_of_the_end_of_a_tool_is_the_place_again(
+    host: FakeHost, clock: ToldClock
+) -> None:
+    host.tell("PostToolBatch")
+    clock.pass_by(hours=25)  # another version of the host, or its hook taken out
+    with_something_to_say(host)
+    assert host.tell("PostToolUse") == "one"
+
+
 def test_without_batches_the_end_of_a_tool_is_the_place(codex: FakeHost) -> None:
     with_something_to_say(codex)
     assert codex.tell("PostToolUse") == "one"

@@ -68,8 +68,8 @@ INSERT INTO host_hooks (org_id, host, event, count, first_at, last_at) VALUES (:
 ON CONFLICT (org_id, host, event) DO UPDATE SET count = host_hooks.count + 1,
   last_at = CASE WHEN host_hooks.last_at > excluded.last_at THEN host_hooks.last_at ELSE excluded.last_at END
 
--- host_hook_has_fired: whether a hook ever fired
-SELECT 1 FROM host_hooks WHERE org_id = :org_id AND host = :host AND event = :event
+-- host_hook_has_fired: whether a hook fired since a moment
+SELECT 1 FROM host_hooks WHERE org_id = :org_id AND host = :host AND event = :event AND last_at >= :since
 
 -- host_hooks_fired: when each hook fired
 SELECT host, event, count, first_at, last_at FROM host_hooks WHERE org_id = :org_id ORDER BY host, event
