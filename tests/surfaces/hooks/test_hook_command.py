@@ -40,6 +40,13 @@ def test_with_options_it_has_the_same_limit(cli: Cli, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"") and time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize("words", [(), ("claude-code", "--unknown"), ("claude-code", "codex")])
+def test_called_in_another_way_it_does_not_stop_what_the_agent_does(cli: Cli, words: tuple[str, ...]) -> None:
+    outcome = cli.process("hook", *words, stdin=EVENT)
+    assert outcome.code == 1  # to a host, 2 is the order to stop
+    assert outcome.err.startswith("clew: ")
+
+
 def test_it_loads_neither_the_parser_nor_the_settings(cli: Cli) -> None:
     """Found out from within: the client's last word is replaced by a list of what is loaded."""
     code = "import sys, clew_hook; tell = lambda *words: sys.exit(' '.join(sys.modules)); clew_hook.main = tell; "

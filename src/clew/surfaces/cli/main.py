@@ -62,7 +62,9 @@ def _run_or_refuse(words: Sequence[str]) -> int:
     except SystemExit as asked:  # argparse, after --help and --version
         return asked.code if isinstance(asked.code, int) else 0
     except Exception as error:  # the boundary: nobody is shown a traceback unasked
-        return _refuse(error, as_json="--json" in words)
+        code = _refuse(error, as_json="--json" in words)
+        # To a host, 2 from a hook is the order not to do what it was about to.
+        return ClewError.exit_code if words[:1] == ["hook"] else code
 
 
 def _be_the_hook(host: str) -> None:
