@@ -106,7 +106,7 @@ class Hosts:
         """Make memories of what hooks told, oldest first; how many events were looked at, 0 when none waits.
         Running it twice adds nothing."""
         looked = capturing.capture_waiting(
-            self._clew.store, write=self._clew._write, whose=_whose, ended=self._look_back_at, limit=limit
+            self._clew.store, write=self._clew._write, whose=self._whose, ended=self._look_back_at, limit=limit
         )
         if not looked:
             self._tidy()
@@ -177,16 +177,29 @@ class Hosts:
         if around.is_off or not events.is_session(event_id):
             return None
         event, around = reduce.masked_names(event, around)
-        captures = self._clew.settings.hooks.capture and around.capture
+        who = self._teller(event, around, by)
+        captures = self._clew.settings.hooks.capture and around.capture and self._remembers(who.org, around.project)
         return attending.Told(
             event,
             around,
-            self._teller(event, around, by),
+            who,
             received,
             events.fingerprint(given),
             attending.facts_text(self._facts(event, around)) if captures else "",
             captures,
         )
+
+    def _remembers(self, org: str, project: str | None) -> bool:
+        """Whether the project's memory is on."""
+        return self._clew.inject.switches.of(org, project, None).project.memory_enabled
+
+    def _whose(self, row: StoredFact) -> tuple[Scope, Identity] | None:
+        """Where it belongs, and as whom it is written: with no more rights than whoever told it. It may have been
+        switched off since."""
+        if row.session is None or not self._remembers(row.org, row.project):
+            return None
+        scope = Scope(row.org, row.project, row.user, agent=row.teller or row.host, session=row.session)
+        return scope, Identity(row.org, row.user, row.teller, row.roles)
 
     def _facts(self, event: HookEvent, around: Around) -> Mapping[str, Any] | None:
         try:
@@ -233,11 +246,3 @@ class Hosts:
     def close(self) -> None:
         if "_attendant" in self.__dict__:
             self._attendant.workers.close()
-
-
-def _whose(row: StoredFact) -> tuple[Scope, Identity] | None:
-    """Where it belongs, and as whom it is written: with no more rights than whoever told it."""
-    if row.session is None:
-        return None
-    scope = Scope(row.org, row.project, row.user, agent=row.teller or row.host, session=row.session)
-    return scope, Identity(row.org, row.user, row.teller, row.roles)

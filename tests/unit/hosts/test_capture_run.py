@@ -263,6 +263,21 @@ def test_a_session_that_is_off_leaves_nothing(memory: Clew) -> None:
     assert captured(memory) == []
 
 
+def test_where_memory_is_off_nothing_is_captured_and_no_fact_is_kept(memory: Clew, tmp_path: Path) -> None:
+    memory.projects.set("shop", "memory", False)
+    a_session(memory)
+    assert captured(memory) == []
+    assert b"fake clock" not in b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def test_what_waits_when_memory_is_switched_off_is_dropped(memory: Clew) -> None:
+    a_session(memory)
+    memory.projects.set("shop", "memory", False)
+    assert captured(memory) == []
+    memory.projects.set("shop", "memory", True)
+    assert captured(memory) == []
+
+
 def test_an_attack_in_an_error_line_is_kept_apart(memory: Clew) -> None:
     tell(memory, "SessionStart", source="startup")
     bash(
