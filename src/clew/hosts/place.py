@@ -19,14 +19,13 @@ from clew.deliver import queue
 from clew.deliver import sessions as steps
 from clew.deliver.states import DeliverPolicy
 from clew.errors import Conflict, Denied
-from clew.hosts.strip import own_words
+from clew.hosts.reduce import told_words
 from clew.hosts.work import merged, work_of_branch, work_of_prompt
 from clew.model.host import Around, HookEvent, HostSession
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import AgentSession, Inject, InjectDraft, Lock
 from clew.model.start import Held
 from clew.ports import Tx
-from clew.remember.redact import redact
 from clew.values import dataclass
 
 OPENS = frozenset(
@@ -161,13 +160,12 @@ class Placing:
 
     def _described(self, session: AgentSession) -> AgentSession | None:
         """The first prompt says what it is about, where the branch did not."""
-        item = work_of_prompt(own_words(self.event.prompt or ""))
-        title = redact(item.title).text if item.title else ""
-        if not title:
+        item = self._asked()
+        if not item.title:
             return None
         session = replace(
             session,
-            title=title,
+            title=item.title,
             issue=session.issue or item.issue,
             work_type=session.work_type or item.work_type,
         )
@@ -215,8 +213,11 @@ class Placing:
         if event.agent_id:
             row = self.tx.hosts.session(self.who.org, event.host, event.host_session)
         before = self._item(row) if row and event.source != "clear" else steps.WorkItem()
-        prompt = work_of_prompt(own_words(event.prompt or "")) if event.kind == "prompt" else steps.WorkItem()
+        prompt = self._asked() if event.kind == "prompt" else steps.WorkItem()
         return merged(work_of_branch(self.around.branch), merged(before, prompt))
+
+    def _asked(self) -> steps.WorkItem:
+        return work_of_prompt(told_words(self.event.prompt, self.event, self.around))
 
     def _item(self, row: HostSession) -> steps.WorkItem:
         session = self.tx.sessions.get(self.who.reach, row.session_id)

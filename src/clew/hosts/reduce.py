@@ -16,7 +16,7 @@ from typing import Any
 from clew.hosts.events import exit_code
 from clew.hosts.ignore import is_ignored, without_ignored
 from clew.hosts.patterns import phrase
-from clew.hosts.said import decisions_in, understood_prompt
+from clew.hosts.said import decisions_in, sentences, understood_prompt
 from clew.hosts.shell import files_shown, shell_text, understood
 from clew.hosts.strip import own_words
 from clew.hosts.table import HOSTS
@@ -30,6 +30,8 @@ from clew.remember.redact import redact
 START, PROMPT, EDIT, RUN, ELSEWHERE, SAY, END = "start", "prompt", "edit", "run", "elsewhere", "say", "end"
 
 MAX_TEXT = 100_000  # characters of one text that are masked and looked at
+MAX_BEGUN = 2_000  # of a prompt that says what a session is about, or is looked for
+PATH_CHARS = "".join(map(chr, range(0x21, 0x7F)))
 MAX_PATHS = 16
 SHORT = 40  # characters of an error line that is a mere headline
 MAX_BELOW = 140
@@ -101,6 +103,15 @@ def masked_names(event: HookEvent, around: Around) -> tuple[HookEvent, Around]:
     return event, replace(around, branch=_masked(around.branch) or None)
 
 
+def told_words(text: str | None, event: HookEvent, around: Around) -> str:
+    """The beginning of what somebody said, masked, without the sentences that name an ignored path; '' where nobody
+    knows which those are."""
+    words = own_words(text or "") if around.is_known else ""
+    if len(words) > MAX_BEGUN:
+        words = words[:MAX_BEGUN].rstrip(PATH_CHARS)  # half a path is none
+    return "\n".join(" ".join(_unignored(sentences(line), event, around)) for line in _masked(words).splitlines())
+
+
 def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
     prompt = understood_prompt(_masked(event.prompt))
     told: dict[str, Any] = {"k": PROMPT}  # also without any substance: a turn begins
@@ -144,7 +155,7 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command))
     ran = understood(command)
     nothing = {"k": ELSEWHERE} if is_elsewhere else None
-    if ran is None or _names_ignored(command, event, around) or phrase("refused").search((event.error or "")[:500]):
+    if ran is None or names_ignored(command, event, around) or phrase("refused").search((event.error or "")[:500]):
         return nothing
     status = status_of(event)
     failed = event.kind == "tool_failure" or bool(status)
@@ -156,7 +167,7 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     told["key"] = " in ".join(filter(None, (ran.key, _folder(ran.folder, event, around))))
     told |= {"failed": True, "status": status} if failed else {"ok": True}
     line = what_went_wrong(event) if failed and not is_elsewhere else None
-    if line and not _names_ignored(line, event, around):
+    if line and not names_ignored(line, event, around):
         told["error"] = line
     told |= {"general": True} if ran.is_general else {}
     told |= {"elsewhere": True} if is_elsewhere else {}
@@ -268,10 +279,10 @@ def _named_files(text: str) -> list[str]:
 
 
 def _unignored(texts: Sequence[str], event: HookEvent, around: Around) -> list[str]:
-    return [text for text in texts if text and not _names_ignored(text, event, around)]
+    return [text for text in texts if text and not names_ignored(text, event, around)]
 
 
-def _names_ignored(text: str, event: HookEvent, around: Around) -> bool:
+def names_ignored(text: str, event: HookEvent, around: Around) -> bool:
     named = (_from_root(word, around.root or event.cwd, event.cwd, anywhere=True) for word in _guesses(text))
     return any(is_ignored(path, around.ignored) for path in named if path)
 

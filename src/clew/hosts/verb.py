@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.hosts.ignore import is_ignored
-from clew.hosts.strip import own_words
+from clew.hosts.reduce import names_ignored, told_words
 from clew.inject.hooks import event_of_hook
 from clew.model.host import Around, HookEvent
 from clew.model.inject import VerbEvent
@@ -17,14 +17,14 @@ LOOKED_AT = frozenset({"prompt", *_KIND})
 
 def verb_event_of(event: HookEvent, session: str, around: Around) -> VerbEvent | None:
     """About our `session`. Nothing is looked for that touches an ignored path: what is asked is logged."""
-    verb = _of_prompt(event, session) if event.kind == "prompt" else _of_tool(event, session, around)
+    verb = _of_prompt(event, session, around) if event.kind == "prompt" else _of_tool(event, session, around)
     if verb is None or any(is_ignored(path, around.ignored) for path in verb.paths):
         return None
-    return verb
+    return None if names_ignored(verb.query or "", event, around) else verb
 
 
-def _of_prompt(event: HookEvent, session: str) -> VerbEvent | None:
-    asked = " ".join(own_words(event.prompt or "")[: 4 * MAX_ASKED].split())[:MAX_ASKED]
+def _of_prompt(event: HookEvent, session: str, around: Around) -> VerbEvent | None:
+    asked = " ".join(told_words(event.prompt, event, around).split())[:MAX_ASKED]
     if not asked or asked.startswith("/"):
         return None
     return VerbEvent(session=session, tool=event.event, phase="pre", event_id=event.event_id, query=asked)

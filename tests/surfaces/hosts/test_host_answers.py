@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -179,6 +180,32 @@ def test_an_ignored_path_is_not_asked_about(codex: FakeHost) -> None:
     codex.tell("SessionStart.startup")
     assert codex.tell("PostToolUse") == ""
     assert "retry" not in str(codex.clew.inject.log(codex.ours().id))
+
+
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [
+        ("UserPromptSubmit", {"prompt": "Rename the pelicans in vault/names.md for the audit of the retry"}),
+        ("UserPromptSubmit", {"prompt": "- the pelicans of **vault/names.md** are late\n- fix src/pay/retry.py"}),
+        ("UserPromptSubmit", {"prompt": "why are the pelicans in .env.production so slow to retry a charge"}),
+        ("PostToolUse.failed", {"tool_response": "Exit code: 1\nError: no pelicans in vault/names.md"}),
+        ("PreToolUse", {"tool_input": {"command": "grep -c pelicans .env"}}),
+        ("PreToolUse", {"tool_input": {"command": "grep -c pelicans vault/names.md"}}),
+    ],
+)
+def test_what_names_an_ignored_path_is_kept_nowhere(
+    codex: FakeHost, tmp_path: Path, event: str, fields: dict[str, Any]
+) -> None:
+    codex.around = replace(ON_MAIN, ignored=("vault/",))
+    codex.tell("SessionStart.startup")
+    codex.tell(event, **fields)
+    codex.tell("PostToolUse")
+    codex.tell("Stop")
+    codex.tell("SessionEnd")
+    while codex.clew.hosts.capture_waiting():
+        pass
+    codex.clew.close()
+    assert b"pelicans" not in b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
 
 
 @pytest.mark.parametrize(
