@@ -16,7 +16,7 @@ from typing import Any
 from clew.hosts.events import exit_code
 from clew.hosts.ignore import is_ignored, without_ignored
 from clew.hosts.patterns import phrase
-from clew.hosts.said import decisions_in, sentences, understood_prompt
+from clew.hosts.said import decisions_in, sentences, understood_prompt, without_orders
 from clew.hosts.shell import files_shown, shell_text, understood
 from clew.hosts.strip import own_words
 from clew.hosts.table import HOSTS
@@ -104,12 +104,13 @@ def masked_names(event: HookEvent, around: Around) -> tuple[HookEvent, Around]:
 
 
 def told_words(text: str | None, event: HookEvent, around: Around) -> str:
-    """The beginning of what somebody said, masked, without the sentences that name an ignored path; '' where nobody
-    knows which those are."""
+    """The beginning of what somebody said, masked, without orders that others may have written and without the
+    sentences that name an ignored path; '' where nobody knows which those are."""
     words = own_words(text or "") if around.is_known else ""
     if len(words) > MAX_BEGUN:
         words = words[:MAX_BEGUN].rstrip(PATH_CHARS)  # half a path is none
-    return "\n".join(" ".join(_unignored(sentences(line), event, around)) for line in _masked(words).splitlines())
+    lines = without_orders(_masked(words)).splitlines()
+    return "\n".join(" ".join(_unignored(sentences(line), event, around)) for line in lines)
 
 
 def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:

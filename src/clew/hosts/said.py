@@ -92,8 +92,7 @@ def understood_prompt(text: str) -> Prompt:
     written = _written(text[:MAX_READ])
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
         return Prompt()
-    rules = tuple(one for one in written if _is_rule(one))
-    decisions = tuple(one for one in written if one not in rules and _is_decision(one))
+    rules, decisions = _stated(written)
     rest = [one for one in written if one not in rules and one not in decisions]
     if not any(_is_task(one) for one in rest):
         weak = tuple(one for one in rest if _is_weak_rule(one))
@@ -104,6 +103,17 @@ def understood_prompt(text: str) -> Prompt:
     task = _task(rest)
     kept_rules, kept_decisions = (tuple(one for one in said if MASK not in one) for said in (rules, decisions))
     return Prompt(task, kept_rules, kept_decisions, not task and _weight(rest) > 1)
+
+
+def without_orders(text: str) -> str:
+    """A prompt as it is, or, where somebody else's words seem to be in it, without what would be a rule, a decision
+    or something to run."""
+    written = _written(text)
+    rules, decisions = _stated(written)
+    if _is_own(text, written, [*rules, *decisions]):
+        return text
+    lines = ([one for one in sentences(line) if not _orders(one)] for line in text.splitlines())
+    return "\n".join(" ".join(line) for line in lines)
 
 
 def decisions_in(message: str) -> tuple[tuple[str, str], ...]:
@@ -125,6 +135,12 @@ def sentences(text: str) -> list[str]:
     """Plain sentences, without bullets and emphasis."""
     parts = (_MARKS.sub("", _BULLET.sub("", part.strip())) for part in _END.split(text))
     return [one for part in parts if (one := " ".join(part.split()))]
+
+
+def _stated(written: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Rules and decisions."""
+    rules = tuple(one for one in written if _is_rule(one))
+    return rules, tuple(one for one in written if one not in rules and _is_decision(one))
 
 
 def _written(text: str) -> list[str]:
@@ -157,7 +173,11 @@ def _is_own(text: str, written: Sequence[str], stated: Sequence[str]) -> bool:
 
 def _may_be_an_order(sentence: str) -> bool:
     """Of a sentence whose author is not known: whether any part of it states something or says what to run."""
-    if _PIPED.search(sentence) or _HEADER.match(sentence) or _is_to_the_agent(sentence):
+    return bool(_HEADER.match(sentence)) or _orders(sentence)
+
+
+def _orders(sentence: str) -> bool:
+    if _PIPED.search(sentence) or _is_to_the_agent(sentence):
         return True
     clauses = _CLAUSE.split(sentence)
     return any(phrase(kind, _LEAD).match(clause) for kind in ("rule", "decision") for clause in clauses)
