@@ -5,6 +5,7 @@ there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -70,6 +71,7 @@ def _seen(
     except Exception:  # a project file that cannot be read
         told = Directory(inject=False, capture=False)
     repository = find_repository(directory)
+    ignored = _ignored(repository, directory)
     held = _held(event, environ, user_home)
     return Around(
         project=_name(told.project or (project_in(repository) if repository else None)),
@@ -77,8 +79,8 @@ def _seen(
         root=str(repository.tree) if repository else str(directory),
         is_off=is_off(home, directory),
         inject=told.inject,
-        capture=told.capture,
-        ignored=_ignored(repository, directory),
+        capture=told.capture and ignored is not None,
+        ignored=ignored or (),
         held=held.ids,
         held_lines=held.lines,
         saw_transcript=held.was_read,
@@ -135,9 +137,13 @@ def _user_home() -> Path | None:
         return None
 
 
-def _ignored(repository: Repository | None, directory: Path) -> tuple[str, ...]:
-    data = read_regular((repository.tree if repository else directory) / FILE, limit=MAX_IGNORE_BYTES)
-    return patterns_of((data or b"").decode("utf-8", "replace"))
+def _ignored(repository: Repository | None, directory: Path) -> tuple[str, ...] | None:
+    """None where a file is that cannot be heeded: what should be ignored is not known."""
+    file = (repository.tree if repository else directory) / FILE
+    data = read_regular(file, limit=MAX_IGNORE_BYTES + 1)
+    if data is None:
+        return None if os.path.lexists(file) else ()
+    return patterns_of(data.decode("utf-8", "replace")) if len(data) <= MAX_IGNORE_BYTES else None
 
 
 def _name(value: object) -> str | None:

@@ -25,11 +25,11 @@ _SPECIAL = re.compile(r"[*?\[\\]")
 _CLASS = re.compile(r"\[[!^]?\]?[^\]]*\]")
 
 
-def patterns_of(text: str) -> tuple[str, ...]:
-    """The patterns of a file, without comments and empty lines."""
+def patterns_of(text: str) -> tuple[str, ...] | None:
+    """The patterns of a file, without comments and empty lines; None where they are too many to be heeded."""
     lines = (line.rstrip() for line in text.splitlines())
-    kept = (line for line in lines if line and not line.startswith("#") and len(line) <= MAX_PATTERN_CHARS)
-    return tuple(kept)[:MAX_PATTERNS]
+    kept = tuple(line for line in lines if line and not line.startswith("#") and len(line) <= MAX_PATTERN_CHARS)
+    return kept if len(kept) <= MAX_PATTERNS else None
 
 
 def is_ignored(path: str, patterns: Sequence[str] = ()) -> bool:

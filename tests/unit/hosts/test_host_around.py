@@ -199,6 +199,13 @@ def test_what_is_no_regular_file_is_not_waited_for(shop: Path, name: str, trap: 
         (shop / name).mkdir()
     around = look(shop)
     assert (around.ignored, around.root) == ((), str(shop))
+    assert around.capture is (name != ".clewignore")  # what should be ignored is not known
+
+
+@pytest.mark.parametrize("text", ["# \n" * 100_000 + "private/", "a\n" * 1_001])
+def test_a_clewignore_that_is_too_long_to_be_heeded_leaves_nothing_to_be_kept(shop: Path, text: str) -> None:
+    (shop / ".clewignore").write_text(text)
+    assert not look(shop).capture
 
 
 def test_a_git_file_that_leads_to_a_device_is_no_repository(tmp_path: Path) -> None:
