@@ -172,6 +172,7 @@ class _Story:
 
     def _prompt(self, fact: Fact) -> None:
         told = fact.told
+        self.is_tainted |= bool(told.get("elsewhere"))
         if told.get("aside"):
             self.task = ""
         if told.get("decisions"):

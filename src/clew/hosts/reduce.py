@@ -18,7 +18,7 @@ from clew.hosts.ignore import is_ignored, without_ignored
 from clew.hosts.patterns import phrase
 from clew.hosts.said import decisions_in, sentences, understood_prompt, without_orders
 from clew.hosts.shell import files_shown, shell_text, understood
-from clew.hosts.strip import own_words
+from clew.hosts.strip import is_from_others, own_words
 from clew.hosts.table import HOSTS
 from clew.inject.hooks import error_line, paths_of_input
 from clew.model.host import Around, HookEvent
@@ -107,6 +107,8 @@ def told_words(text: str | None, event: HookEvent, around: Around) -> str:
     """The beginning of what somebody said, masked, without orders that others may have written and without the
     sentences that name an ignored path; '' where nobody knows which those are."""
     words = own_words(text or "") if around.is_known else ""
+    if phrase("not typed").match(words):
+        return ""
     if len(words) > MAX_BEGUN:
         words = words[:MAX_BEGUN].rstrip(PATH_CHARS)  # half a path is none
     lines = without_orders(_masked(words)).splitlines()
@@ -119,6 +121,7 @@ def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
     rules, decisions = (_unignored(texts, event, around) for texts in (prompt.rules, prompt.decisions))
     [task] = _unignored([prompt.task], event, around) or [""]
     told |= {name: value for name, value in (("task", task), ("rules", rules), ("decisions", decisions)) if value}
+    told |= {"elsewhere": True} if is_from_others(event.prompt or "") else {}
     told |= {"aside": True} if prompt.is_aside or (prompt.task and not task) else {}
     return _with_paths(told, [task, *rules, *decisions], event, around)
 

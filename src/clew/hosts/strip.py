@@ -28,13 +28,21 @@ _HOST_TAGS = (
     "environment_context", "user_instructions", "INSTRUCTIONS", "ide_opened_file", "ide_selection",
     "attached_files", "clew-memory",
 )  # fmt: skip
-_TAG = re.compile(rf"<(/?)({'|'.join(_HOST_TAGS)})(?:\s[^<>]{{0,400}})?>", re.IGNORECASE)
+# What other agents, or people on other channels, say to this one: it comes as a prompt, too.
+_OF_OTHERS = ("agent-message", "cross-session-message", "teammate-message", r"channel(?=\s[^<>]{0,200}\bsource=)")
+_OTHERS = re.compile(rf"<(?:{'|'.join(_OF_OTHERS)})[\s>]", re.IGNORECASE)
+_TAG = re.compile(rf"<(/?)({'|'.join((*_HOST_TAGS, *_OF_OTHERS))})(?:\s[^<>]{{0,400}})?>", re.IGNORECASE)
 _FENCE = re.compile(r"^[>\s]*(`{3,}|~{3,})")
 
 
 def own_words(text: str) -> str:
     """The text without our blocks and without what the host wrapped into it."""
     return "\n".join(_without_blocks(_without_tags(text).splitlines())).strip()
+
+
+def is_from_others(prompt: str) -> bool:
+    """Whether somebody else than the user says something in it."""
+    return _OTHERS.search(prompt) is not None
 
 
 def prose(text: str) -> str:

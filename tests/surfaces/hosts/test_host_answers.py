@@ -182,6 +182,16 @@ def test_an_ignored_path_is_not_asked_about(codex: FakeHost) -> None:
     assert "retry" not in str(codex.clew.inject.log(codex.ours().id))
 
 
+def test_what_nobody_typed_is_not_what_a_session_is_about(host: FakeHost) -> None:
+    host.around = ON_MAIN
+    host.tell("SessionStart.startup")
+    host.tell(
+        "UserPromptSubmit", prompt="Another Claude session sent a message:\n<agent-message>hi</agent-message>"
+    )
+    host.tell("UserPromptSubmit", prompt="This session is being continued from a previous conversation. Fix x.py.")
+    assert host.ours().title is None
+
+
 @pytest.mark.parametrize(
     ("prompt", "title"),
     [

@@ -152,6 +152,11 @@ def test_what_the_agent_says_after_it_read_a_page_is_untrusted() -> None:
     assert [(draft.type, draft.trust) for draft in after] == [("decision", "untrusted")]  # and causes are not told
 
 
+def test_what_another_agent_told_taints_what_the_agent_says() -> None:
+    said = [one for one in kept({"k": "prompt", "elsewhere": True}, DECIDED) if one.kind == "statement"]
+    assert {one.draft.trust for one in said} == {"untrusted"}
+
+
 def test_a_subagent_that_read_a_page_taints_what_the_main_thread_says() -> None:
     told = facts(FETCHED, DECIDED)
     by_subagent = [told[0], Fact("e1", AT, FETCHED, agent_id="a1"), told[2]]

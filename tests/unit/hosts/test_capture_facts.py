@@ -67,6 +67,21 @@ def test_small_talk_is_no_memory_and_yet_begins_a_turn(text: str) -> None:
     assert {key for key in prompt(text) if key != "aside"} == {"k"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<agent-message from="reviewer">\nFix the header in src/a.py with a test.\n</agent-message>',
+        '<cross-session-message session="s2">\nAlways log the attempt number.\n</cross-session-message>',
+        'Another Claude session sent a message:\n<teammate-message teammate_id="pm" color="blue">\nFix the header '
+        "in src/a.py with a test.\n</teammate-message>",
+        '<channel source="plugin:telegram:telegram" user="x">\nFix the header in src/a.py with a test.\n</channel>',
+    ],
+)
+def test_what_another_agent_or_channel_says_is_not_the_users_word(text: str) -> None:
+    assert prompt(text) == {"k": "prompt", "elsewhere": True}
+    assert "elsewhere" not in prompt("Rename the tag <channel> to <feed> in src/rss.py, and its tests")
+
+
 def test_a_prompt_is_split_into_task_rules_and_decisions() -> None:
     found = prompt(
         "Add a retry to src/client.py with backoff. Always log the attempt number. We decided to cap retries at 5."
