@@ -53,6 +53,8 @@ _NO_KEYS = frozenset(
      "UTC", "GMT", "BASE", "IPV", "CP", "ED", "ARM", "CWE", "WCAG", "ISBN", "LATIN", "WINDOWS", "PYTHON", "NODE",
      "ADR")
 )  # fmt: skip
+# Names that hosts make up for branches of their own; what follows may be chance.
+_MADE_UP = re.compile(r"worktree[-/]|(?:claude|codex|copilot|cursor)/", re.IGNORECASE)
 _LIKE_COMMIT = re.compile(r"\s*([A-Za-z][A-Za-z_-]{1,14})(?:\([^()\n]{1,60}\))?!?:\s")
 _ASKED = (
     ("bug_fix", re.compile(r"\b(?:fix|debug|repair|bug|broken|crash(?:es|ed|ing)?|regression|failing)\b", re.I)),
@@ -64,8 +66,11 @@ _SEPARATORS = re.compile(r"[/_-]+")
 
 
 def work_of_branch(branch: str | None) -> WorkItem:
-    """feature/PROJ-123-login-page -> feature, PROJ-123, "login page". A trunk tells nothing."""
+    """feature/PROJ-123-login-page -> feature, PROJ-123, "login page". A trunk tells nothing. Of a name that a host
+    made up, the words are no title, and a key is one only in capitals."""
     name = (branch or "")[:MAX_LOOKED_AT].strip()
+    made_up = _MADE_UP.match(name)
+    name = name[made_up.end() :] if made_up else name
     if not name or name.casefold() in TRUNKS:
         return WorkItem()
     folders = name.split("/")
@@ -73,8 +78,8 @@ def work_of_branch(branch: str | None) -> WorkItem:
     first = re.match(r"[A-Za-z]+", folders[-1])
     if work_type is None and first and len(folders[-1]) > len(first[0]):  # fix-login, docs_api
         work_type = _OF_WORD.get(first[0].casefold())
-    issue = _issue(_KEY, name)
-    return WorkItem(work_type=work_type, issue=issue, title=_title_of(name, issue))
+    issue = _issue(_KEY_IN_TEXT if made_up else _KEY, name)
+    return WorkItem(work_type=work_type, issue=issue, title=None if made_up else _title_of(name, issue))
 
 
 def work_of_prompt(prompt: str | None) -> WorkItem:

@@ -182,6 +182,13 @@ def test_an_ignored_path_is_not_asked_about(codex: FakeHost) -> None:
     assert "retry" not in str(codex.clew.inject.log(codex.ours().id))
 
 
+def test_a_subagent_in_a_worktree_of_its_own_works_on_what_its_session_works_on(host: FakeHost) -> None:
+    host.tell("SessionStart.startup")
+    host.tell("SubagentStart", around=replace(AROUND, branch="worktree-agent-a7c1d2e3"))
+    agent = host.ours("a7c1d2e3")
+    assert (agent.title, agent.issue) == (host.ours().title, host.ours().issue) == ("retry charge", "SHOP-31")
+
+
 def test_what_nobody_typed_is_not_what_a_session_is_about(host: FakeHost) -> None:
     host.around = ON_MAIN
     host.tell("SessionStart.startup")
