@@ -69,6 +69,8 @@ _OUR_TOOLS = re.compile(r"mcp__(?:plugin_)?clew\w*__", re.IGNORECASE)
 _RESOURCES = re.compile(r"(?:list|read)_?mcp_?resource", re.IGNORECASE)
 _EXIT = re.compile(r"exit(?:ed)?(?: with)? (?:code|status)[:= ]{1,2}(-?\d{1,4})", re.IGNORECASE)
 _LEFT_RUNNING = re.compile(r"\s*Command [^\n]{0,60}\bbackground(?:ed)?\b[^\n]{0,40}\bID\b")
+# Where Claude Code puts what a command in the background prints; what that fetched is known by the command.
+_OF_TASKS = re.compile(r"(?:/private)?/tmp/claude(?:-\d+)?/(?:[\w.-]+/)+tasks/[\w-]+\.output")
 _PLAIN = re.compile(r"[!-~]+")
 _VARYING = re.compile(r" in \d+(?:\.\d+)?m?s\b.*$|0x[0-9a-fA-F]{6,}|/tmp/\S+")
 
@@ -188,8 +190,9 @@ def _reads_elsewhere(event: HookEvent, around: Around) -> bool:
 
 def _is_outside(place: str, event: HookEvent, around: Around) -> bool:
     root = around.root or event.cwd
-    is_file = not place.startswith("/dev/")
-    return is_file and _normal(place) != _normal(root or "") and not _from_root(place, root, event.cwd)
+    if place.startswith("/dev/") or _OF_TASKS.match(_normal(place)):
+        return False
+    return _normal(place) != _normal(root or "") and not _from_root(place, root, event.cwd)
 
 
 def _folder(gone_to: str, event: HookEvent, around: Around) -> str:

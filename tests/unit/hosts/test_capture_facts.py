@@ -341,6 +341,13 @@ def test_a_command_that_shows_files_of_the_repository_alone_is_not(command: str)
     assert found is None or not (found["k"] == "elsewhere" or found.get("elsewhere"))
 
 
+@pytest.mark.parametrize("place", ["/tmp/claude-1000/-home-dev-shop/", "/private/tmp/claude-501/-home/b2-f/"])
+def test_what_a_command_in_the_background_printed_is_not_from_elsewhere(place: str) -> None:
+    for path, is_elsewhere in (("tasks/b7.output", False), ("tasks/../evil/b7.output", True), ("b7.output", True)):
+        found = told("tool_end", tool="Read", tool_input={"file_path": place + path})
+        assert (found == ran(f"tail -5 {place}{path}")) and (found is not None) is is_elsewhere
+
+
 @pytest.mark.parametrize(
     ("tool", "given"),
     [
