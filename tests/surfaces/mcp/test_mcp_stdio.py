@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,8 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
+import mcp_types as types
 import pytest
 from cli_driver import Cli
+from mcp.shared.message import SessionMessage
 from mcp_driver import LEGACY, MODERN, Agent, connected, over_stdio
 from wire_server import daemon
 
@@ -25,6 +29,7 @@ from clew.surfaces.cli.context import opened
 from clew.surfaces.mcp.caller import Caller
 from clew.surfaces.mcp.held import Held
 from clew.surfaces.mcp.server import make_server
+from clew.surfaces.mcp.stdio import Answers
 from clew.wire.client import RemoteClew
 from clew.wire.transport import Transport
 
@@ -106,6 +111,61 @@ def test_stdout_carries_nothing_but_the_protocol_and_eof_ends_it(tmp_path: Path)
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
     assert (rest, process.returncode) == (b"", 0)
     assert b"Traceback" not in told
+
+
+def test_an_interrupt_ends_it_while_its_client_is_silent(tmp_path: Path) -> None:
+    environment = {**os.environ, "CLEW_HOME": str(tmp_path), "CLEW_EMBED__PROVIDER": "none"}
+    words, pipe = [sys.executable, "-m", "clew", "mcp"], subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=tmp_path) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"\n".join([*HANDSHAKE, b""]))
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(timeout=30) == 130
+        finally:
+            process.kill()
+        assert process.stderr
+        assert process.stderr.read() == b"clew: interrupted\n"
+
+
+def test_a_client_that_is_gone_is_no_news(tmp_path: Path) -> None:
+    environment = {**os.environ, "CLEW_HOME": str(tmp_path), "CLEW_EMBED__PROVIDER": "none"}
+    reading, writing = os.pipe()
+    os.close(reading)
+    words, pipe = [sys.executable, "-m", "clew", "mcp"], subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=writing, stderr=pipe, env=environment, cwd=tmp_path) as process:
+        os.close(writing)
+        _nothing, told = process.communicate(b"\n".join([*HANDSHAKE, b""]), timeout=60)
+    assert (process.returncode, told) == (1, b"")
+
+
+def test_what_was_asked_before_stdin_ended_is_answered(tmp_path: Path) -> None:
+    environment = {**os.environ, "CLEW_HOME": str(tmp_path), "CLEW_EMBED__PROVIDER": "none"}
+    asked = b"\n".join([ASKED.strip(), *(recall(b"%d" % id, b"by hand") for id in range(3, 20))])
+    words = [sys.executable, "-m", "clew", "mcp"]
+    done = subprocess.run(words, input=asked, capture_output=True, env=environment, cwd=tmp_path, timeout=60)
+    answered = [json.loads(line)["id"] for line in done.stdout.splitlines()]
+    assert (done.returncode, sorted(id for id in answered if id)) == (0, list(range(1, 20)))
+
+
+def test_what_was_taken_back_is_not_waited_for_when_stdin_ends() -> None:
+    async def wait() -> list[bool]:
+        writes, reads = anyio.create_memory_object_stream[SessionMessage](1)
+        async with writes, reads:
+            waiting, waited = Answers(writes), []
+            request = types.JSONRPCRequest(jsonrpc="2.0", id=2, method="ping")
+            method, params = "notifications/cancelled", {"requestId": 2}
+            for message in (request, types.JSONRPCNotification(jsonrpc="2.0", method=method, params=params)):
+                waiting.expect(message)
+                with anyio.move_on_after(0.05) as given:
+                    await waiting.given()
+                waited.append(given.cancelled_caught)
+            return waited
+
+    assert anyio.run(wait) == [True, False]
 
 
 def answers(home: Path, *lines: bytes) -> list[dict[str, Any]]:

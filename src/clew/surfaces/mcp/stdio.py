@@ -1,4 +1,5 @@
-"""`clew mcp`: one client, on stdin and stdout. Nothing but the protocol is written to stdout; EOF ends it.
+"""`clew mcp`: one client, on stdin and stdout. Nothing but the protocol is written to stdout; EOF ends it, once
+what was asked before is answered.
 
 Lines are read here, not by the library: it drops what is no message, and the client would wait for an answer.
 """
@@ -8,9 +9,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import threading
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import anyio
+import anyio.from_thread
+import anyio.lowlevel
 import mcp_types as types
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -21,10 +27,14 @@ from clew.surfaces.mcp.held import Held
 from clew.surfaces.mcp.server import Context, make_server
 
 if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectSendStream
+    from types import TracebackType
+
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared._stream_protocols import WriteStream
 
     from clew import Identity
+
+LAST_ANSWERS_S = 10.0  # after the end of stdin; work under way is finished in any case
 
 
 def serve_stdio(held: Held, identity: Identity, *, project: str | None, answer_tokens: int) -> None:
@@ -34,13 +44,23 @@ def serve_stdio(held: Held, identity: Identity, *, project: str | None, answer_t
     server = make_server(caller_of, project=project, reopened=held.reopened)
 
     async def serve() -> None:
-        lines, nothing = anyio.wrap_file(_own_stdin()), anyio.wrap_file(io.StringIO())
+        lines, nothing = _lines_of(_own_stdin()), anyio.wrap_file(io.StringIO())
         sends, reads = anyio.create_memory_object_stream[SessionMessage | Exception]()
         async with stdio_server(stdin=nothing) as (_reads, writes), anyio.create_task_group() as tasks:
-            tasks.start_soon(_read, lines, sends, writes)
-            await server.run(reads, writes, server.create_initialization_options())
+            answers = Answers(writes)
+            tasks.start_soon(_read, lines, sends, answers)
+            await server.run(reads, answers, server.create_initialization_options())
 
-    anyio.run(serve)
+    try:
+        anyio.run(serve)
+    except ExceptionGroup as group:  # what went wrong, such as a client that is gone, is told like anywhere else
+        raise _first(group) from None
+
+
+def _first(error: Exception) -> Exception:
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _own_stdin() -> BinaryIO:
@@ -51,21 +71,82 @@ def _own_stdin() -> BinaryIO:
     return os.fdopen(own, "rb")
 
 
+def _lines_of(stdin: BinaryIO) -> MemoryObjectReceiveStream[bytes]:
+    """Read on a thread that nobody waits for: an interrupt must not wait until a silent client says something."""
+    sends, lines = anyio.create_memory_object_stream[bytes]()
+    loop = anyio.lowlevel.current_token()
+
+    def read() -> None:
+        with suppress(anyio.RunFinishedError, CancelledError):  # nobody listens any more
+            with suppress(OSError, anyio.BrokenResourceError):  # a terminal that is gone is an end, too
+                for line in stdin:
+                    anyio.from_thread.run(sends.send, line, token=loop)
+            anyio.from_thread.run(sends.aclose, token=loop)
+
+    threading.Thread(target=read, name="clew-mcp-stdin", daemon=True).start()
+    return lines
+
+
+class Answers:
+    """Where answers go. Knows which requests have none yet."""
+
+    def __init__(self, writes: WriteStream[SessionMessage]) -> None:
+        self._writes = writes
+        self._waiting: set[str] = set()
+        self._settled = anyio.Event()
+
+    def expect(self, message: types.JSONRPCMessage) -> None:
+        """One for a request; what is taken back is never answered."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._waiting.add(str(message.id))
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._settle((message.params or {}).get("requestId"))
+
+    async def send(self, item: SessionMessage, /) -> None:
+        await self._writes.send(item)
+        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+            self._settle(item.message.id)
+
+    async def given(self) -> None:
+        """Until every request has its answer."""
+        while self._waiting:
+            self._settled = anyio.Event()
+            await self._settled.wait()
+
+    def _settle(self, id: Any) -> None:
+        self._waiting.discard(str(id))
+        self._settled.set()
+
+    async def aclose(self) -> None:
+        await self._writes.aclose()
+
+    async def __aenter__(self) -> Answers:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
 async def _read(
-    lines: anyio.AsyncFile[bytes],
+    lines: MemoryObjectReceiveStream[bytes],
     sends: MemoryObjectSendStream[SessionMessage | Exception],
-    writes: WriteStream[SessionMessage],
+    answers: Answers,
 ) -> None:
-    async with sends:
+    async with sends, lines:
         async for line in lines:
             if line.isspace():
                 continue
             try:
                 message = _message_of(line)
             except _Refused as refused:
-                await writes.send(SessionMessage(refused.answer))
+                await answers.send(SessionMessage(refused.answer))
             else:
+                answers.expect(message)
                 await sends.send(SessionMessage(message))
+        with anyio.move_on_after(LAST_ANSWERS_S):  # the library drops what is under way when the stream ends
+            await answers.given()
 
 
 class _Refused(Exception):
