@@ -7,7 +7,7 @@ Pure: values in, plain documents out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from clew.guard.render import excerpt, neutral_lines
@@ -56,8 +56,12 @@ def memory_told(memory: Memory, *, text: str | None = None) -> Document:
 def provenance(memory: Memory) -> Document:
     names = {"project": memory.project, "agent": memory.agent, "session": memory.session, "author": memory.author}
     given = {key: name(value) for key, value in names.items() if value}
+    return {"at": to_rfc3339(memory.at)} | _source(memory) | given
+
+
+def _source(memory: Memory) -> Document:
     mark = {} if is_trusted(memory) else {"untrusted": True}
-    return {"at": to_rfc3339(memory.at), "origin": name(memory.origin), "trust": memory.trust} | mark | given
+    return {"origin": name(memory.origin), "trust": memory.trust} | mark
 
 
 def result_told(result: Result, *, explain: bool = False) -> Document:
@@ -82,7 +86,7 @@ def trace_told(trace: Trace) -> Document:
 
 def version_told(version: Version) -> Document:
     document = {"version": version.version, "change": version.change, "at": to_rfc3339(version.changed_at)}
-    return document | {"content": text_of(version.memory), "trust": version.memory.trust}
+    return document | {"content": text_of(version.memory)} | _source(version.memory)
 
 
 def error_told(error: ClewError) -> Document:
@@ -96,40 +100,50 @@ def error_told(error: ClewError) -> Document:
 
 # -- the graph -----------------------------------------------------------------------------------------
 
+Trusts = Callable[[str], bool]  # whether the memory of an id is trusted
+
 
 def node_told(node: SeenNode) -> Document:
     told = {"name": name(f"{node.type}:{node.key}"), "label": name(node.label)}
     return told | ({"project": name(node.project)} if node.project else {})
 
 
-def neighbor_told(one: Neighbor) -> Document:
+def neighbor_told(one: Neighbor, trusts: Trusts) -> Document:
     ends = (one.near, one.node) if one.direction == "outbound" else (one.node, one.near)
-    return _edge(ends[0], one.edge_type, ends[1], one.confidence, one.evidence) | {"hop": one.hop}
+    return _edge(ends[0], one.edge_type, ends[1], one.confidence, one.evidence, trusts) | {"hop": one.hop}
 
 
-def fact_told(fact: Fact) -> Document:
-    return _edge(fact.source, fact.relation, fact.target, fact.confidence, fact.evidence)
+def fact_told(fact: Fact, trusts: Trusts) -> Document:
+    return _edge(fact.source, fact.relation, fact.target, fact.confidence, fact.evidence, trusts)
 
 
-def path_told(path: FoundPath) -> list[Document]:
-    return [
-        _step(near, step, far) for near, step, far in zip(path.nodes[:-1], path.steps, path.nodes[1:], strict=True)
-    ]
+def path_told(path: FoundPath, trusts: Trusts) -> list[Document]:
+    steps = zip(path.nodes[:-1], path.steps, path.nodes[1:], strict=True)
+    return [_step(near, step, far, trusts) for near, step, far in steps]
 
 
-def linked_told(memory: LinkedMemory) -> Document:
-    return {"id": name(memory.id), "type": memory.type, "role": memory.role, "label": name(memory.label)}
+def linked_told(memory: LinkedMemory, trusts: Trusts) -> Document:
+    mark = {} if trusts(memory.id) else {"untrusted": True}
+    return {"id": name(memory.id), "type": memory.type, "role": memory.role, "label": name(memory.label)} | mark
 
 
-def _step(near: SeenNode, step: Step, far: SeenNode) -> Document:
+def _step(near: SeenNode, step: Step, far: SeenNode, trusts: Trusts) -> Document:
     source, target = (near, far) if step.direction == "outbound" else (far, near)
-    return _edge(source, step.edge_type, target, step.confidence, step.evidence)
+    return _edge(source, step.edge_type, target, step.confidence, step.evidence, trusts)
 
 
 def _edge(
-    source: SeenNode, relation: str, target: SeenNode, confidence: float, evidence: tuple[Witness, ...]
+    source: SeenNode,
+    relation: str,
+    target: SeenNode,
+    confidence: float,
+    evidence: tuple[Witness, ...],
+    trusts: Trusts,
 ) -> Document:
-    sentence = next((witness.sentence for witness in evidence if witness.sentence), "")
+    """In the words of a trusted witness, if there is one; else the edge is marked, and so are its words."""
+    heard = [witness for witness in evidence if trusts(witness.memory_id)]
+    sentence = next((witness.sentence for witness in heard or evidence if witness.sentence), "")
+    mark = {"untrusted": True} if evidence and not heard else {}
     return {
         "source": node_told(source),
         "relation": name(relation),
@@ -137,6 +151,7 @@ def _edge(
         "confidence": round(confidence, 4),
         "evidence": [name(witness.memory_id) for witness in evidence],
         **({"sentence": name(sentence, SENTENCE_CHARS)} if sentence else {}),
+        **mark,
     }
 
 

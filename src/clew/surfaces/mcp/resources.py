@@ -69,19 +69,25 @@ def project_context(caller: Caller, project: str) -> str:
 def knowledge_graph(caller: Caller) -> Document:
     """The surest facts of the project that is set up, or of what all share, in the shape that agents know."""
     found = caller.clew.graph.triplets(scope=caller.scope(None), identity=caller.who, limit=_FACTS)
-    edges = [told.fact_told(fact) for fact in found.facts]
-    nodes = {node["name"]: node for edge in edges for node in (edge["source"], edge["target"])}
+    trusts = tools.trusting(caller)
+    edges = [told.fact_told(fact, trusts) for fact in found.facts]
     relations = [
         {"from": edge["source"]["name"], "to": edge["target"]["name"], "relationType": edge["relation"],
-         "evidence": edge["evidence"]}
+         "evidence": edge["evidence"]} | _mark(edge)
         for edge in edges
     ]  # fmt: skip
+    named = {node["name"]: node | _mark(edge) for edge in edges for node in (edge["source"], edge["target"])}
+    trusted = {node["name"]: node for edge in edges if not _mark(edge) for node in (edge["source"], edge["target"])}
     entities = [
-        {"name": name, "entityType": name.partition(":")[0], "observations": [node["label"]]}
-        for name, node in nodes.items()
+        {"name": name, "entityType": name.partition(":")[0], "observations": [node["label"]]} | _mark(node)
+        for name, node in (named | trusted).items()
     ]
     document: Document = {"relations": relations, "entities": entities}
     return fit(document, "relations", caller.answer_tokens, spare=("entities",), ask="graph_query tells the rest")
+
+
+def _mark(told_of: Document) -> Document:
+    return {"untrusted": True} if told_of.get("untrusted") else {}
 
 
 def prompt(caller: Caller, name: str, given: dict[str, str]) -> str:

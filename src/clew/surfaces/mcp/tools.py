@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from clew import ClewError, Draft, Filter, InvalidInput
@@ -14,7 +15,6 @@ from clew.surfaces.mcp.caller import Caller
 from clew.verbs import told
 
 MORE = "ask with a larger max_tokens, or for less; memory_show with ids and offset=cut_at goes on with a text"
-SHOWN = 50  # memories whose trust is looked up for an answer about the graph
 CURSOR = 35  # tokens that are kept free for it: an imported id may have 120 characters
 _BLOCK_SHARES = (0.7, 0.5, 0.3, 0.15)  # of the answer; the rest is ids and the form
 
@@ -179,7 +179,7 @@ def graph(caller: Caller, asked: given.Graph) -> Document:
     run: dict[str, Callable[[Caller, given.Graph], Document]] = {
         "neighbors": _neighbors, "path": _path, "triplets": _triplets,
     }  # fmt: skip
-    document = _marked(caller, run[asked.kind](caller, asked))
+    document = run[asked.kind](caller, asked)
     size = caller.size(asked.max_tokens)
     return fit(document, "edges", size, spare=("memories",), ask="ask with a smaller limit or a larger max_tokens")
 
@@ -190,8 +190,9 @@ def _neighbors(caller: Caller, asked: given.Graph) -> Document:
         node, scope=scope, identity=caller.who, limit=asked.limit, depth=asked.depth
     )
     document: Document = {"node": told.node_told(found.node)}
-    document["edges"] = [told.neighbor_told(one) for one in found.neighbors]
-    document["memories"] = [told.linked_told(one) for one in found.memories]
+    trusts = trusting(caller)
+    document["edges"] = [told.neighbor_told(one, trusts) for one in found.neighbors]
+    document["memories"] = [told.linked_told(one, trusts) for one in found.memories]
     return document
 
 
@@ -200,13 +201,14 @@ def _path(caller: Caller, asked: given.Graph) -> Document:
     found = caller.clew.graph.path(
         _named(asked.node, "node"), _named(asked.to, "to"), scope=scope, identity=caller.who
     )
-    return {"confidence": round(found.confidence, 4), "edges": told.path_told(found)}
+    return {"confidence": round(found.confidence, 4), "edges": told.path_told(found, trusting(caller))}
 
 
 def _triplets(caller: Caller, asked: given.Graph) -> Document:
     scope = caller.scope(asked.project)
     found = caller.clew.graph.triplets(asked.query, scope=scope, identity=caller.who, limit=asked.limit)
-    return {"edges": [told.fact_told(fact) for fact in found.facts]}
+    trusts = trusting(caller)
+    return {"edges": [told.fact_told(fact, trusts) for fact in found.facts]}
 
 
 def _named(value: str | None, name: str) -> str:
@@ -215,30 +217,17 @@ def _named(value: str | None, name: str) -> str:
     return value
 
 
-def _marked(caller: Caller, document: Document) -> Document:
-    """An edge that nothing but untrusted memories state is marked like them."""
-    ids = dict.fromkeys(id for edge in document["edges"] for id in edge["evidence"])
-    ids |= dict.fromkeys(memory["id"] for memory in document.get("memories", ()))
-    trusted = _trusted(caller, list(ids)[:SHOWN])
-    for edge in document["edges"]:
-        if edge["evidence"] and not trusted.intersection(edge["evidence"]):
-            edge["untrusted"] = True
-    for memory in document.get("memories", ()):
-        if memory["id"] not in trusted:
-            memory["untrusted"] = True
-    return document
+def trusting(caller: Caller) -> Callable[[str], bool]:
+    """Whether the memory of an id is trusted. Each is looked up once."""
 
-
-def _trusted(caller: Caller, ids: Iterable[str]) -> set[str]:
-    found = set()
-    for id in ids:
+    @cache
+    def is_trusted(id: str) -> bool:
         try:
-            memory = caller.clew.show(id, identity=caller.who)
+            return told.is_trusted(caller.clew.show(id, identity=caller.who))
         except ClewError:  # gone meanwhile
-            continue
-        if told.is_trusted(memory):
-            found.add(id)
-    return found
+            return False
+
+    return is_trusted
 
 
 # -- the queue -----------------------------------------------------------------------------------------
