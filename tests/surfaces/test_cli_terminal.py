@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pty
 import signal
@@ -161,7 +162,8 @@ def test_output_that_finds_no_space_is_told_in_one_line(cli: Cli, words: list[st
 
 
 @pytest.mark.parametrize(
-    ("words", "code"), [("remember x", 0), ("list --json", 0), ("remember -", 2), ("forget --all", 2)]
+    ("words", "code"),
+    [("remember x", 0), ("list --json", 0), ("remember -", 2), ("forget --all", 2), ("export -", 2), ("mcp", 2)],
 )
 def test_closed_streams_are_survived(cli: Cli, words: str, code: int) -> None:
     cli.remember("hello")
@@ -169,6 +171,13 @@ def test_closed_streams_are_survived(cli: Cli, words: str, code: int) -> None:
         ["sh", "-c", f"{sys.executable} -m clew {words} <&- >&-"], stderr=subprocess.PIPE, cwd=cli.directory
     )
     assert done.returncode == code and b"unexpected" not in done.stderr
+
+
+def test_without_stderr_stdout_still_has_one_document(cli: Cli) -> None:
+    told = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m clew show mem_1 --json 2>&-"], stdout=subprocess.PIPE, cwd=cli.directory
+    )
+    assert (told.returncode, json.loads(told.stdout)["error"]["code"]) == (3, "MEMORY_NOT_FOUND")
 
 
 def test_an_unexpected_failure_is_one_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

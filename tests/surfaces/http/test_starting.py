@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from test_daemon import certificate
 
 from clew.clew import Clew
 from clew.errors import Misconfigured, Unavailable
+from clew.settings import load_settings
 from clew.surfaces.cli.commands import serve
 from clew.surfaces.http import server
 from clew.surfaces.http.listen import Listening, Place, checked
@@ -78,6 +81,12 @@ def test_nothing_is_told_unless_all_of_it_serves(
         with pytest.raises(OSError):
             asyncio.run(daemon._serve(told.append))
     assert not told and not directory.told()
+
+
+def test_it_starts_where_stdout_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    asked = Namespace(quiet=False, json=False)
+    serve._told(asked, load_settings(home=tmp_path, environ={}), server.Started(4711, socket="clew.sock"))
 
 
 def test_one_that_is_stuck_can_be_ended_without_loss(

@@ -126,6 +126,8 @@ def _refuse(error: Exception, *, as_json: bool) -> int:
 
 def _make_output_forgiving() -> None:
     """A terminal that lacks a character gets its escape, never an exception."""
+    if not sys.stderr:  # closed by the caller: what is said there would be printed to stdout
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -44,6 +44,8 @@ def export_memories(args: Namespace) -> None:
 
 def to_stdout(write: Callable[[TextIO], Any]) -> Any:
     """UTF-8 whatever the terminal speaks: the stream is a file for another Clew."""
+    if not sys.stdout:
+        raise usage("stdout is closed", "name a file instead of '-'")
     sys.stdout.flush()
     with os.fdopen(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as file:
         return write(file)

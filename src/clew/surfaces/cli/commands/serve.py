@@ -69,7 +69,8 @@ def _told(args: Namespace, settings: Settings, started: Started) -> None:
     document = {"pid": started.pid, **places} | ({"store": store} if store else {})
     at = f"{one_line(store)} at {', '.join(places.values())}" if store else ", ".join(places.values())
     answer(args, document, lambda style: [f"{style('green', 'serving')} {at} (pid {started.pid})"])
-    sys.stdout.flush()
+    if sys.stdout:
+        sys.stdout.flush()
 
 
 def _running(directory: RunDirectory) -> dict[str, Any]:
