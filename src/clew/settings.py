@@ -26,11 +26,13 @@ PROJECT_FILE = ".clew.toml"
 USER_FILE = "config.toml"
 
 
-def _setting(default: Any, doc: str, *, project: bool = False, **allowed: Any) -> Any:
+def _setting(default: Any, doc: str, *, project: bool = False, narrows: bool = False, **allowed: Any) -> Any:
     """`project`: a project's own file may set it. Such a file comes with a cloned repository, so it may
-    narrow what Clew does, never say where text is stored or sent. `allowed`: `choices`, or `least`, `above`
+    narrow what Clew does, never say where text is stored or sent. `narrows`: it may set it, but not take back
+    what the user's file says: a switch only off, a list only longer. `allowed`: `choices`, or `least`, `above`
     and `most`, the ends of a number's range."""
-    return field(default=default, metadata={"doc": doc, "project": project, "choices": (), **allowed})
+    about = {"doc": doc, "project": project or narrows, "narrows": narrows, "choices": ()}
+    return field(default=default, metadata={**about, **allowed})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -160,9 +162,9 @@ class GraphSettings:
 class InjectSettings:
     """Defaults are Rensei's (rensei.md R-090). What the org and the project allow is stored: `clew project`."""
 
-    enabled: bool = _setting(True, "look for something to inject on tool calls", project=True)
+    enabled: bool = _setting(True, "look for something to inject on tool calls", narrows=True)
     runtime: bool = _setting(
-        True, "push blocks to running sessions, where the project's switch is on as well", project=True
+        True, "push blocks to running sessions, where the project's switch is on as well", narrows=True
     )
     org_overrides: BudgetOverrides = _setting(
         BudgetOverrides(), 'tokens of memories at the start, by org and work type: {"acme": {"feature": 300}}'
@@ -172,8 +174,8 @@ class InjectSettings:
     budget_tokens: int = _setting(200, "tokens injected per tool call; 0: what the work type has", least=0)
     max_suggestions: int = _setting(3, "memories injected per tool call at most", least=1, most=50)
     skip_tools: tuple[str, ...] = _setting(("TodoWrite", "BashOutput"), "tools that are never looked at")
-    extra_skip_tools: tuple[str, ...] = _setting((), "more tools that are never looked at", project=True)
-    disabled_for_agents: tuple[str, ...] = _setting((), "agents that get nothing on tool calls", project=True)
+    extra_skip_tools: tuple[str, ...] = _setting((), "more tools that are never looked at", narrows=True)
+    disabled_for_agents: tuple[str, ...] = _setting((), "agents that get nothing on tool calls", narrows=True)
     work_type: str = _setting("feature", "the work type of a session that names none", project=True)
     threads: int = _setting(8, "tool calls looked at at once; when all are stuck, nothing is", least=1, most=64)
     start_floor: float = _setting(0.2, "least relevance of what is injected at the start", least=0, most=1)
@@ -298,8 +300,8 @@ class ServeSettings:
 class HookSettings:
     """What the hooks of agents are answered, and what is kept of what they tell."""
 
-    inject: bool = _setting(True, "let hooks bring memories to the agent", project=True)
-    capture: bool = _setting(True, "keep prompts, edits, commands, errors and decisions of agents", project=True)
+    inject: bool = _setting(True, "let hooks bring memories to the agent", narrows=True)
+    capture: bool = _setting(True, "keep prompts, edits, commands, errors and decisions of agents", narrows=True)
     answer_ms: int = _setting(600, "how long a hook waits for its block at most", least=1, most=30_000)
 
 
@@ -367,9 +369,10 @@ def load_settings(
     home = home or home_directory(environ)
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
+    of_project = _project_layer(directory)
     layers = [
         (str(home / USER_FILE), _flat(_read_toml(home / USER_FILE), str(home / USER_FILE))),
-        *_project_layer(directory),
+        *of_project,
         *_variables_of_the_sources(environ),
         ("environment", _from_environment(environ)),
         ("call", _flat(dict(overrides), "call")),
@@ -379,9 +382,18 @@ def load_settings(
     preset, preset_values = preset_named(_taken(PRESET_KEY, layers) or "")
     for source, layer in [(f"preset {preset}", preset_values), *layers]:
         for path, value in layer.items():
-            values[path] = _parsed(path, value, source)
-            sources[path] = source
+            parsed = _parsed(path, value, source)
+            if (source, layer) in of_project and path in values and _meta(path)["narrows"]:
+                parsed = _narrowed(values[path], parsed)
+                if parsed == values[path]:
+                    continue
+            values[path], sources[path] = parsed, source
     return _assembled(home, values, sources, project)
+
+
+def _narrowed(before: Any, said: Any) -> Any:
+    """Off where either says so; both lists."""
+    return tuple(dict.fromkeys((*before, *said))) if isinstance(before, tuple) else before and said
 
 
 def _check_project(layers: Iterable[tuple[str, dict[str, Any]]]) -> None:

@@ -200,6 +200,28 @@ def test_a_cloned_project_may_not_make_room_for_fewer_working_memories(tmp_path:
     assert refused.value.code == "SETTING_NOT_FOR_PROJECTS"
 
 
+@pytest.mark.parametrize("path", ["inject.enabled", "inject.runtime", "hooks.inject", "hooks.capture"])
+@pytest.mark.parametrize(("user", "project"), [(False, True), (True, False)])
+def test_a_cloned_project_switches_off_and_never_on_again(
+    tmp_path: Path, path: str, user: bool, project: bool
+) -> None:
+    section, name = path.split(".")
+    (tmp_path / USER_FILE).write_text(f"[{section}]\n{name} = {str(user).lower()}")
+    (tmp_path / PROJECT_FILE).write_text(f"[{section}]\n{name} = {str(project).lower()}")
+    settings = load(tmp_path, directory=tmp_path)
+    assert getattr(getattr(settings, section), name) is False
+    assert settings.sources[path] == str(tmp_path / (PROJECT_FILE if user else USER_FILE))  # who switched it off
+
+
+@pytest.mark.parametrize("name", ["disabled_for_agents", "extra_skip_tools"])
+def test_a_cloned_project_adds_to_what_is_kept_quiet(tmp_path: Path, name: str) -> None:
+    (tmp_path / USER_FILE).write_text(f'[inject]\n{name} = ["codex", "Bash"]')
+    (tmp_path / PROJECT_FILE).write_text(f'[inject]\n{name} = ["Read", "Bash"]')
+    assert getattr(load(tmp_path, directory=tmp_path).inject, name) == ("codex", "Bash", "Read")
+    environ = {f"CLEW_INJECT__{name.upper()}": "Grep"}  # the user's own word
+    assert getattr(load(tmp_path, environ, tmp_path).inject, name) == ("Grep",)
+
+
 def test_without_a_file_nothing_that_reads_files_is_imported(tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from clew.settings import load_settings; "
     code += "load_settings(home=Path(sys.argv[1]), environ={}); print('tomllib' in sys.modules)"
