@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+import apsw
+import psycopg
+from engines import opened
 from memories import NOW
 from sessions import a_session
 
@@ -43,6 +50,33 @@ def test_the_last_row_of_a_phase(store: Store) -> None:
     with store.read() as tx:
         found = tx.injections.last("local", "ses_1")
     assert found and found.query_text == "second"
+
+
+def test_r073_the_documented_query_runs_as_written(place: Path | str) -> None:
+    with closing(opened(place)) as store:
+        write(store, replace(LOG, graph_node_ids=()))
+        write(store, LOG, seconds=1)
+        write(store, replace(LOG, session_id="ses_2", graph_node_ids=("other",)), seconds=2)
+    documented = (
+        "SELECT graph_node_ids, graph_edge_keys, created_at FROM context_injection_logs"
+        " WHERE session_id = 'ses_1' ORDER BY created_at DESC LIMIT 1"
+    )
+    [(nodes, edges, _at)] = asked_by_hand(place, documented)
+    assert listed(nodes) == ["n"]
+    assert listed(edges) == [{"sourceId": "a", "targetId": "b", "relationshipName": "uses"}]
+
+
+def asked_by_hand(place: Path | str, query: str) -> list[tuple[Any, ...]]:
+    """As somebody with a shell of the database does; on PostgreSQL in the org it is about."""
+    if isinstance(place, Path):
+        with closing(apsw.Connection(str(place))) as connection:
+            return connection.execute(query).fetchall()
+    with psycopg.connect(place, options="-c search_path=clew -c clew.org=local") as link:
+        return link.execute(query.encode()).fetchall()
+
+
+def listed(column: Any) -> Any:
+    return json.loads(column) if isinstance(column, str) else column
 
 
 def test_ranks_come_back_in_the_order_without_weights(store: Store) -> None:
