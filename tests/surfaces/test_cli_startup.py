@@ -81,6 +81,18 @@ def test_only_the_command_that_is_asked_for_gets_a_parser(words: str, command: s
     assert [name for name, parser in choices.items() if parser is not root] == [command] * (command is not None)
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("completion", "bash: source <(clew completion bash)"),
+        ("completion", "fish: clew completion fish | source"),
+        ("feedback", "example: clew feedback ses_01h8x accepted"),
+    ],
+)
+def test_what_can_be_copied_stands_on_a_line_of_its_own(cli: Cli, name: str, line: str) -> None:
+    assert line in cli(name, "--help").out.splitlines()
+
+
 def test_bare_clew_and_help_list_every_command(cli: Cli) -> None:
     for words in ([], ["--help"], ["help"]):
         outcome = cli(*words)

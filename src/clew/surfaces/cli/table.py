@@ -318,7 +318,7 @@ SETUP = (
             arg("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), suggest=("bash", "zsh", "fish"),
                 help="bash, zsh or fish"),
         ),
-        epilog="bash: source <(clew completion bash)   zsh: clew completion zsh > \"${fpath[1]}/_clew\"   "
+        epilog="bash: source <(clew completion bash)\nzsh: clew completion zsh > \"${fpath[1]}/_clew\"\n"
                "fish: clew completion fish | source",
     ),
     *BENCH,

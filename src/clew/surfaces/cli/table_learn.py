@@ -20,8 +20,8 @@ LEARN: tuple[Command, ...] = (
             arg("--corrected-by", metavar="ID", help="the memory that is right instead of this one"),
             *ID_SCOPE,
         ),
-        epilog="examples: clew feedback ses_01h8x accepted   clew feedback --memory mem_01h8x outdated; another "
-               "outcome of the same session replaces the one before",
+        epilog="another outcome of the same session replaces the one before\n"
+               "example: clew feedback ses_01h8x accepted\nexample: clew feedback --memory mem_01h8x outdated",
     ),
     Command(
         "learn", "what was learnt",
