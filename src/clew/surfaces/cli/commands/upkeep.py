@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew.model.address import POSTGRES, scheme_of
+from clew.errors import ClewError, Denied
+from clew.model.address import POSTGRES, scheme_of, without_password
+from clew.model.upkeep import Check
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import here, opened, settings_of
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
+from clew.wire.address import is_address
 
 if TYPE_CHECKING:
-    from clew.model.upkeep import Check
     from clew.settings import Settings
 
 
@@ -35,19 +38,37 @@ def _as_told(document: dict[str, Any]) -> dict[str, Any]:
 
 def doctor(args: Namespace) -> int:
     """Exit 1 when something needs mending."""
-    from clew import compose
     from clew.surfaces.hooks.checkup import check_around
 
     if (args.session or args.transcript) and not args.probe:
         raise usage("--session and --transcript are for --probe", "add --probe")
     settings = settings_of(args)
-    checks = [*compose.doctor(settings), *check_around(settings.home, here())]  # also where no store opens
+    checks = [*_of_store(settings), *check_around(settings.home, here())]  # also where no store opens
     if args.probe:
         checks += _probed(args, settings)
     is_well = all(check.ok for check in checks)
     document = {"ok": is_well, "checks": [check.as_json() for check in checks]}
     answer(args, document, lambda style: _check_lines(checks, style))
     return 0 if is_well else 1
+
+
+def _of_store(settings: Settings) -> Sequence[Check]:
+    from clew import compose
+
+    return _of_server(settings) if is_address(settings.store.url) else compose.doctor(settings)
+
+
+def _of_server(settings: Settings) -> Sequence[Check]:
+    """Whether it answers whoever has this token; what it finds at home it tells its operator alone."""
+    try:
+        with opened(settings) as memory:
+            org = memory.stats().org
+            checks = [Check("server", True, f"{without_password(settings.store.url)} answers, for org '{org}'")]
+            with suppress(Denied):
+                checks += memory.doctor()
+            return checks
+    except ClewError as error:
+        return [Check("server", False, error.message, error.next)]
 
 
 def _probed(args: Namespace, settings: Settings) -> list[Check]:
@@ -60,6 +81,8 @@ def _probed(args: Namespace, settings: Settings) -> list[Check]:
         if args.session:
             return [probe.plant(memory, args.session)]
         client_of = settings.home if is_daemon_up(settings.home) else None
+        if client_of is None and is_address(settings.store.url):
+            return [Check(f"probe {args.host}", False, "nobody here passes on what hooks tell", "run: clew serve")]
         return list(probe.probe(memory, args.host, directory=here(), client_of=client_of))
 
 
