@@ -492,8 +492,10 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _refuse_typing_error(name: str) -> None:
-    """CLEW_HOM is a mistake worth stopping for; a name that resembles none of ours may be somebody else's."""
-    near = _nearest(name, _SPECIAL, cutoff=0.8)
+    """CLEW_HOM and CLEW_RECALL_FLOOR are mistakes worth stopping for; a name that resembles none of ours may be
+    somebody else's."""
+    settings = (f"CLEW_{path.upper().replace('.', '__')}" for path in _known())
+    near = [one for one in settings if one.replace("__", "_") == name] or _nearest(name, _SPECIAL, cutoff=0.8)
     if near:
         raise Misconfigured(
             f"there is no environment variable {name}",

@@ -350,10 +350,18 @@ def test_no_setting_is_without_a_proof() -> None:
     assert not unproved, f"prove that these change something: {', '.join(unproved)}"
 
 
-def test_a_typing_error_in_a_variable_of_ours_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("CLEW_PROJEKT", "CLEW_PROJECT"),
+        ("CLEW_RECALL_FLOOR", "CLEW_RECALL__FLOOR"),
+        ("CLEW_INJECT_BUDGET_TOKENS", "CLEW_INJECT__BUDGET_TOKENS"),
+    ],
+)
+def test_a_typing_error_in_a_variable_of_ours_is_refused(tmp_path: Path, wrong: str, near: str) -> None:
     with pytest.raises(Misconfigured) as refused:
-        load_settings(home=tmp_path, environ={"CLEW_PROJEKT": "shop"})
-    assert "CLEW_PROJECT" in refused.value.next
+        load_settings(home=tmp_path, environ={wrong: "1"})
+    assert near in refused.value.next
 
 
 @pytest.mark.parametrize("name", ["CLEW_OF_ANOTHER_TOOL", "CLEW_BANANAS"])
