@@ -447,7 +447,7 @@ def _project_layer(directory: Path | None) -> list[tuple[str, dict[str, Any]]]:
 
 def _read_toml(file: Path) -> dict[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")  # some editors begin with a byte order mark
         import tomllib  # only for a file that is there: it would cost every start some milliseconds
 
         return tomllib.loads(text)

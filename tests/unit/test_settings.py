@@ -229,6 +229,12 @@ def test_without_a_file_nothing_that_reads_files_is_imported(tmp_path: Path) -> 
     assert done.stdout == "False\n"
 
 
+@pytest.mark.parametrize("name", [USER_FILE, PROJECT_FILE])
+def test_a_byte_order_mark_before_a_file_is_no_trouble(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("[recall]\nlimit = 3", encoding="utf-8-sig")
+    assert load(tmp_path, directory=tmp_path).recall.limit == 3
+
+
 def test_a_broken_file_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / USER_FILE).write_text("[recall\nlimit = ")
     with pytest.raises(Misconfigured) as refused:
