@@ -219,8 +219,12 @@ def _authorization(token: str | None) -> dict[str, str]:
 
 
 def _unreachable(address: Address, error: OSError) -> Unavailable:
-    if address.scheme == "https" and type(error).__name__.startswith("SSL"):
-        why, code, move = "cannot be trusted: its certificate was refused", "TLS_FAILED", "check CLEW_URL"
+    kind = type(error).__name__ if address.scheme == "https" else ""
+    if kind == "SSLCertVerificationError":
+        why, code = "cannot be trusted: its certificate was refused", "TLS_FAILED"
+        move = "check CLEW_URL, or name who signed it in SSL_CERT_FILE"
+    elif kind.startswith("SSL"):
+        why, code, move = "does not speak TLS", "TLS_FAILED", "check the port in CLEW_URL"
     else:
         why, code = "cannot be reached", "SERVER_UNREACHABLE"
         move = "start it: clew serve" if address.scheme == "unix" else "check CLEW_URL and the network"

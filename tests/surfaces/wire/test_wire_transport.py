@@ -229,12 +229,20 @@ def test_over_tls_a_key_is_asked_for_and_a_stranger_is_not_trusted(
             url = f"https://127.0.0.1:{port_of(server)}"
             with clew.open(url, token=token) as remote, pytest.raises(Unavailable) as refused:
                 remote.list()
-            assert refused.value.code == "TLS_FAILED"
+            assert refused.value.code == "TLS_FAILED" and "SSL_CERT_FILE" in refused.value.next
             monkeypatch.setenv("SSL_CERT_FILE", cert)
             monkeypatch.setenv("CLEW_URL", url)
             monkeypatch.setenv("CLEW_TOKEN", token)
             with clew.open() as remote:
                 assert remote.remember("Over TLS.").memory.user == "ann"
+
+
+def test_one_that_does_not_speak_tls_is_not_blamed_for_its_certificate(served: Clew) -> None:
+    with ThreadPoolExecutor(2) as pool, listening(app_of(served, pool), port=0) as server:
+        url = f"https://127.0.0.1:{port_of(server)}"
+        with clew.open(url, token="clew_x") as remote, pytest.raises(Unavailable) as refused:
+            remote.list()
+    assert "does not speak TLS" in refused.value.message and "port" in refused.value.next
 
 
 def test_a_clew_over_loopback_answers_as_well(served: Clew) -> None:
