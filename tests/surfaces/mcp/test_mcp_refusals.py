@@ -32,7 +32,7 @@ def test_no_stream_is_opened(server: Server) -> None:
 @pytest.mark.parametrize(
     "body",
     [[DISCOVER, DISCOVER], [], "canary", 7, None, {"hello": "canary"}, {**DISCOVER, "method": ["canary"]},
-     {**DISCOVER, "params": "canary"}, {**DISCOVER, "jsonrpc": "canary"},
+     {**DISCOVER, "params": "canary"}, {**DISCOVER, "jsonrpc": "canary"}, {**DISCOVER, "id": None},
      {"jsonrpc": "2.0", "id": 1, "result": {}}],
 )  # fmt: skip
 def test_what_is_no_single_message_is_refused_with_one_sentence(server: Server, body: Any) -> None:

@@ -197,6 +197,7 @@ def test_whatever_a_client_sends_is_answered(tmp_path: Path) -> None:
         (b"[" * 100_000, None, -32700),
         (recall(b"1.5", b"x"), None, -32600),
         (recall(b"true", b"x"), None, -32600),
+        (recall(b"null", b"x"), None, -32600),
         (b"[" + recall(b"3", b"x") + b"]", None, -32600),
         (b"7", None, -32600),
         (b'{"id":4,"method":"ping"}', 4, -32600),

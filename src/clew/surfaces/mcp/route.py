@@ -34,7 +34,7 @@ _PARSE_ERROR, _INVALID_REQUEST, _METHOD_NOT_FOUND = -32700, -32600, -32601  # of
 class _Message(msgspec.Struct, frozen=True):
     jsonrpc: Literal["2.0"]
     method: str
-    id: str | int | None = None
+    id: str | int | msgspec.UnsetType = msgspec.UNSET  # null would be taken for a notification, and not be answered
     params: dict[str, msgspec.Raw] | None = None
 
 
@@ -72,7 +72,8 @@ def _refused(body: bytes) -> Response | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _error(400, None, _PARSE_ERROR, "the body is not JSON")
     if message.method.startswith(_STREAMS):
-        return _error(404, message.id, _METHOD_NOT_FOUND, "this server keeps no streams: ask again instead")
+        id = None if message.id is msgspec.UNSET else message.id
+        return _error(404, id, _METHOD_NOT_FOUND, "this server keeps no streams: ask again instead")
     return None
 
 

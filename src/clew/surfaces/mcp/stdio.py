@@ -164,9 +164,10 @@ def _message_of(line: bytes) -> types.JSONRPCMessage:
     except (ValueError, RecursionError):
         raise _Refused(None, types.PARSE_ERROR, "the line is not JSON") from None
     id = document.get("id") if isinstance(document, dict) else None
+    is_request = isinstance(document, dict) and {"id", "method"} <= document.keys()
     text = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
     try:
-        if id is None or _is_id(id):  # else the library takes a request for a notification
+        if _is_id(id) or (id is None and not is_request):  # else the library takes a request for a notification
             return types.jsonrpc_message_adapter.validate_json(text, by_name=False)
     except ValueError:
         pass
