@@ -28,11 +28,15 @@ _NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """What the settings say about hooks in a directory: its project file may name the project and switch off."""
+    """What the settings say about hooks in a directory: its project file may name the project and switch off.
+    `looks`: in the middle of a session, save at the `skipped` tools and for the agents `without`."""
 
     project: str | None = None
     inject: bool = True
     capture: bool = True
+    looks: bool = True
+    skipped: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 def look_around(
@@ -80,6 +84,8 @@ def _seen(
         is_off=is_off(home, directory),
         inject=told.inject,
         capture=told.capture and ignored is not None,
+        looks=told.looks and event.host not in told.without,
+        skipped=told.skipped,
         ignored=ignored or (),
         held=held.ids,
         held_lines=held.lines,
@@ -109,6 +115,8 @@ def around_of(told: object) -> Around:
         is_off=bool(given.get("is_off", False)),
         inject=given.get("inject", True) is True,
         capture=given.get("capture", True) is True,
+        looks=given.get("looks", True) is True,
+        skipped=_texts(given.get("skipped")),
         saw_transcript=given.get("saw_transcript") is True,
         is_known=given.get("is_known", True) is True,
     )

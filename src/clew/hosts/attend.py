@@ -248,7 +248,7 @@ class Attendant:
     def _look(self, told: Told, row: HostSession, ticket: Ticket, *, waits: bool) -> None:
         """Where nothing can be said the host does not wait; where something can, what earlier events had looked for
         is waited for, too."""
-        if told.event.kind in LOOKED_AT:
+        if told.event.kind in LOOKED_AT and told.around.looks and told.event.tool not in told.around.skipped:
             look = partial(self._looked, told, row.session_id)
             self.looking.begin(row.session_id, look, limit_s=self.answer_s, waits=waits)
         if waits:

@@ -57,6 +57,8 @@ class Around:
     is_off: bool = False  # `clew off`: neither answered nor kept
     inject: bool = True  # what the project's file leaves on
     capture: bool = True
+    looks: bool = True  # for something to inject in the middle of a session
+    skipped: tuple[str, ...] = ()  # tools at which it does not
     ignored: tuple[str, ...] = ()  # patterns of .clewignore
     held: tuple[str, ...] = ()
     held_lines: tuple[str, ...] = ()

@@ -563,6 +563,15 @@ def test_a_project_may_switch_injection_or_capture_off(host: FakeHost) -> None:
     assert host.clew.hosts.capture_waiting() == 0
 
 
+@pytest.mark.parametrize("narrowed", [{"looks": False}, {"skipped": ("apply_patch",)}])
+def test_a_project_may_switch_looks_at_tools_off(codex: FakeHost, narrowed: dict[str, Any]) -> None:
+    codex.around = ON_MAIN
+    codex.tell("SessionStart.startup")
+    patch = {"command": "*** Begin Patch\n*** Update File: src/pay/retry.py\n+x\n*** End Patch"}
+    assert codex.tell("PostToolUse", tool_input=patch, around=replace(ON_MAIN, **narrowed)) == ""
+    assert ABOUT_RETRY in codex.tell("PostToolUse", tool_input=patch, tool_use_id="another")
+
+
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"\xff", b'{"session_id": "x"}', b'{"hook_event_name": "Stop"}'])
 def test_what_cannot_be_understood_is_answered_with_nothing(memory: Clew, raw: bytes) -> None:
     assert memory.hosts.event("claude-code", raw, event_id="c" * 32, around=AROUND).text == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -11,9 +12,11 @@ import pytest
 from routes_driver import Api, Got
 
 from clew.clew import Clew
+from clew.hosts.around import around_of
 from clew.hosts.events import MAX_BYTES
 from clew.hosts.off import switch_off
 from clew.model.scope import Identity, Scope
+from clew.surfaces.hooks.telling import around
 from fake_host import ABOUT_RETRY, recorded, shown
 
 ANN, BOB = Identity("acme", "ann", roles=("member",)), Identity("acme", "bob", roles=("member",))
@@ -82,6 +85,25 @@ def test_the_project_file_narrows(api: Api, memory: Clew, shop: Path) -> None:
     got = told(api, recorded("claude-code", "SessionStart.startup") | {"cwd": str(shop)})
     assert ABOUT_RETRY in shown(got.body.decode())
     assert memory.hosts.capture_waiting() == 0
+
+
+@pytest.mark.parametrize(
+    ("says", "looks", "skipped"),
+    [
+        ("runtime = false", False, ()),
+        ("enabled = false", False, ()),
+        ('disabled_for_agents = ["claude-code"]', False, ()),
+        ('extra_skip_tools = ["Edit"]', True, ("Edit",)),
+        ("floor = 0.5", True, ()),
+    ],
+)
+def test_the_project_file_narrows_what_is_looked_for(
+    memory: Clew, shop: Path, says: str, looks: bool, skipped: tuple[str, ...]
+) -> None:
+    (shop / ".clew.toml").write_text(f"[inject]\n{says}\n")
+    seen = around("claude-code", recorded("claude-code", "PostToolUse") | {"cwd": str(shop)}, home=memory.home)
+    assert (seen.looks, seen.skipped) == (looks, skipped)
+    assert around_of(asdict(seen)) == seen  # as it is told to a Clew elsewhere
 
 
 def test_a_forwarded_event_belongs_to_whoever_sends_it(api: Api, memory: Clew) -> None:

@@ -67,4 +67,12 @@ def directory_settings(directory: Path, *, home: Path) -> Directory:
     if find_project_file(directory) is None:
         return Directory()
     settings = load_settings(home=home, environ={}, directory=directory)
-    return Directory(settings.project, settings.hooks.inject, settings.hooks.capture)
+    inject = settings.inject
+    return Directory(
+        settings.project,
+        settings.hooks.inject,
+        settings.hooks.capture,
+        looks=inject.enabled and inject.runtime,
+        skipped=inject.extra_skip_tools,
+        without=inject.disabled_for_agents,
+    )
