@@ -1,7 +1,9 @@
 """Any OpenAI-compatible embedding endpoint: a hosted one, or a local server such as llama.cpp or Ollama.
 
 In go texts, out come unit vectors; each call posts batches to `<url>/embeddings` with the standard library.
-Whatever goes wrong is one `Unavailable`: callers fall back to search without vectors. No error holds a text,
+Servers refuse a text that is longer than their model reads, and with it the whole batch: then it is asked for in
+parts, and of such a text the beginning counts. One that is refused for itself alone gives a zero row.
+Whatever else goes wrong is one `Unavailable`: callers fall back to search without vectors. No error holds a text,
 the key or the server's own words, which may quote both; nothing is logged.
 """
 
@@ -26,6 +28,9 @@ from clew.errors import Misconfigured, Unavailable
 from clew.model.space import VectorSpace
 
 RETRIED = frozenset({429, 500, 502, 503, 504})
+# With these, servers refuse a text that is too long or a batch that is too large; llama.cpp says 500.
+PERHAPS_THE_TEXTS = frozenset({400, 413, 422, 500})
+SHORT = 400  # characters that every model reads, also where each of them is a token
 ATTEMPTS = 4
 FIRST_PAUSE_S = 0.25  # doubled before each further attempt
 PATIENCE_S = 30.0
@@ -75,23 +80,55 @@ class EndpointEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit row per text, in the order given."""
+        # Several servers refuse an empty text, and with it the whole batch. Masked before anything is cut: half a
+        # secret no longer looks like one.
+        masked = [self._mask(text) or " " for text in texts]
         rows = np.empty((len(texts), self.space.dim), np.float32)
         for start in range(0, len(texts), self._batch):
-            part = texts[start : start + self._batch]
-            rows[start : start + len(part)] = self._vectors(self._ask(part), len(part))
+            part = masked[start : start + self._batch]
+            rows[start : start + len(part)] = self._rows(part)
         return rows
 
-    def _ask(self, texts: Sequence[str]) -> bytes:
-        """The endpoint's answer to one batch, asked again while it is busy or broken and patience lasts."""
-        # Several servers refuse an empty text, and with it the whole batch.
-        body = json.dumps({"model": self._model, "input": [self._mask(text) or " " for text in texts]}).encode()
+    def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Of one batch; part by part if it is refused and a short text is not."""
+        try:
+            return self._asked(texts, RETRIED)
+        except Unavailable as error:
+            short = min(texts, key=len)[:SHORT]
+            if not _may_be_the_texts(error) or texts == [short]:
+                raise
+            self._asked([short], RETRIED)
+        return self._in_parts(texts)
+
+    def _in_parts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Of what was refused as a whole: half of the texts, then the others; half of the one that is left."""
+        half = len(texts) // 2
+        parts = [texts[:half], texts[half:]] if half else [[texts[0][: max(SHORT, len(texts[0]) // 2)]]]
+        return np.concatenate([self._part(part) for part in parts])
+
+    def _part(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The endpoint works, so a refusal of more than a short text is taken at its word."""
+        is_short = len(texts) == 1 and len(texts[0]) <= SHORT
+        try:
+            return self._asked(texts, RETRIED if is_short else RETRIED - PERHAPS_THE_TEXTS)
+        except Unavailable as error:
+            if not _may_be_the_texts(error) or (is_short and error.details["status"] in RETRIED):
+                raise
+        return np.zeros((1, self.space.dim), np.float32) if is_short else self._in_parts(texts)
+
+    def _asked(self, texts: Sequence[str], retried: frozenset[int]) -> NDArray[np.float32]:
+        return self._vectors(self._ask(texts, retried), len(texts))
+
+    def _ask(self, texts: Sequence[str], retried: frozenset[int]) -> bytes:
+        """The endpoint's answer to one request, asked again while it is busy or broken and patience lasts."""
+        body = json.dumps({"model": self._model, "input": texts}).encode()
         waited = 0.0
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._post(body)
             except HTTPError as error:
                 pause = _pause_s(attempt, error.headers.get("Retry-After"))
-                if error.code not in RETRIED or attempt == ATTEMPTS or waited + pause > self._patience_s:
+                if error.code not in retried or attempt == ATTEMPTS or waited + pause > self._patience_s:
                     raise self._refused(error.code) from None
             waited += pause
             time.sleep(pause)
@@ -166,6 +203,10 @@ class _NoRedirect(HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+def _may_be_the_texts(error: Unavailable) -> bool:
+    return error.details.get("status") in PERHAPS_THE_TEXTS
 
 
 def _address(url: str) -> SplitResult:

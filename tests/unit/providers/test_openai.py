@@ -155,6 +155,66 @@ def test_a_refusal_is_not_repeated(status: int) -> None:
     assert (error.details, len(endpoint.asked)) == ({"status": status}, 1)
 
 
+def reading(most: int, *, status: int) -> Answer:
+    """An endpoint whose model reads so many characters of a text."""
+
+    def answer(question: dict[str, Any]) -> Reply:
+        is_read = all(len(text) <= most for text in question["input"])
+        return embeddings(question) if is_read else Reply(status, headers={"Retry-After": "0"})
+
+    return answer
+
+
+@pytest.mark.parametrize("status", [400, 413, 422, 500])
+def test_of_a_text_that_is_too_long_the_beginning_counts_and_the_others_of_its_batch_are_as_ever(
+    status: int,
+) -> None:
+    texts = ["a", "b" * 600, "c" * 10_000, "d", "e" * 2_000]
+    with serving(reading(2_000, status=status)) as endpoint:
+        rows = EndpointEmbedder(endpoint.url, "m", 3).embed(texts)
+        alone = EndpointEmbedder(endpoint.url, "m", 3).embed(["c" * 10_000])
+    expected = np.array([vector(text) for text in ["a", "b" * 600, "c" * 1_250, "d", "e" * 2_000]])
+    np.testing.assert_allclose(rows, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6)
+    np.testing.assert_array_equal(alone[0], rows[2])
+
+
+def test_a_batch_larger_than_an_endpoint_takes_is_asked_for_in_parts() -> None:
+    def few(question: dict[str, Any]) -> Reply:
+        return embeddings(question) if len(question["input"]) <= 10 else Reply(400)
+
+    texts = ["a" * length for length in range(1, 65)]
+    with serving(few) as endpoint:
+        rows = EndpointEmbedder(endpoint.url, "m", 3).embed(texts)
+    expected = np.array([vector(text) for text in texts])
+    np.testing.assert_allclose(rows, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6)
+
+
+def test_a_text_that_is_refused_for_itself_has_no_direction() -> None:
+    def choosy(question: dict[str, Any]) -> Reply:
+        return Reply(400) if TEXT in question["input"] else embeddings(question)
+
+    with serving(choosy) as endpoint:
+        rows = EndpointEmbedder(endpoint.url, "m", 3).embed(["a", TEXT, "bbb"])
+    assert [bool(row.any()) for row in rows] == [True, False, True]
+
+
+@pytest.mark.parametrize(("status", "asked"), [(400, 2), (500, 2 * ATTEMPTS)])
+def test_an_endpoint_that_refuses_short_texts_as_well_is_not_asked_for_every_part(status: int, asked: int) -> None:
+    refusing = always(Reply(status, headers={"Retry-After": "0"}))
+    with serving(refusing) as endpoint, pytest.raises(Unavailable) as caught:
+        EndpointEmbedder(endpoint.url, "m", 3).embed(["a" * 5_000] * 64)
+    assert (caught.value.details, len(endpoint.asked)) == ({"status": status}, asked)
+
+
+def test_what_is_sent_of_a_long_text_was_masked_as_a_whole() -> None:
+    def mask(text: str) -> str:
+        return text.replace("s3cr" + "x" * 1_000 + "et", "***")
+
+    with serving(reading(1_000, status=400)) as endpoint:
+        EndpointEmbedder(endpoint.url, "m", 3, mask=mask).embed(["s3cr" + "x" * 1_000 + "et" + "y" * 5_000])
+    assert not any("s3cr" in text for question in endpoint.asked for text in question["input"])
+
+
 def test_a_redirect_is_refused_so_that_the_key_goes_nowhere_else() -> None:
     with serving(embeddings) as elsewhere:
         error, _ = failure(always(Reply(307, headers={"Location": f"{elsewhere.url}/embeddings"})))
