@@ -2,8 +2,8 @@
 
 In: a text and the things found in it. Out: edges, each with the sentence that says so. A sentence is read where a
 cue stands ("depends on", "was replaced by"): who stands before it, who after it, and whether it is said at all.
-Questions, negations and suppositions state nothing. Precision comes before recall: a wrong edge misleads, a missing
-one does not.
+Questions, negations, suppositions, quotations, open tasks and what a label or a heading calls false, rejected or
+past state nothing. Precision comes before recall: a wrong edge misleads, a missing one does not.
 
 Directions: the new supersedes the old; the effect is caused_by its cause; the part is part_of the whole; the owner
 owns; the preferred prefers_over the other; what holds only then is conditional_on its condition.
@@ -170,13 +170,40 @@ _CALLED_FALSE = re.compile(
     r"(?:that|the (?:statement|claim|assumption|idea|belief|rumou?r|theory))(?!\w).* (?:is|was) "
     r"(?:false|untrue|wrong|incorrect|not true|a myth)$"
 )
-_MARKED_FALSE = re.compile(r"\((?:false|untrue|wrong|incorrect|not true|outdated|obsolete)\)", re.IGNORECASE)
+_MARKED_FALSE = re.compile(
+    r"\((?:now )?(?:false|untrue|wrong|incorrect|not true|no longer true|outdated|obsolete)"
+    r"(?: (?:any ?more|now|today|since|as of)(?![^\W])[^()]*)?\)",
+    re.IGNORECASE,
+)
+# "Rejected: A uses B", "Option 2: A uses B", "Before: A uses B".
+_LABELLED = re.compile(
+    r"(?:[^\s:]+ )?(?:false|untrue|wrong|incorrect|rejected|declined|discarded|abandoned|withdrawn|forbidden|"
+    r"prohibited|obsolete|outdated|deprecated|reverted|old|past|never|not|no|don['’]t|bad|anti-?pattern|hypothesis|question|"
+    r"(?:before|option|alternative|example)(?: [^\s:]+)?):(?= )"
+)
+_OPEN_TASK = re.compile(r"(?:[-*+•] |\d+[.)] )?\[ \] ")
+# What was so then; what was replaced then still is.
+_THEN = re.compile(
+    r"(?:before|prior to|back in) (?:\w+ )?(?:19|20)\d\d(?!\w)|(?:in the past|back then|in those days)(?!\w)"
+    r"|in (?:the|our) (?:old|previous|former|original|initial|first) "
+)
+_CHANGES = frozenset("moved migrated switched ported transitioned replaced swapped superseded deprecated".split())
+_CHANGED_BACK = re.compile(
+    r".* (?:(?:moved|switched|went|rolled|migrated|changed) (?:(?:it|this|that|them|everything) )?back(?! in \d)"
+    r"|(?:was|were|got|been|but|later|since|then) (?:later |since |then )?(?:reverted|undone))(?!\w)"
+)
+_NEARLY = frozenset("almost nearly".split())
+# "All services but A", "everything but A"; not "all tests pass but A ...".
+_ALL_BUT = re.compile(
+    r"(?<!\w)(?:(?:all|every|no)(?: other)? [^\s,;]+|everything|anything|nothing|none) but (?:the )?[\ue000-\uf8ff]"
+)
 _SUPPOSITIONS = frozenset(
     "should could would might may must will if whether suppose supposing assume assuming maybe perhaps consider "
     "considering unless want wants wish hope hopefully plan plans planned todo unclear unsure wonder probably "
     "possibly let's let’s until shall ought supposed propose proposed proposal idea ideally imagine ensure ensures "
     "ensuring sure verify check try doubt doubts doubted deny denies denied myth hypothetically pretend allegedly "
-    "supposedly rumour rumor rumours rumors formerly previously originally historically".split()
+    "supposedly rumour rumor rumours rumors misconception misconceptions fallacy formerly previously originally "
+    "historically".split()
 )
 _USED_TO = re.compile(r"(?<!\w)used to$")  # depend on it
 _ASKS = re.compile(
@@ -197,12 +224,14 @@ def _sentences(text: str, things: list[Thing]) -> list[Sentence]:
     low = _lowered(text)
     found: list[Sentence] = []
     start, first, last = 0, 0, 0
+    aside = _Aside(text) if "\n" in text and _SET_ASIDE.search(low) else None
     for stop, end, mark in [*_ends(text), (len(text), len(text), "")]:
         while last < len(things) and things[last].end <= stop:
             last += 1
         if last < len(things) and things[last].start < stop:
             continue  # a full stop inside a thing ends nothing
-        if "?" not in mark and not _ENTRY_WORDS.isdisjoint(low[start:stop].split()):
+        is_aside = aside is not None and aside.covers(low[start:stop], start)
+        if not is_aside and "?" not in mark and not _ENTRY_WORDS.isdisjoint(low[start:stop].split()):
             stop = min(stop, start + MAX_READ)
             said = " ".join(text[start:end].strip("; \n").split())[:MAX_SENTENCE]
             found.append(_flatten(said, low, start, stop, things[first:last]))
@@ -210,17 +239,72 @@ def _sentences(text: str, things: list[Thing]) -> list[Sentence]:
     return found
 
 
-_NOT_SAID = re.compile(r"```.*?(?:```|\Z)|~~(?=\S)[^~\n]+(?<=\S)~~", re.DOTALL)  # shown, or struck out
+# Headings, and labels above a list, of what is not chosen, not so any more, or not decided.
+_SET_ASIDE = re.compile(
+    r"(?<!\w)(?:rejected|discarded|considered|alternatives?|abandoned|withdrawn|obsolete|outdated|deprecated|removed"
+    r"|before(?=\W*(?:\n|$)| \d)|previously|formerly|old|history|anti-?patterns?|non-?goals?|out of scope"
+    r"|open questions?|ideas?|proposals?|proposed|hypothes[ei]s|todos?|don['’]ts?)(?!\w)"
+)
+_BULLET = re.compile(
+    r"(?:[-*+•]|\d+[.)])\s|\d+\s$"
+)  # the full stop behind a number ends what is read as a sentence
+
+
+class _Aside:
+    """Reads a text sentence by sentence, and knows under what each stands: a label covers the list below it, a
+    heading all up to the next one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._by_heading = self._by_label = False
+
+    def covers(self, sentence: str, start: int) -> bool:
+        if not start or "\n" in self._text[start - 1 : start] or sentence.startswith("\n"):
+            self._read_line(sentence.strip())
+        return self._by_heading or self._by_label
+
+    def _read_line(self, line: str) -> None:
+        if line.startswith("#"):
+            self._by_heading, self._by_label = _SET_ASIDE.search(line) is not None, False
+        elif line.endswith(":"):
+            self._by_label = _SET_ASIDE.search(line) is not None
+        elif not _BULLET.match(f"{line} "):
+            self._by_label = False
+
+
+# Shown, struck out, or for nobody to see.
+_NOT_SAID = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|~~(?=\S)[^~\n]+(?<=\S)~~|<!--.*?(?:-->|\Z)", re.DOTALL)
+_QUOTED = re.compile(
+    r"\"[^\"\n]{5,300}\"|“[^”\n]{5,300}”|„[^“”\n]{5,300}[“”]|«[^»\n]{5,300}»"
+    r"|(?<!`)`[^`\n]{5,300}`(?!`)|(?<!\w)'[^'\n]{5,300}'(?!\w)"
+)
+_WORDY = re.compile(r"\w")
 
 
 def _lowered(text: str) -> str:
-    """Lower case without quotes, brackets, blocks of code and what is struck out, each character in its place."""
-    if "```" in text or "~~" in text:
-        text = _NOT_SAID.sub(lambda part: " " * len(part[0]), text)
+    """Lower case without quotes, brackets, blocks of code, what is struck out and what others are quoted with, each
+    character in its place."""
+    if "```" in text or "~~" in text or "<!--" in text:
+        text = _NOT_SAID.sub(_blank, text)
+    text = _QUOTED.sub(lambda quote: _blank(quote) if _is_quotation(quote) else quote[0], text)
     low = text.lower()
     if len(low) != len(text):  # a few letters have a lower case of two
         low = "".join([char if len(char.lower()) != 1 else char.lower() for char in text])
     return (low if low.isascii() else _PRIVATE.sub(" ", low)).translate(_NOISE)
+
+
+def _blank(part: re.Match[str]) -> str:
+    return " " * len(part[0])
+
+
+def _is_quotation(quote: re.Match[str]) -> bool:
+    """Whether it tells something by itself: a name in quotes has no verb. A text that is a quotation as a whole is
+    what its writer says."""
+    _first, *others = quote[0].lower().split()
+    if len(others) < 2 or _ENTRY_WORDS.isdisjoint(others):
+        return False
+    text = quote.string
+    return _WORDY.search(text, 0, quote.start()) is not None or _WORDY.search(text, quote.end()) is not None
 
 
 def _ends(text: str) -> list[tuple[int, int, str]]:
@@ -255,22 +339,37 @@ class _Reading(NamedTuple):
 
 def _stated(sentence: Sentence) -> list[EdgeDraft]:
     """Cue by cue."""
-    if _ASKS.match(sentence.flat) or _CALLED_FALSE.match(sentence.flat) or _MARKED_FALSE.search(sentence.text):
+    if not _is_said(sentence):
         return []
     found: list[EdgeDraft] = []
     reading, at, cues = _Reading(), 0, 0
     for index, word in enumerate(sentence.words[: sentence.doubt]):
         if word in _ENTRY_WORDS and cues < MAX_CUES:
             cues += 1
-            before = clause_of(sentence.words[:index], _DENIED_FROM)
-            is_denied = not _DENIALS.isdisjoint(before) or _USED_TO.search(" ".join(before))
-            if not is_denied and not _TAKEN_BACK.match(sentence.flat, at):
+            if not _is_denied(sentence, index, at):
                 if holder := _HOLDERS.get(word):
                     found += holder(sentence, at)
                 edges, reading = _read_cue(sentence, word, at, reading)
                 found += edges
         at += len(word) + 1
     return found
+
+
+def _is_said(sentence: Sentence) -> bool:
+    flat = sentence.flat
+    is_other = _ASKS.match(flat) or _CALLED_FALSE.match(flat) or _LABELLED.match(flat)
+    return not (is_other or _MARKED_FALSE.search(sentence.text) or _OPEN_TASK.match(sentence.text))
+
+
+def _is_denied(sentence: Sentence, index: int, at: int) -> bool:
+    """Whether what the word at this place states is denied before it, or taken back behind it."""
+    word, flat = sentence.words[index], sentence.flat
+    before = clause_of(sentence.words[:index], _DENIED_FROM)
+    if not _DENIALS.isdisjoint(before) or (index and sentence.words[index - 1] in _NEARLY):
+        return True
+    if _USED_TO.search(" ".join(before)) or _TAKEN_BACK.match(flat, at) or _ALL_BUT.search(flat, 0, at):
+        return True
+    return bool(_CHANGED_BACK.match(flat, at) if word in _CHANGES else _THEN.match(flat))
 
 
 def _read_cue(sentence: Sentence, word: str, at: int, reading: _Reading) -> tuple[list[EdgeDraft], _Reading]:

@@ -93,10 +93,83 @@ def test_what_is_asked_denied_or_supposed_is_not_stated(text: str) -> None:
         "The cause of the outage is unknown.",
         "The cause of the outage was never found.",
         "All services except AuthService depend on Redis.",
+        "All services but AuthService depend on Redis.",
+        "It is a common misconception that AuthService depends on Redis.",
+        "AuthService depends on Redis (not true any more).",
+        "AuthService depends on Redis (outdated since v2).",
+        "Before 2022, AuthService depended on Redis.",
+        "In the old design AuthService depended on Redis.",
+        "We almost replaced Celery with Kafka.",
+        "Celery was nearly replaced by Kafka.",
+        "We moved from MySQL to PostgreSQL and then moved back.",
+        "Celery was replaced by Kafka, but the change was reverted.",
+        "~~~\nAuthService depends on Redis.\n~~~",
+        "Auth.\n<!-- AuthService depends on Redis. -->",
     ],
 )
 def test_what_is_denied_anywhere_else_taken_back_or_over_is_not_stated(text: str) -> None:
     assert found_in(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Someone wrote "AuthService depends on Redis" in the wiki.',
+        "The wiki says: “AuthService depends on Redis”.",
+        "The test looks for 'AuthService depends on Redis'.",
+        "`AuthService depends on Redis` is what the test prints.",
+        'print("AuthService depends on Redis")',
+        'grep -r "AuthService calls OrderService" docs/',
+    ],
+)
+def test_what_others_are_quoted_with_is_not_stated(text: str) -> None:
+    assert found_in(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"AuthService depends on Redis."',
+        'The docs are "wrong": AuthService depends on Redis.',
+        "AuthService depends on `Redis`.",
+        "It's AuthService that depends on 'Redis'.",
+    ],
+)
+def test_a_text_that_is_a_quotation_as_a_whole_and_names_in_quotes_are_said(text: str) -> None:
+    assert found_in(text) == {("service:authservice", "depends_on", "service:redis")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rejected: AuthService uses Redis.",
+        "Wrong: AuthService uses Redis.",
+        "Option 2: AuthService uses Redis.",
+        "Before: AuthService uses Redis.",
+        "- [ ] AuthService uses Redis",
+        "Rejected alternatives:\n\n- AuthService uses Redis\n- PostgreSQL. AuthService uses it with Redis.",
+        "Open questions:\n1. AuthService uses Redis.\n2. AuthService uses Memcached.",
+        "# Auth\n\n## Alternatives considered\n\nAuthService uses Redis.\n\n- AuthService uses Memcached",
+    ],
+)
+def test_what_a_label_or_a_heading_sets_aside_is_not_stated(text: str) -> None:
+    assert found_in(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Note: AuthService uses Redis.",
+        "Wrong timeout: AuthService uses Redis with 5 s.",
+        "- [x] AuthService uses Redis",
+        "Services:\n- AuthService uses Redis",
+        "Before you deploy:\n- AuthService uses Redis",
+        "Rejected alternatives:\n- LegacyService uses Kafka\n\nAuthService uses Redis.",
+        "# Auth\n## Rejected\nAuthService uses Memcached.\n## Decision\nAuthService uses Redis.",
+    ],
+)
+def test_a_label_or_a_heading_reaches_no_further_than_what_stands_under_it(text: str) -> None:
+    assert found_in(text) == {("service:authservice", "uses", "service:redis")}
 
 
 @pytest.mark.parametrize(
@@ -131,6 +204,11 @@ def test_what_stands_behind_a_mere_comma_is_no_part_of_a_list(
         ("AuthService depends on Redis, Kafka, LedgerService.", 3),
         ("AuthService, LedgerService use Redis.", 2),
         ("Deploys to ~~ and ~~ AuthService uses Redis.", 1),
+        ("We moved from MySQL to PostgreSQL back in 2021.", 1),
+        ("Before 2022, LegacyService was replaced by AuthService.", 1),
+        ("AuthService calls LedgerService, which was reverted.", 1),
+        ("All tests pass but AuthService depends on Redis.", 1),
+        ("AuthService almost always uses Redis.", 1),
     ],
 )
 def test_what_takes_back_something_else_takes_nothing_back(text: str, count: int) -> None:
