@@ -9,22 +9,24 @@ import re
 from collections.abc import Iterator
 
 from clew.remember.looks import (
+    PASSWORDS_ELSEWHERE,
     compiled,
     could_be_secret,
     has_digit,
     is_keylike,
     is_mixed,
     is_strong,
+    is_worded,
     looks_random,
     names_a_password,
 )
 
-# What a name of a secret contains; `pass` covers password, passwd and passphrase.
-NAME_WORDS = ("pass", "pwd", "secret", "token", "credential", "auth", "key")
+# What a name of a secret contains; `pass` covers password, passwd, passphrase, Passwort and mot de passe.
+NAME_WORDS = ("pass", "pwd", *PASSWORDS_ELSEWHERE, "secret", "token", "credential", "auth", "key")
 
 _TAILS = r"key|token|secret|value|plain|prod(?:uction)?|staging|dev|test|live|base(?:64)?|b64|admin|root|\d{1,3}"
 _NAME = (
-    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|auth|key)"
+    rf"(?:pass(?:word|wd|phrase|code|wort|e)?|pwd|{'|'.join(PASSWORDS_ELSEWHERE)}|secret|token|credentials?|auth|key)"
     rf"(?:[_.-]?(?:{_TAILS})){{0,3}}"
 )
 # An apostrophe within a word belongs to it: it's; but r'x' and b'x' are strings.
@@ -37,7 +39,8 @@ _BARE_REST = rf"(?:[^\s\"'`\\]|{_APOSTROPHE})*+"
 _ASSIGNED = (
     rf"(?i:(?P<name>{_NAME})\\{{0,3}}[\"'`]?\]?(?:[*_]{{1,3}})?"
     r"(?P<sep>(?::\s{0,3}[a-z_][\w.\[\]| ]{0,40}?)?\s{0,3}(?::=|={1,3}>?|!=)\s{0,3}"
-    r"|\s{0,3}:(?:[*_]{1,3}(?=\s))?\s{0,3}|>|\s{1,3}(?:is|was):?\s{1,3}|[ \t]{0,40}\|[ \t]{0,40}|[ \t]{1,3}))"
+    r"|\s{0,3}:(?:[*_]{1,3}(?=\s))?\s{0,3}|>|\s{1,3}(?:is|was|ist|war|lautet|est|es|é):?\s{1,3}"
+    r"|[ \t]{0,40}\|[ \t]{0,40}|[ \t]{1,3}))"
     rf"(?=b?(?P<quote>\\{{0,3}}[\"'`])(?P<quoted>[^\n\"'`\\]{{0,200}})|(?P<bare>{_BARE}))"
 )
 # Alone these are everyday words: `bypass`, `sort key`, `auth`. They count in smtp_pass, api key, _auth.
@@ -47,6 +50,7 @@ _WEAK_BEFORE = (
     r"|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|client|deploy)[_ -]?key"
     r"|(?<![a-z])(?:ibm|iam|cloud|cloudant|clou|cl|softlayer|sl)[_-]?key)$"
 )
+_ALONE = r"(?i:(?<![a-z0-9])pass)$"
 # Keys that everybody may see.
 _OPEN_KEY = r"(?i:(?:pub|public|publishable|host|site|cache|sort|object)[_ -]?key)$"
 # The id of the key that git signs with, as its command and its file call it.
@@ -108,7 +112,10 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
     until_name = text[max(0, match.start() - 14) : match.start() + weak.end()]
     if compiled(_GIT_KEY).search(until_name):
         return False
-    return compiled(_WEAK_BEFORE).search(until_name) is not None or _is_random_key(match, until_name)
+    if compiled(_WEAK_BEFORE).search(until_name) is not None or _is_random_key(match, until_name):
+        return True
+    # `user=me pass=x1y2z3`: nobody talks without a space.
+    return _is_glued(match) and compiled(_ALONE).search(until_name) is not None and is_worded(match["bare"] or "")
 
 
 def _is_random_key(match: re.Match[str], until_name: str) -> bool:
@@ -265,7 +272,7 @@ def _is_setting(match: re.Match[str]) -> bool:
 
 
 def _is_prose(match: re.Match[str]) -> bool:
-    return match["sep"].strip(" \t\n:").lower() in ("is", "was")
+    return match["sep"].strip(" \t\n:").isalpha()
 
 
 def _is_flag(match: re.Match[str], text: str) -> bool:
@@ -277,7 +284,7 @@ def _is_flag(match: re.Match[str], text: str) -> bool:
 
 def _is_yaml_line(match: re.Match[str], text: str, after: int) -> bool:
     """``password: letters`` alone on its line is a setting; within a sentence it is talk."""
-    if "pass" not in match["name"].lower() or "=" in match["sep"] or not _ends_line(text, after):
+    if not names_a_password(match["name"]) or "=" in match["sep"] or not _ends_line(text, after):
         return False
     before = text[max(0, match.start() - 60) : match.start()]
     return re.search(_YAML_BEFORE, before) is not None

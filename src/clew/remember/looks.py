@@ -31,6 +31,10 @@ _NAMELIKE = (
     r"[\d_.-]*+)++"
 )
 _PATH = r"(?:~|\.{1,2})?/[\w./-]+"
+# What a password is called where it is not called so, in letters that have spaces between words.
+PASSWORDS_ELSEWHERE = (
+    "kennwort", "contraseña", "senha", "wachtwoord", "пароль", "hasło", "heslo", "lösenord", "şifre",
+)  # fmt: skip
 _STRONG_SIGNS = frozenset("!@#$%^&~")
 
 
@@ -70,7 +74,12 @@ def is_variable(value: str) -> bool:
 
 def names_a_password(name: str) -> bool:
     lowered = name.lower()
-    return "pass" in lowered or "pwd" in lowered
+    return any(word in lowered for word in ("pass", "pwd", *PASSWORDS_ELSEWHERE))
+
+
+def is_worded(value: str) -> bool:
+    """Six characters with a letter and a digit."""
+    return len(value) >= 6 and has_digit(value) and any(map(str.isalpha, value))
 
 
 def could_be_secret(name: str, value: str) -> bool:

@@ -184,6 +184,10 @@ def _is_command_password(value: str) -> bool:
     return could_be_secret("pass", value) and compiled(_OTHER_OPTION).fullmatch(value) is None
 
 
+def _is_unspaced_password(value: str) -> bool:
+    return has_digit(value) and could_be_secret("pass", value)
+
+
 def _is_cookie(value: str) -> bool:
     """The values of one or more pairs, without the name of the first."""
     first, *others = value.split(";")
@@ -248,6 +252,7 @@ _PEM = (
     rf"(?:(?:[^-]|-(?!---))*+-{{4,5}} ?END [A-Z0-9 ]{{1,60}}-{{4,5}}|{_PEM_BODY})"
 )
 
+_PASSWORDS_UNSPACED = ("密码", "密碼", "口令", "パスワード", "비밀번호")
 _GITLAB_USES = ("pat", "oas", "dt", "rt", "rtr", "cbt", "ptt", "ft", "imt", "agent", "soat", "ffct", "wt")
 
 SHORTEST_PREFIXED = 20  # characters of a word that a key with a prefix may be
@@ -448,6 +453,13 @@ _PHRASE_RULES = (
         r"[\w.-]{1,64}=(?P<v>[^\s;\"'\\]{1,4096}+"
         r"(?:;\s{0,2}(?!(?i:path|domain|expires|max-age|samesite|priority)=)[\w.-]{1,64}=[^\s;\"'\\]{0,4096}+)*+)",
         _is_cookie,
+    ),
+    # Where no spaces stand between words a password is what is neither one of their letters nor a space.
+    _Rule(
+        "assigned",
+        _PASSWORDS_UNSPACED,
+        rf"(?:{'|'.join(_PASSWORDS_UNSPACED)})\s{{0,2}}[:：=＝是为為は은는]\s{{0,3}}[\"'`「『“]?(?P<v>[!-~]{{6,200}})",
+        _is_unspaced_password,
     ),
     _Rule(
         "bearer",

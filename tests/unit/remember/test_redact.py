@@ -259,6 +259,11 @@ ASSIGNED = [
     "| DB Password | {} | prod |", "ENV DB_PASSWORD {}", "FROM x\nENV DB_PASSWORD {}\nRUN y", "setenv API_TOKEN {}",
     "machine h login me password {}", "machine h.org\n  login me\n  password {}\n", "default login me password {}",
     "ibm_cloud_iam_key = '{}'", "cloud-iam-key: {}", "softlayer_key={}",
+    "Passwort: {}", "Das Passwort ist {}", "Das Passwort lautet: {}", "Kennwort = '{}'", "DB_PASSWORT={}",
+    "Mot de passe : {}", "le mot de passe est {}", "contraseña: {}", "La contraseña es {}", "senha={}",
+    "wachtwoord: {}", "Пароль: {}", "hasło: {}", "密码:{}", "密码：{}", "密码是 {}", "密码是{}，请勿外传。",
+    "口令为{}", "パスワードは「{}」です", "비밀번호: {}",
+    "user=me pass={}", "?user=me&pass={}&x=1",
 ]  # fmt: skip
 
 
@@ -397,6 +402,10 @@ CLEAN = [
     "s.methodNameOf24Characters", "cls.x9Kq2LmZ7RtYbNw4VcPd6HgJ", "s.update(everything_of_24_letters)",
     "curl -u user: asks", "curl -u $USER:$PASS x", "curl x | docker run -u 1000:1000 y",
     "curl -u me https://host:80",
+    "Passwörter müssen 12 Zeichen haben.", "Das Passwort ist abgelaufen.",
+    "Passwort: siehe 1Password, Kennwort: wie immer",
+    "密码不能为空", "密码为8到16位字符", "密码是8位", "パスワードは8文字以上", "la contraseña es obligatoria",
+    "le mot de passe est trop court", "passengers: 12ab34", "bypass=cache1234", "5 pass=12", "tests pass=120/120",
     "order 1234567890123456", "at 1700000000000000", "4111 1111 1111 1112", "call 5500 0000", "v4.1111.1111",
 ]  # fmt: skip
 NEAR_MISSES = [
@@ -583,6 +592,7 @@ HOSTILE = [
     "npm config set a password ", "storepass ", "-storepass a ", "＜private＞", "<p\u200b", "<\u200b", "＜",
     "</pri</private>",
     "curl -u",
+    "passwort ist ", "kennwort:", "пароль: ", "密码", "密码:", "密码是a", "パスワードは", " pass=", " pass=a1",
     "curl -u:", "curl -u'a:", "password='\"", "password=\"'a", "password='a\\'", "password=\"\\", "password: a(",
     "password: a,",
     "password=a1(", "password=a1&", "password**", "**password:** ", "| password | a1 ", "password |", "password   ",
