@@ -686,6 +686,15 @@ class Clew(Topics):
         return None if self.embedder is None or self.embedder.is_remote else self.embedder
 
     @cached_property
+    def _asked_embedder(self) -> Embedder | None:
+        """For questions, whose answer somebody waits for."""
+        if self.embedder is None or not self.embedder.is_remote:
+            return self.embedder
+        from clew.recall.rested import Rested
+
+        return Rested(self.embedder)
+
+    @cached_property
     def _stored_rights(self) -> stored_rights.StoredRights:
         return stored_rights.StoredRights(self.store)
 
@@ -761,7 +770,7 @@ class Clew(Topics):
         return recalling.Reader(
             self.store,
             corpora,
-            self.embedder,
+            self._asked_embedder,
             walking.Graphs(self.store, max_bytes=recall.read_model_mb << 20, in_background=self._in_background),
             rules_limit=recall.rules_limit,
             minimal_limit=recall.minimal_limit,

@@ -256,7 +256,7 @@ class Injection:
     def _summaries(self, session: AgentSession, query_text: str) -> list[SessionSummary]:
         with self._clew.store.read() as tx:
             return summaries.related_summaries(
-                tx, session, query_text, embedder=self._clew.embedder, limit=blocks.MAX_SUMMARIES
+                tx, session, query_text, embedder=self._clew._asked_embedder, limit=blocks.MAX_SUMMARIES
             )
 
 
