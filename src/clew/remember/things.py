@@ -47,11 +47,27 @@ def things_in(text: str, words: list[str] | None = None) -> list[Thing]:
     """At most MAX_THINGS, from the first MAX_CHARS characters. `words` are those of the text, if they are known."""
     if len(text) > MAX_CHARS:
         text, words = text[:MAX_CHARS], None
+    if not text.isascii() and (spaced := _UNSPACED.sub(_blank, text)) != text:
+        text, words = spaced, None
     words = text.split() if words is None else words
     if not any(map(TOKENS.__getitem__, words)):  # as most texts of plain words
         return []
     marked = [(index, token) for index, word in enumerate(words) if (token := TOKENS[word])]
     return _place(_Line(text, words, _starts(text, words)), marked)
+
+
+# Chinese, Japanese, Korean, Thai and their like put no space between their words and a name: `调用AuthService，`.
+# Steps of a path and names of files may be in these letters, too, but not before the root of a system.
+_LETTERS = (
+    r"[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
+)
+_SYSTEM = r"(?:app|bin|data|etc|home|mnt|opt|proc|root|srv|sys|tmp|usr|var)/"
+_UNSPACED = re.compile(rf"(?<![/\\])(?<!{_LETTERS}){_LETTERS}++(?!\.\w|/(?!{_SYSTEM}))")
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def thing_named(text: str) -> NodeRef | None:

@@ -27,6 +27,24 @@ def test_files_have_one_spelling_and_no_line_number(text: str, found: list[str])
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("用户服务调用AuthService，配置在config/auth.yaml。", ["service:authservice", "file:config/auth.yaml"]),
+        ("错误TimeoutError出现在src/shop/net.py第42行。", ["error:timeouterror", "file:src/shop/net.py"]),
+        ("见https://example.com/docs。", ["url:example.com/docs"]),
+        ("AuthServiceはRedisを使います。", ["service:authservice", "service:redis"]),
+        ("AuthService는 Redis를 사용합니다.", ["service:authservice", "service:redis"]),
+        ("放到/etc/nginx/nginx.conf里", ["file:/etc/nginx/nginx.conf"]),
+        ("说明在docs/设计/架构.md里", ["file:docs/设计/架构.md"]),
+        ("见 源码/main.py 和 架构.md", ["file:源码/main.py", "file:架构.md"]),
+    ],
+)
+def test_letters_that_need_no_spaces_between_words_are_no_part_of_a_name(text: str, found: list[str]) -> None:
+    assert spelled(text) == found
+    assert all(text[thing.start : thing.end] == thing.label for thing in things_in(text))
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Python 3.11.2, e.g. for types, i.e. here",
