@@ -130,14 +130,18 @@ def _place(line: _Line, marked: list[tuple[int, Token]]) -> list[Thing]:
     found: list[Thing] = []
     for index, token in marked:
         at = line.starts[index]
-        for piece in token.pieces:
-            if not found or at + piece.start >= found[-1].end:
-                found.append(Thing(piece.ref, piece.label, at + piece.start, at + piece.end))
+        _append_pieces(found, token, at)
         for cue in token.cues:
             _READINGS[cue.kind](line, index, at + cue.start, at + cue.end, found)
         if len(found) >= MAX_THINGS:
             return found[:MAX_THINGS]
     return found
+
+
+def _append_pieces(found: list[Thing], token: Token, at: int) -> None:
+    for piece in token.pieces:
+        if not found or at + piece.start >= found[-1].end:
+            found.append(Thing(piece.ref, piece.label, at + piece.start, at + piece.end))
 
 
 def _append(line: _Line, found: list[Thing], ref: NodeRef, start: int, end: int) -> None:
@@ -203,6 +207,8 @@ def _after_installer(line: _Line, index: int, _start: int, _end: int, found: lis
         word = line.words[at]
         name = _INSTALLED.match(word)
         if word.startswith("-"):
+            if word in _WITH_A_VALUE and (value := TOKENS[line.word(at := at + 1)]):
+                _append_pieces(found, value, line.starts[at])
             continue
         if not name:
             return
@@ -271,6 +277,11 @@ _STATUS_START = re.compile(r"[1-5]\d\d(?!\w)")
 _INSTALLED = re.compile(r"`?(@?[A-Za-z][\w./-]*[\w])")
 _IMPORTED = re.compile(r"[A-Za-z_]\w*")
 _INSTALLS = frozenset("install i add get".split())
+# The next word is a file, an address or a group, not a package.
+_WITH_A_VALUE = frozenset(
+    "-r -c -e -f -i -t -G -C --requirement --constraint --editable --find-links --index-url --extra-index-url "
+    "--target --group --extra --registry --prefix --python --features --version --branch".split()
+)
 _ISSUE_WORDS = frozenset(
     "issue issues pr prs pull request ticket tickets bug bugs fixes fixed fix closes closed close resolves "
     "resolved see refs ref mr task incident".split()

@@ -45,6 +45,21 @@ def test_letters_that_need_no_spaces_between_words_are_no_part_of_a_name(text: s
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("pip install -r requirements.txt", ["file:requirements.txt"]),
+        ("`pip install -c pins.txt httpx ruff`", ["file:pins.txt", "package:httpx", "package:ruff"]),
+        ("pip install --index-url https://x/simple httpx", ["url:x/simple", "package:httpx"]),
+        ("`poetry add -G dev ruff`", ["package:ruff"]),
+        ("npm install -D vitest", ["package:vitest"]),
+        ("pip install -r", []),
+    ],
+)
+def test_what_an_option_of_an_installer_takes_is_no_package(text: str, found: list[str]) -> None:
+    assert spelled(text) == found
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Python 3.11.2, e.g. for types, i.e. here",
