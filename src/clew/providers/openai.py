@@ -2,7 +2,8 @@
 
 In go texts, out come unit vectors; each call posts batches to `<url>/embeddings` with the standard library.
 Servers refuse a text that is longer than their model reads, and with it the whole batch: then it is asked for in
-parts, and of such a text the beginning counts. One that is refused for itself alone gives a zero row.
+parts, and of such a text the beginning counts. One that is refused for itself alone, or
+for which the model has no direction, gives a zero row.
 Whatever else goes wrong is one `Unavailable`: callers fall back to search without vectors. No error holds a text,
 the key or the server's own words, which may quote both; nothing is logged.
 """
@@ -31,6 +32,7 @@ RETRIED = frozenset({429, 500, 502, 503, 504})
 # With these, servers refuse a text that is too long or a batch that is too large; llama.cpp says 500.
 PERHAPS_THE_TEXTS = frozenset({400, 413, 422, 500})
 SHORT = 400  # characters that every model reads, also where each of them is a token
+PLAIN = "a plain text"  # which is refused only by an endpoint that does not work
 ATTEMPTS = 4
 FIRST_PAUSE_S = 0.25  # doubled before each further attempt
 PATIENCE_S = 30.0
@@ -90,14 +92,13 @@ class EndpointEmbedder:
         return rows
 
     def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Of one batch; part by part if it is refused and a short text is not."""
+        """Of one batch; part by part if it is refused and a plain text is not."""
         try:
             return self._asked(texts, RETRIED)
         except Unavailable as error:
-            short = min(texts, key=len)[:SHORT]
-            if not _may_be_the_texts(error) or texts == [short]:
+            if not _may_be_the_texts(error) or _is_short(texts):
                 raise
-            self._asked([short], RETRIED)
+            self._asked([PLAIN], RETRIED)
         return self._in_parts(texts)
 
     def _in_parts(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -108,13 +109,15 @@ class EndpointEmbedder:
 
     def _part(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The endpoint works, so a refusal of more than a short text is taken at its word."""
-        is_short = len(texts) == 1 and len(texts[0]) <= SHORT
         try:
-            return self._asked(texts, RETRIED if is_short else RETRIED - PERHAPS_THE_TEXTS)
+            return self._asked(texts, RETRIED if _is_short(texts) else RETRIED - PERHAPS_THE_TEXTS)
         except Unavailable as error:
-            if not _may_be_the_texts(error) or (is_short and error.details["status"] in RETRIED):
+            if not _may_be_the_texts(error):
                 raise
-        return np.zeros((1, self.space.dim), np.float32) if is_short else self._in_parts(texts)
+        if not _is_short(texts):
+            return self._in_parts(texts)
+        self._asked([PLAIN], RETRIED)  # or it has stopped working meanwhile
+        return np.zeros((1, self.space.dim), np.float32)
 
     def _asked(self, texts: Sequence[str], retried: frozenset[int]) -> NDArray[np.float32]:
         return self._vectors(self._ask(texts, retried), len(texts))
@@ -160,7 +163,7 @@ class EndpointEmbedder:
             data = json.loads(answer)["data"]
             by_index = {entry.get("index", place): entry["embedding"] for place, entry in enumerate(data)}
             rows = np.array([by_index[number] for number in range(count)], np.float32)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
             raise self._odd(f"did not answer with {count} embeddings") from None
         if len(data) != count:
             raise self._odd(f"answered with {len(data)} embeddings for {count} texts")
@@ -169,10 +172,13 @@ class EndpointEmbedder:
         return self._unit(rows)
 
     def _unit(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Some models have no direction for some texts: those keep none, the others theirs."""
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not (np.isfinite(lengths).all() and lengths.all()):
+        told = np.isfinite(lengths) & (lengths > 0)
+        if not told.any():
             raise self._odd("answered with a vector without a direction")
-        unit: NDArray[np.float32] = rows / lengths
+        unit = np.zeros_like(rows)
+        np.divide(rows, lengths, out=unit, where=told)
         return unit
 
     def _refused(self, status: int) -> Unavailable:
@@ -203,6 +209,10 @@ class _NoRedirect(HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+def _is_short(texts: Sequence[str]) -> bool:
+    return len(texts) == 1 and len(texts[0]) <= SHORT
 
 
 def _may_be_the_texts(error: Unavailable) -> bool:

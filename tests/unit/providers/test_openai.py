@@ -189,13 +189,34 @@ def test_a_batch_larger_than_an_endpoint_takes_is_asked_for_in_parts() -> None:
     np.testing.assert_allclose(rows, expected / np.linalg.norm(expected, axis=1, keepdims=True), rtol=1e-6)
 
 
-def test_a_text_that_is_refused_for_itself_has_no_direction() -> None:
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_text_that_is_refused_for_itself_has_no_direction(status: int) -> None:
     def choosy(question: dict[str, Any]) -> Reply:
-        return Reply(400) if TEXT in question["input"] else embeddings(question)
+        refused = Reply(status, headers={"Retry-After": "0"})
+        return refused if TEXT in question["input"] else embeddings(question)
 
     with serving(choosy) as endpoint:
         rows = EndpointEmbedder(endpoint.url, "m", 3).embed(["a", TEXT, "bbb"])
     assert [bool(row.any()) for row in rows] == [True, False, True]
+
+
+@pytest.mark.parametrize("number", [0.0, float("nan"), float("inf")])
+def test_a_text_for_which_the_model_has_no_direction_takes_no_other_with_it(number: float) -> None:
+    def silent(question: dict[str, Any]) -> Reply:
+        rows = [[number] * 3 if text == TEXT else vector(text) for text in question["input"]]
+        return Reply(body={"data": [{"index": at, "embedding": row} for at, row in enumerate(rows)]})
+
+    with serving(silent) as endpoint:
+        rows = EndpointEmbedder(endpoint.url, "m", 3).embed(["a", TEXT, "bbb"])
+    assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1, 0, 1])
+
+
+def test_an_endpoint_that_stops_working_between_two_parts_leaves_nothing_without_a_direction() -> None:
+    def works_once(question: dict[str, Any]) -> Reply:
+        return embeddings(question) if len(endpoint.asked) == 2 else Reply(500, headers={"Retry-After": "0"})
+
+    with serving(one_after_the_other(always(Reply(400)), works_once)) as endpoint, pytest.raises(Unavailable):
+        EndpointEmbedder(endpoint.url, "m", 3).embed(["a", TEXT])
 
 
 @pytest.mark.parametrize(("status", "asked"), [(400, 2), (500, 2 * ATTEMPTS)])
@@ -230,6 +251,7 @@ def test_a_redirect_is_refused_so_that_the_key_goes_nowhere_else() -> None:
         {"data": [{"index": 0, "embedding": [1.0, 2.0, float("nan")]}]},
         {"data": [{"index": 0, "embedding": [1, 2, 3]}, {"index": 1, "embedding": [1, 2, 3]}]},
         {"data": [{"index": 5, "embedding": [1, 2, 3]}]},
+        {"data": [{"index": 0, "embedding": [10**400, 2, 3]}]},
         {"data": []},
         {"data": ["text"]},
         {"error": TEXT},
