@@ -314,7 +314,7 @@ def _symbol_or_service(name: str, is_code: bool, is_call: bool) -> NodeRef | Non
     if "." in name:
         return _dotted(name, is_code, is_call)
     if "-" in name:
-        return _hyphened(name)
+        return _compound(name) or _hyphened(name)
     if not _IDENTIFIER.match(name):
         return None
     parts = _parts(name)
@@ -341,6 +341,18 @@ def _looks_coined(name: str, parts: list[str]) -> bool:
 
 def _is_service(name: str, parts: list[str]) -> bool:
     return parts[-1].lower() in SERVICES and parts[0].lower() not in VERBS and not name.isupper()
+
+
+def _compound(name: str) -> NodeRef | None:
+    """`Redis-Cluster`, `AuthService-Modul`, `Kafka-based`: what the first word names, as without the hyphen. In
+    small letters it is a name of its own: `redis-cluster`."""
+    first, _, rest = name.partition("-")
+    if not first[:1].isupper() or not rest.isalpha():
+        return None
+    if first in _spellings():
+        return _spellings()[first]
+    is_coined = first.isalpha() and _looks_coined(first, _parts(first))
+    return _symbol_or_service(first, False, False) if is_coined else None
 
 
 def _hyphened(name: str) -> NodeRef | None:

@@ -47,6 +47,20 @@ def test_letters_that_need_no_spaces_between_words_are_no_part_of_a_name(text: s
 @pytest.mark.parametrize(
     ("text", "found"),
     [
+        ("der Redis-Cluster und die PostgreSQL-Datenbank", ["service:redis", "service:postgresql"]),
+        ("das AuthService-Modul", ["service:authservice"]),
+        ("a Kafka-based design", ["service:kafka"]),
+        ("redis-cluster and Auth-Service", ["service:rediscluster", "service:authservice"]),
+        ("JavaScript-Code, Content-Type, McKinley-Smith, Linux-Kernel", []),
+    ],
+)
+def test_a_word_joined_with_a_hyphen_names_what_its_first_part_names(text: str, found: list[str]) -> None:
+    assert spelled(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
         ("pip install -r requirements.txt", ["file:requirements.txt"]),
         ("`pip install -c pins.txt httpx ruff`", ["file:pins.txt", "package:httpx", "package:ruff"]),
         ("pip install --index-url https://x/simple httpx", ["url:x/simple", "package:httpx"]),
