@@ -6,9 +6,11 @@ classified as memories are. In blocks only when asked for: those about the same 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,8 @@ from clew.ports import Embedder, Tx
 from clew.recall.fuse import semantic_relevance
 from clew.remember.classify import classify
 from clew.remember.redact import redact
+
+_log = logging.getLogger(__name__)
 
 MAX_TEXT = 1_200  # rensei.md 2.6
 MAX_LISTED = 5
@@ -91,16 +95,33 @@ def _one_line(text: str) -> str:
     return " ".join(redact(text).text.split())[:MAX_ITEM]
 
 
-def related_summaries(
-    tx: Tx, session: AgentSession, query_text: str, *, embedder: Embedder | None, limit: int
-) -> list[SessionSummary]:
-    """About the same issue, newest first; then those similar enough to what is asked, the most similar first."""
+class Past(NamedTuple):
+    """Summaries about the issue of a session, newest first, and others of its project."""
+
+    same: list[SessionSummary]
+    others: list[SessionSummary]
+
+
+def past_of(tx: Tx, session: AgentSession, *, limit: int) -> Past:
     same = tx.injections.summaries(session, issue=session.issue, limit=limit) if session.issue else []
-    if len(same) >= limit or embedder is None or not query_text:
-        return same[:limit]
+    if len(same) >= limit:
+        return Past(same[:limit], [])
     known = {one.id for one in same}
-    others = tx.injections.summaries(session, limit=CONSIDERED)
-    return (same + similar(query_text, [one for one in others if one.id not in known], embedder))[:limit]
+    return Past(same, [one for one in tx.injections.summaries(session, limit=CONSIDERED) if one.id not in known])
+
+
+def related_summaries(
+    past: Past, query_text: str, *, embedder: Embedder | None, limit: int
+) -> list[SessionSummary]:
+    """About the same issue, then those similar enough to what is asked, the most similar first; what is similar
+    needs a model, what is about the issue does not."""
+    if embedder is None or not query_text:
+        return past.same
+    try:
+        return (past.same + similar(query_text, past.others, embedder))[:limit]
+    except Exception as error:  # a plug-in and an extra
+        _log.warning("no similar summaries: %s", getattr(error, "code", type(error).__name__))
+        return past.same
 
 
 def similar(query_text: str, summaries: Iterable[SessionSummary], embedder: Embedder) -> list[SessionSummary]:

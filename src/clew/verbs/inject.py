@@ -254,10 +254,10 @@ class Injection:
             return exploring.hardly_tried(ids, tx.learning.samples(org, ids))
 
     def _summaries(self, session: AgentSession, query_text: str) -> list[SessionSummary]:
+        embedder, limit = self._clew._asked_embedder, blocks.MAX_SUMMARIES
         with self._clew.store.read() as tx:
-            return summaries.related_summaries(
-                tx, session, query_text, embedder=self._clew._asked_embedder, limit=blocks.MAX_SUMMARIES
-            )
+            past = summaries.past_of(tx, session, limit=limit)
+        return summaries.related_summaries(past, query_text, embedder=embedder, limit=limit)
 
 
 def _without_text(block: Block) -> Block:

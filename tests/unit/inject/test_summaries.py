@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from clew.clew import Clew
+from clew.errors import Unavailable
 from clew.inject.summaries import MAX_TEXT, summarise
 from clew.model.session import AgentSession, SessionReport
 from clew.model.start import SessionSummary
@@ -93,6 +96,22 @@ def test_the_same_issue_comes_first_then_what_is_similar(clew_at: Callable[..., 
     ids = [summary.id if (summary := kept(clew, one)) else "" for one in (same, other, far)]
     text = start_text(clew, issue="SHOP-7", title="login loop again")
     assert text.index(ids[0]) < text.index(ids[1]) and ids[2] not in text
+
+
+def test_what_is_about_the_same_issue_is_told_also_while_the_model_fails(
+    clew_at: Callable[..., Clew], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clew = clew_at(tmp_path, embedder=ToyEmbedder(dim=256), inject={"summaries": True})
+    other = kept(clew, ended(clew, issue="SHOP-8", title="login loop again", summary=""))
+    same = kept(clew, ended(clew, summary=""))
+    assert same and other
+
+    def down(self: ToyEmbedder, texts: Sequence[str]) -> Any:
+        raise Unavailable("the endpoint is down", code="EMBED_DOWN")
+
+    monkeypatch.setattr(ToyEmbedder, "embed", down)
+    text = start_text(clew, issue="SHOP-7", title="login loop again")
+    assert same.id in text and other.id not in text
 
 
 def test_another_project_is_told_nothing(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
