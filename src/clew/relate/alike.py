@@ -25,7 +25,16 @@ NEARLY = 0.95  # of a similar_to edge: from here on two memories say the same
 SAME_WORDS, NEAR = "same words", "nearly the same"
 _BUCKET = 50  # of one wording; more are no duplicates but a form
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_DENIAL = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot)\b|n't\b", re.IGNORECASE)
+# What denies or nearly denies, in the languages that people write most; of a script without spaces, its signs. One
+# too many costs a suggestion, one too few a denial.
+_DENIAL = re.compile(
+    r"\b(?:not|no|never|none|neither|nor|without|cannot|nothing|nobody|hardly|barely|rarely|seldom|except|unless"
+    r"|nicht|nichts|nie|niemals|kein(?:e[mnrs]?)?|ohne|weder|kaum|selten|außer"
+    r"|ne|pas|jamais|aucune?|sans|rien|nunca|jamás|ning[uú]n[ao]?|sin|nada|não|sem|nenhuma?|non|mai|senza|nessun[ao]?"
+    r"|niet|nooit|geen|zonder|nigdy|bez|inte|aldrig|utan|ingen|не|нет|никогда|без|ни)\b"
+    r"|n['’]t\b|\bn['’](?=\w)|[不没沒无無勿未非别別否]|ない|ません|[않못없]",
+    re.IGNORECASE,
+)
 _OPENING, _CLOSING = "\"'([{“‘«`*", "\"')]}”’»`*.,;:!?…"
 _LAYERS = ("rule", "long_term", "working")
 
