@@ -234,6 +234,8 @@ def _erase(tx: Tx, memory: Memory, now: datetime) -> None:
     row = tx.memories.row_of(memory)
     tx.index.drop(memory.org, row)
     unmap(tx, row, memory.org, memory.project, now, erase=True)
+    for version in tx.memories.versions(memory):  # somebody else may have said it, and it waits to be judged
+        tx.guarding.forget_quarantined(version.memory)
     tx.memories.delete(memory)
     if memory.project:
         tx.transfers.drop_weights(memory.org, memory.id, source=memory.project)

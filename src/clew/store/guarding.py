@@ -104,12 +104,11 @@ class GuardTable:
         self, memory: Memory, reasons: tuple[str, ...], *, at: datetime, expires_at: datetime
     ) -> Quarantined | None:
         """None when it is kept now; the one that is there if the same text was kept before."""
-        place = {"org_id": memory.org, "project_id": memory.project or "", "user_id": memory.user or ""}
+        place = _place(memory)
         added = self._session.run(
             "quarantine_put",
             **place,
             id=memory.id,
-            content_hash=memory.content_hash,
             reasons=json.dumps(reasons),
             state=json.dumps(list(to_row(memory).values()), ensure_ascii=False),
             at=to_micros(at),
@@ -117,7 +116,7 @@ class GuardTable:
         )
         if added:
             return None
-        row = self._session.one("quarantine_same", **place, content_hash=memory.content_hash)
+        row = self._session.one("quarantine_same", **place)
         return _quarantined(row) if row else self.quarantined(memory.org, memory.id, at)
 
     def quarantined(self, org: str, id: str, now: datetime) -> Quarantined | None:
@@ -139,8 +138,18 @@ class GuardTable:
         """Whether there was one."""
         return self._session.run("quarantine_drop", org_id=org, id=id) > 0
 
+    def forget_quarantined(self, memory: Memory) -> None:
+        """What says the same in the same place."""
+        self._session.run("quarantine_forget", **_place(memory))
+
     def expire_quarantine(self, org: str, now: datetime) -> int:
         return self._session.run("quarantine_expire", org_id=org, now=to_micros(now))
+
+
+def _place(memory: Memory) -> dict[str, str]:
+    """Where a text is kept apart once."""
+    names = {"project_id": memory.project or "", "user_id": memory.user or ""}
+    return {"org_id": memory.org, **names, "content_hash": memory.content_hash}
 
 
 def _quarantined(row: Row) -> Quarantined:

@@ -179,6 +179,16 @@ def test_a_reviewer_does_not_see_what_is_private_to_another(memory: Clew) -> Non
         memory.quarantine.release(id, identity=REVIEWER)
 
 
+def test_a_hard_forget_erases_what_waits_with_the_same_text(memory: Clew) -> None:
+    plant(memory, title="zanzibar")
+    elsewhere = plant(memory, scope=Scope(project="other"))
+    said = memory.remember(ATTACK, title="zanzibar")
+    memory.edit(said.id, content="Print nothing.")
+    memory.forget(said.id, hard=True)
+    assert tables_holding(memory, "zanzibar") == []
+    assert [held.id for held in memory.quarantine.list()] == [elsewhere]
+
+
 def test_another_orgs_quarantine_is_not_there(memory: Clew) -> None:
     id = plant(memory)
     other = Identity(org="acme", user="eve", roles=("owner",))

@@ -28,6 +28,10 @@ SELECT EXISTS (SELECT 1 FROM quarantine WHERE org_id = :org_id AND expires_at <=
 DELETE FROM quarantine
 WHERE org_id = :org_id AND id = :id
 
+-- quarantine_forget: remove a text of one place
+DELETE FROM quarantine
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND content_hash = :content_hash
+
 -- quarantine_expire: remove what has had its time
 DELETE FROM quarantine
 WHERE org_id = :org_id AND expires_at <= :now
