@@ -80,6 +80,11 @@ def draft_of(fields: Mapping[str, Any], *, keeps_trust: bool, now: datetime) -> 
         **{name: _list(fields, name) for name in _LISTS},
         **{name: _number(fields, name) for name in _NUMBERS},
     }
+    past = _past(fields, now)
+    if (
+        past.superseded_by and values["invalid_at"] is None
+    ):  # replaced is over, though the file does not say since when
+        values["invalid_at"] = max(past.updated_at, values["valid_at"] or values["at"] or past.updated_at)
     return Draft(
         content=content,
         type=_text(fields, "type") or "note",
@@ -87,7 +92,7 @@ def draft_of(fields: Mapping[str, Any], *, keeps_trust: bool, now: datetime) -> 
         trust=_trust(fields, origin, keeps_trust),
         metadata=_metadata(fields),
         id=_text(fields, "id") or _stable_id(fields, content),
-        past=_past(fields, now),
+        past=past,
         **values,
     )
 

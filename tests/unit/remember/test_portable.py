@@ -286,6 +286,15 @@ def test_one_id_twice_in_a_file_is_judged_in_order(memory: Clew, tmp_path: Path)
         assert (report.added, report.known, report.conflicts) == (1, 1, 1)
 
 
+def test_what_a_file_calls_replaced_is_over_also_where_it_does_not_say_since_when(
+    memory: Clew, tmp_path: Path
+) -> None:
+    old = {"id": "old", "content": "The port is 1", "superseded_by": "new"}
+    imported(memory, tmp_path / "x.jsonl", lines(old, {"id": "new", "content": "The port is 2"}))
+    assert [found.memory.id for found in memory.recall("which port?").results] == ["new"]
+    assert [found.id for found in memory.list()] == ["new"]
+
+
 def test_what_others_wrote_meanwhile_costs_only_the_line_it_hits(
     memory: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
