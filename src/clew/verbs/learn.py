@@ -58,19 +58,19 @@ class Learning:
                 f"'{outcome[:40]}' is no outcome", code="OUTCOME_UNKNOWN", next=f"say one of: {', '.join(OUTCOMES)}"
             )
         identity = identity or Identity()
-        may = self._clew.sessions.rights(identity)
-        with self._clew.store.read() as tx:
-            session = may.must_see(tx, session_id)
-        self._check_teaches(session, identity)
+        session = self._must_teach(session_id, identity)
         return self._clew.store.write(
             partial(self._told, session=session, outcome=outcome, actor=identity.actor, now=self._clew.now())
         )
 
-    def _check_teaches(self, session: AgentSession, identity: Identity) -> None:
+    def _must_teach(self, session_id: str, identity: Identity) -> AgentSession:
         """Who may steer a session may tell its outcome, unless a policy lets nobody like them teach there."""
+        may = self._clew.sessions.rights(identity)
+        with self._clew.store.read() as tx:
+            session = may.must_see(tx, session_id)
         pep = self._clew._doors.door(identity, None).pep
         if pep is None:
-            return
+            return session
         place = Resource("memory", "new", session.org, session.project, classification="internal")
         context = AccessContext(session.org, session.project, user=identity.user)
         if not all(decision.allowed for decision in pep.decide(identity, "feedback", [place], context)):
@@ -79,14 +79,18 @@ class Learning:
                 code="FEEDBACK_DENIED",
                 next="ask an owner or admin of the org",
             )
+        return session
 
     def _told(self, tx: Tx, *, session: AgentSession, outcome: str, actor: str, now: datetime) -> FeedbackReport:
         tx.learning.put_outcome(session.org, session.id, outcome)
+        self._note(tx, session, outcome, actor=actor, now=now)
+        return self._learn(tx, session, outcome, now)
+
+    def _note(self, tx: Tx, session: AgentSession, outcome: str, *, actor: str, now: datetime) -> None:
         tx.audit.note(
             session.org, at=now, actor=actor, action="feedback", id=session.id, kind="session",
             detail={"outcome": outcome},
         )  # fmt: skip
-        return self._learn(tx, session, outcome, now)
 
     def _learn(self, tx: Tx, session: AgentSession, outcome: str, now: datetime) -> FeedbackReport:
         learn = partial(feeding.learn_from, tx, org=session.org, session=session.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,8 @@ from clew.model.limit import check_limit
 from clew.model.scope import Identity, Scope
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from clew.clew import Clew
     from clew.deliver import queue as queueing
     from clew.deliver import report as reporting
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from clew.deliver import states
     from clew.model import session as values
     from clew.model.session import AgentSession, Beat, Delivery, Enqueued, Inject, SessionReport
+    from clew.ports import Tx
 else:
     queueing, reporting, granting, states, steps = (
         LazyModule(f"clew.deliver.{name}") for name in ("queue", "report", "rights", "states", "sessions")
@@ -143,16 +146,27 @@ class Sessions(_Verbs):
         errors: Iterable[Mapping[str, Any]] = (),
         identity: Identity | None = None,
     ) -> AgentSession:
-        """The session is over. Without an outcome nothing is learnt until someone says one."""
-        may = self.rights(identity)
+        """The session is over. Without an outcome nothing is learnt until someone says one. Saying it here takes
+        the same right as saying it later, and is audited as well."""
+        may, who, now = self.rights(identity), identity or _OWNER, self._clew.now()
         steps.check_ending(state, outcome)
+        if outcome is not None:
+            self._clew.learn._must_teach(id, who)
         report = reporting.session_report(summary, tool_calls, files_modified, errors)
         lock = None if worker is None else _lock(may, id, worker, token or 0)
         end = partial(steps.end, id=id, state=state, outcome=outcome, lock=lock, reach=may.reach)
-        end = partial(end, policy=self.policy, now=self._clew.now())
+        end = partial(self._ended, end=partial(end, policy=self.policy, now=now), outcome=outcome, who=who, now=now)
         session = self._clew.store.write(may.guarded(end, id), lock=steps.lock_key(id))
         self._look_back(session, report)
         return may.shown(session)
+
+    def _ended(
+        self, tx: Tx, *, end: Callable[[Tx], AgentSession], outcome: str | None, who: Identity, now: datetime
+    ) -> AgentSession:
+        session = end(tx)
+        if outcome is not None:
+            self._clew.learn._note(tx, session, outcome, actor=who.actor, now=now)
+        return session
 
     def _look_back(self, session: AgentSession, report: SessionReport) -> None:
         """Its summary and what it teaches: extras, without which it has ended all the same."""

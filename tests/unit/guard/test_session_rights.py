@@ -286,6 +286,29 @@ def test_an_added_policy_about_feedback_holds_for_sessions(memory: Clew) -> None
     assert refused.value.code == "FEEDBACK_DENIED"
 
 
+def test_an_outcome_at_the_end_of_a_session_needs_the_same_right(memory: Clew) -> None:
+    session = session_of(memory, "bot")
+    memory.sessions.claim(session.id, "w1", identity=BOT)
+    memory.policies.agent("bot", can_write=False)
+    with pytest.raises(Denied) as refused:
+        memory.sessions.end(session.id, "rejected", identity=BOT)
+    assert refused.value.code == "FEEDBACK_DENIED"
+    assert memory.sessions.show(session.id).state == "running"
+    assert memory.sessions.end(session.id, identity=BOT).state == "completed"
+
+
+@pytest.mark.parametrize("when", ["at the end", "later"])
+def test_who_told_an_outcome_is_in_the_audit_log(memory: Clew, when: str) -> None:
+    session = session_of(memory)
+    memory.sessions.claim(session.id, "w1", identity=BOB)
+    memory.sessions.end(session.id, "rework" if when == "at the end" else None, identity=BOB)
+    if when == "later":
+        memory.learn.feedback(session.id, "rework", identity=BOB)
+    [entry] = memory.audit.list(action="feedback")
+    assert (entry.actor, entry.kind, entry.id) == ("bob", "session", session.id)
+    assert entry.as_json()["detail"] == {"outcome": "rework"}
+
+
 # -- looking after an org --------------------------------------------------------------------------
 
 
