@@ -270,7 +270,7 @@ class Queue(_Verbs):
 
 def _lock(may: granting.SessionRights, session: str, worker: str, token: int) -> values.Lock:
     """What a worker shows, under the name that its claim was kept under."""
-    if token not in _TOKENS:
+    if not isinstance(token, int) or token not in _TOKENS:  # a range is searched number by number for anything else
         raise InvalidInput("this is no token of a claim", code="TOKEN_INVALID", next="give the one it returned")
     return values.Lock(may.reach, session, _worker(worker), token)
 

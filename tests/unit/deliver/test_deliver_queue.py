@@ -476,7 +476,7 @@ def test_a_session_whose_id_is_no_text_is_not_there(desk: Desk, call: Callable[[
     assert error.value.message.encode()
 
 
-@pytest.mark.parametrize("token", [2**70, -1])
+@pytest.mark.parametrize("token", [2**70, -1, "1", 1.5])
 @pytest.mark.parametrize(
     "call",
     [
@@ -488,7 +488,7 @@ def test_a_session_whose_id_is_no_text_is_not_there(desk: Desk, call: Callable[[
     ],
 )
 def test_a_token_that_no_claim_gave_is_refused(
-    desk: Desk, call: Callable[[Clew, str, int], object], token: int
+    desk: Desk, call: Callable[[Clew, str, Any], object], token: Any
 ) -> None:
     with pytest.raises(InvalidInput) as error:
         call(desk.clew, desk.id, token)
