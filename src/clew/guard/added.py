@@ -111,15 +111,23 @@ def set_rights(
     """Change what is known of an agent; what is not named stays."""
     Scope(agent=agent)  # refuses what cannot be the name of one
     rights = replace(tx.guarding.rights(org, agent), **changes)
-    if rights.clearance not in range(4):
-        raise InvalidInput(
-            f"a clearance of {rights.clearance} does not exist", code="CLEARANCE_INVALID", next="give 0 to 3"
-        )
+    _check_rights(rights)
     tx.guarding.put_rights(org, agent, rights, by=identity.actor, at=now)
     tx.audit.note(
         org, at=now, actor=identity.actor, action="agent_rights", id=agent, kind="agent", detail=rights.as_json()
     )
     return rights
+
+
+def _check_rights(rights: AgentRights) -> None:
+    """What is no bool would be kept as one: a "no" as a yes."""
+    if type(rights.clearance) is not int or rights.clearance not in range(4):
+        raise InvalidInput(
+            f"a clearance of {rights.clearance} does not exist", code="CLEARANCE_INVALID", next="give 0 to 3"
+        )
+    for name in ("suspended", "can_write"):
+        if not isinstance(getattr(rights, name), bool):
+            raise InvalidInput(f"{name} is true or false", code="RIGHTS_INVALID", next="say True or False")
 
 
 def checked_name(name: str) -> str:

@@ -45,6 +45,9 @@ class Orgs(Routes):
         identity = identity or Identity()
         named = self._org_named(org, identity)
         resource = Resource("org", named, named)
+        for name, on in (("kg", kg_enabled), ("feedback weighting", feedback_weighting)):
+            if on is not None and not isinstance(on, bool):
+                raise InvalidInput(f"{name} is on or off", code="SWITCH_INVALID", next="say on or off")
         changes: dict[str, bool] = {}
         if kg_enabled is not None:
             self._check(identity, "operate", resource)

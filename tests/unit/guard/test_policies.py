@@ -201,6 +201,14 @@ def test_the_rights_of_an_agent(memory: Clew) -> None:
         memory.policies.agent("bot", suspended=True, identity=Identity(user="bob", roles=("member",)))
 
 
+@pytest.mark.parametrize("change", [{"can_write": "no"}, {"suspended": 0}, {"clearance": True}, {"clearance": 1.0}])
+def test_a_right_that_is_no_yes_or_no_and_no_clearance_is_refused(memory: Clew, change: dict[str, Any]) -> None:
+    before = memory.policies.agent("bot", can_write=False)
+    with pytest.raises(InvalidInput):
+        memory.policies.agent("bot", **change)
+    assert memory.policies.agent("bot") == before
+
+
 def test_clearance_decides_what_an_agent_recalls(memory: Clew) -> None:
     memory.remember("gateway password rotation", scope=Scope(project="shop"))
     asked = lambda: memory.recall("gateway", scope=Scope(project="shop"), identity=BOT).results  # noqa: E731

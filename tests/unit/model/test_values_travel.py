@@ -40,9 +40,14 @@ def test_a_lone_tag_is_a_tag_and_not_its_letters(tmp_path: Path) -> None:
 def test_a_switch_is_on_or_off(tmp_path: Path) -> None:
     with open_toy(tmp_path / "clew.db") as clew:
         clew.remember("x", scope=Scope(project="shop"))
-        with pytest.raises(InvalidInput) as refused:
-            clew.projects.set("shop", "memory", "off")  # type: ignore[arg-type]
-        assert refused.value.code == "SWITCH_INVALID"
+        for switch in (
+            lambda: clew.projects.set("shop", "memory", "off"),  # type: ignore[arg-type]
+            lambda: clew.orgs.features(kg_enabled="off"),  # type: ignore[arg-type]
+            lambda: clew.orgs.features(feedback_weighting="off"),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(InvalidInput) as refused:
+                switch()
+            assert refused.value.code == "SWITCH_INVALID"
 
 
 async def closed_and_asked(clew: AsyncClew) -> None:
