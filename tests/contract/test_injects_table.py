@@ -380,8 +380,8 @@ def test_what_was_in_flight_in_a_session_long_over_is_given_up(store: Store) -> 
     before = NOW - timedelta(hours=1)
     assert store.write(lambda tx: tx.injects.give_up("local", before=before, reason="late", now=NOW)) == 1
     with store.read() as tx:
-        assert [row.session for row in tx.injects.dead("local", limit=9)] == [old.id]
-        assert tx.injects.dead("other", limit=9) == []
+        assert [row.session for row in tx.injects.dead(Reach.everything("local"), limit=9)] == [old.id]
+        assert tx.injects.dead(Reach.everything("other"), limit=9) == []
 
 
 def test_only_acknowledged_start_blocks_are_opened_again(store: Store) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from clew.model.scope import Reach
 from clew.model.session import Delivery, Head, Inject, InjectDraft, Lock, ReceiptTarget
 from clew.model.times import Micros, from_micros, to_micros
 from clew.store.session import Row, Session, listed
@@ -126,8 +127,11 @@ class InjectTable:
         rows = self._session.all("inject_list", org_id=org, session_id=session, state=state)
         return [_from_row(row) for row in rows]
 
-    def dead(self, org: str, *, limit: int) -> list[Inject]:
-        return [_from_row(row) for row in self._session.all("inject_dead_list", org_id=org, limit=limit)]
+    def dead(self, reach: Reach, *, limit: int, agent: str | None = None) -> list[Inject]:
+        """Of sessions whose user is within reach; of one agent's, if it is named."""
+        users = {"every_user": reach.users is None, "users": listed(list(reach.users or ()))}
+        rows = self._session.all("inject_dead_list", org_id=reach.org, **users, agent=agent or "", limit=limit)
+        return [_from_row(row) for row in rows]
 
     def cancel_waiting(self, org: str, session: str, *, reason: str, now: datetime) -> int:
         key = {"org_id": org, "session_id": session}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.errors import Denied
@@ -32,6 +33,7 @@ else:
     prepare, queueing = LazyModule("clew.remember.prepare"), LazyModule("clew.deliver.queue")
 
 T = TypeVar("T")
+_PAGE = 100  # of what is held, at a look
 
 
 class Policies:
@@ -133,14 +135,24 @@ class Quarantine:
         self._check_reviewer(who)
         check_limit(limit)
         with self._clew.store.read() as tx:
-            limit = min(limit, quarantine.MAX_PAGE)
             if cursor is not None:
                 check_cursor(cursor, "mem", is_known=lambda id: tx.guarding.quarantined(who.org, id, now))
-            page = tx.guarding.quarantine_page(who.org, now=now, limit=limit, project=project, cursor=cursor)
             is_due = tx.guarding.has_expired_quarantine(who.org, now)
         if is_due:
             self._clew.store.write(lambda tx: tx.guarding.expire_quarantine(who.org, now))
-        return [held for held, allowed in zip(page, self._may_review(who, page), strict=True) if allowed]
+        return list(islice(self._reviewed(who, project, cursor, now), min(limit, quarantine.MAX_PAGE)))
+
+    def _reviewed(
+        self, who: Identity, project: str | None, cursor: str | None, now: datetime
+    ) -> Iterator[Quarantined]:
+        """What this identity may review; what others hold back in between is passed over."""
+        while True:
+            with self._clew.store.read() as tx:
+                page = tx.guarding.quarantine_page(who.org, now=now, limit=_PAGE, project=project, cursor=cursor)
+            yield from (held for held, allowed in zip(page, self._may_review(who, page), strict=True) if allowed)
+            if len(page) < _PAGE:
+                return
+            cursor = page[-1].id
 
     def show(self, id: str, *, identity: Identity | None = None) -> Quarantined:
         who = identity or Identity()

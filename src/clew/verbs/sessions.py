@@ -259,12 +259,12 @@ class Queue(_Verbs):
         check_limit(limit)
         may = self.rights(identity)
         with self._clew.store.read() as tx:
-            dead = tx.injects.dead(may.reach.org, limit=limit)
+            dead = tx.injects.dead(may.reach, limit=limit, agent=may.agent)
             found = [(inject, tx.sessions.get(may.reach, inject.session)) for inject in dead]
         return [
             inject if may.reads(session) else replace(inject, text=granting.PRIVATE)
             for inject, session in found
-            if session and may.agent in (None, session.agent)
+            if session
         ]
 
 

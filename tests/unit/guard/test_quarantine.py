@@ -285,6 +285,15 @@ def test_a_page_goes_on_after_its_cursor(memory: Clew) -> None:
     assert [held.id for held in [*page, *rest]] == ids[::-1]
 
 
+def test_what_a_reviewer_may_not_see_takes_no_place_in_a_page(memory: Clew) -> None:
+    ids = [plant(memory, f"{ATTACK} {number}") for number in range(3)]
+    for number in range(4):
+        plant(memory, f"{ATTACK} of ann {number}", scope=Scope(user="ann"))
+    page = memory.quarantine.list(limit=2, identity=REVIEWER)
+    rest = memory.quarantine.list(limit=2, cursor=page[-1].id, identity=REVIEWER)
+    assert [held.id for held in page] == ids[:0:-1] and [held.id for held in rest] == ids[:1]
+
+
 def tables_holding(memory: Clew, text: str) -> list[str]:
     """The tables with this text in any column of any row."""
     with memory.store.read() as tx:

@@ -265,6 +265,19 @@ def test_an_agents_words_are_masked_before_they_are_rendered(memory: Clew) -> No
     assert stored and stored.text == "see postgres∶//me:[masked:url]@db  on ‹b>"
 
 
+def test_what_was_given_up_elsewhere_takes_no_place_in_a_list(memory: Clew) -> None:
+    for session in (session_of(memory, "bot"), session_of(memory, user="ann"), session_of(memory)):
+        token = memory.sessions.claim(session.id, "w1")
+        memory.queue.enqueue(session.id, "hello")
+        delivery = memory.queue.claim(session.id, "w1", token)
+        assert delivery
+        memory.sessions.refresh(session.id, "w1", token, dead={delivery.delivery_id: "no agent"})
+    assert len(memory.queue.dead()) == 3
+    for who, agents in ((BOT, ["bot"]), (BOB, ["boss"]), (ADMIN, ["boss"])):
+        assert [one.agent for one in memory.queue.dead(limit=1, identity=who)] == agents
+    assert [one.text for one in memory.queue.dead(limit=2, identity=ADMIN)] == ["hello", PRIVATE]
+
+
 # -- telling an outcome ----------------------------------------------------------------------------
 
 

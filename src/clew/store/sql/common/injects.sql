@@ -37,10 +37,6 @@ WHERE org_id = :org_id AND session_id = :session_id AND content_hash = :content_
 SELECT $inject_columns FROM session_memory_injects
 WHERE org_id = :org_id AND session_id = :session_id AND (CAST(:state AS text) IS NULL OR state = :state) ORDER BY seq
 
--- inject_dead_list: what was given up in an org, newest first
-SELECT $inject_columns FROM session_memory_injects WHERE org_id = :org_id AND state = 'dead'
-ORDER BY seq DESC LIMIT :limit
-
 -- next_inject: the one in flight, else the oldest that waits (a fragment, used as $next_inject)
 coalesce(
     (SELECT d.seq FROM session_memory_injects d

@@ -3,6 +3,13 @@ l.holder = :worker AND l.token = :token AND l.expires_at > ($clock)
   AND (:projects::text[] IS NULL OR s.project_id = ANY(:projects::text[]))
   AND (:users::text[] IS NULL OR s.user_id = ANY(:users::text[]))
 
+-- inject_dead_list: what was given up in the sessions of these users, or of all, newest first; '' is any agent
+SELECT $inject_columns FROM session_memory_injects
+WHERE org_id = :org_id AND state = 'dead' AND EXISTS (
+  SELECT 1 FROM sessions s WHERE s.org_id = :org_id AND s.id = session_memory_injects.session_id
+    AND (:every_user OR s.user_id = ANY(:users::text[])) AND (:agent = '' OR s.agent = :agent))
+ORDER BY seq DESC LIMIT :limit
+
 -- source_gone: whether memory j behind an inject may no longer be told (a fragment, used as $source_gone)
 m.deleted_at IS NOT NULL OR (m.id IS NULL AND starts_with(j.value, 'mem_'))
     OR m.classification = 'restricted' OR m.superseded_by <> '' OR m.invalid_at <= :now OR m.expires_at <= :now
