@@ -85,6 +85,17 @@ def test_the_injection_rate_is_over_the_memories_that_are_there(
     assert (found.injection_rate, found.band, found.memories) == (rate, band, 5)
 
 
+def test_the_rate_of_a_project_leaves_out_what_others_lent_it(memory: Clew) -> None:
+    own = [remembered(memory, text) for text in ("one", "two")]
+    of_all, lent = (
+        remembered(memory, text, scope=Scope(project=of)) for text, of in (("all", None), ("lent", "web"))
+    )
+    shown(memory, own[0], of_all, lent)
+    found = memory.learn.impact(project="shop")
+    assert (found.memories, found.matched, found.injected) == (3, 2, 2)
+    assert memory.learn.impact().injection_rate == 75.0
+
+
 def test_r077_what_was_not_delivered_is_matched_but_not_injected(memory: Clew) -> None:
     one, two = remembered(memory, "fact one"), remembered(memory, "fact two")
     shown(memory, one)

@@ -17,7 +17,7 @@ GROUP BY s.id, s.work_type, s.outcome ORDER BY s.id
 -- observations: the memories that a row l of the log names (a fragment)
 jsonb_array_elements_text(clew_json(l.observation_ids)) AS o (value)
 
--- memories_shown: how many live memories were in some block, and in one that reached an agent
+-- memories_shown: how many live memories were in some block, and in one that reached an agent; of those of memories_alive
 SELECT count(*), coalesce(sum(shown.delivered), 0) FROM (
   SELECT o.value AS id, max(l.delivered) AS delivered
   FROM context_injection_logs l CROSS JOIN $observations
@@ -25,6 +25,7 @@ SELECT count(*), coalesce(sum(shown.delivered), 0) FROM (
     AND (:project_id = '' OR l.project_id = :project_id)
   GROUP BY o.value
 ) AS shown JOIN memories m ON m.org_id = :org_id AND m.id = shown.id AND m.deleted_at IS NULL
+WHERE :project_id = '' OR m.project_id IN (:project_id, '')
 
 -- samples_of: how many outcomes and verdicts moved each of these memories
 SELECT wanted.value, count(f.seq) FROM unnest(:ids::text[]) AS wanted (value)

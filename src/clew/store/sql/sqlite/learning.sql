@@ -19,7 +19,7 @@ WHERE s.org_id = :org_id AND s.outcome <> '' AND s.created_at >= :since AND s.cr
   AND (:project_id = '' OR s.project_id = :project_id)
 GROUP BY s.id, s.work_type, s.outcome
 
--- memories_shown: how many live memories were in some block, and in one that reached an agent
+-- memories_shown: how many live memories were in some block, and in one that reached an agent; of those of memories_alive
 SELECT count(*), coalesce(sum(shown.delivered), 0) FROM (
   SELECT o.value AS id, max(l.delivered) AS delivered
   FROM context_injection_logs l, json_each(l.observation_ids) o
@@ -27,6 +27,7 @@ SELECT count(*), coalesce(sum(shown.delivered), 0) FROM (
     AND (:project_id = '' OR l.project_id = :project_id)
   GROUP BY o.value
 ) shown CROSS JOIN memories m ON m.org_id = :org_id AND m.id = shown.id AND m.deleted_at IS NULL
+WHERE :project_id = '' OR m.project_id IN (:project_id, '')
 
 -- samples_of: how many outcomes and verdicts moved each of these memories
 SELECT wanted.value, count(f.seq) FROM json_each(:ids) wanted
