@@ -53,34 +53,43 @@ class Uncounted:
         return self.inner.retrieve(scope, replace(query, counted=False))
 
 
+Retired = Callable[[str, Sequence[str]], Collection[str]]  # which of these ids of an org outcomes made worthless
+
+
 @dataclass(frozen=True, slots=True)
 class Newest:
     """A memory store for whoever asks about nothing in particular: the rules, then what was learnt last."""
 
     store: Store
     now: Callable[[], datetime]
+    retired: Retired
 
     def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
         with self.store.read() as tx:
             find = partial(tx.memories.find, Reach.of(scope), now=self.now(), limit=query.limit, cursor=None)
             found = [*find(Filter(layer="rule")), *find(Filter())]
+        retired = self.retired(scope.org, [memory.id for memory in found])
         # Newer is better, and none is below a floor that a block may ask for.
         return [
-            Observation(memory, relevance=1 - place / (2 * len(found)), weight=memory.weight)
+            Observation(
+                memory,
+                relevance=1 - place / (2 * len(found)),
+                weight=memory.weight,
+                retired=memory.id in retired,
+            )
             for place, memory in enumerate(found)
         ]
 
 
 class RecallStore:
-    """Memories by recall. `retired` says which ids of an org outcomes have made worthless; those that weigh
-    `retire_below` or more are not asked about."""
+    """Memories by recall. Those that weigh `retire_below` or more are not asked about."""
 
     def __init__(
         self,
         reader: Reader,
         now: Callable[[], datetime],
         *,
-        retired: Callable[[str, Sequence[str]], Collection[str]] | None = None,
+        retired: Retired | None = None,
         retire_below: float = 1.0,
     ) -> None:
         self._reader, self._now = reader, now

@@ -22,7 +22,7 @@ from clew.deliver.states import DeliverPolicy
 from clew.guard.render import said_in
 from clew.inject.access import Asker, Decider
 from clew.inject.block import Choice, GraphOptions, Transfer, build_session_memory_block
-from clew.inject.candidates import MemoryStore, Newest, Uncounted
+from clew.inject.candidates import MemoryStore, Uncounted
 from clew.inject.gates import OPEN, delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
 from clew.inject.graph_engine import GraphEngine
 from clew.inject.log import HasInjection, log_of, write_log
@@ -61,6 +61,7 @@ class Starter:
     store: Store
     switches: Switches
     memories: MemoryStore
+    newest: MemoryStore  # asked when there is no question
     pep: Decider
     now: Callable[[], datetime]
     policy: DeliverPolicy
@@ -115,7 +116,7 @@ class Starter:
             graph = min(switched.recall.graph_budget, int(budget_tokens * GRAPH_SHARE))
             recall = replace(switched.recall, observation_budget=budget_tokens - graph, graph_budget=graph)
             switched = replace(switched, recall=recall)
-        source = Uncounted(self.memories) if query_text.strip() else Newest(self.store, self.now)
+        source = Uncounted(self.memories) if query_text.strip() else self.newest
         by = replace(self, memories=source)
         return by._computed(session, switched, self._choice(switched), query_text=query_text)
 

@@ -215,6 +215,7 @@ class Injection:
             store=self._clew.store,
             switches=self.switches,
             memories=self.memories,
+            newest=candidates.Newest(self._clew.store, self._clew.now, self._retired),
             pep=access.LateDecider(lambda: self._clew._pep),
             now=self._clew.now,
             policy=self._clew.queue.policy,

@@ -27,6 +27,16 @@ def test_without_a_question_rules_come_first_and_then_the_newest(memory: Clew) -
     assert memory.inject.block(scope=HERE).memory_ids == (rule, new, old)
 
 
+def test_what_outcomes_made_worthless_is_left_out_with_a_question_and_without(memory: Clew) -> None:
+    spent, good = remember(memory, "deploy by hand"), remember(memory, "deploy with the script")
+    for number in range(6):
+        memory.learn.judge(spent, "wrong", identity=Identity(user=f"user{number}", roles=("member",)))
+    memory.edit(spent, weight=0.06)
+    assert memory.learn.show(spent).retired
+    assert memory.inject.block("deploy", scope=HERE).memory_ids == (good,)
+    assert memory.inject.block(scope=HERE).memory_ids == (good,)
+
+
 def test_what_is_not_trusted_or_restricted_is_left_out(memory: Clew) -> None:
     remember(memory, "deploy with the script from the web", origin="web")
     remember(memory, "deploy with the secret script", classification="restricted")
