@@ -68,6 +68,8 @@ class Rollout:
         """How the requests since then were answered; of the last day without one, of 30 days at most."""
         now, meter = self._clew.now(), self._clew._meter
         first = zoned("since", since) or now - timedelta(days=METRICS_DAYS)
+        if first > now:
+            raise InvalidInput("the window has not begun", code="WINDOW_INVALID", next="give an earlier --since")
         hours = round((now - first) / timedelta(hours=1), 2)
         measured = self._measured((identity or Identity()).org, now=now, hours=max(hours, 1.0))
         return payloads.Metrics(measured.summary, waiting=meter.waiting, dropped=meter.dropped)

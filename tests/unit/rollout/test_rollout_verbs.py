@@ -53,6 +53,13 @@ def test_t39_ten_runs_in_the_shadow_are_too_few_for_a_canary(clew: Clew) -> None
     assert "MIN_HYBRID_SAMPLES_NOT_MET" in plan["blockerCodes"]
 
 
+def test_metrics_of_a_time_to_come_are_refused(clew: Clew, clock: ToldClock) -> None:
+    add(clew.store, [applied(clock.now())])
+    with pytest.raises(InvalidInput) as refused:
+        clew.rollout.metrics(clock.now() + timedelta(days=1))
+    assert refused.value.code == "WINDOW_INVALID"
+
+
 def test_metrics_tell_of_the_time_that_was_asked_for(clew: Clew, clock: ToldClock) -> None:
     add(clew.store, [applied(clock.now())])
     clock.pass_by(days=2)
