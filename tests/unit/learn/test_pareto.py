@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lessons import shown
+from lessons import remembered, shown
 
 from clew.clew import Clew
 from clew.learn.pareto import Outcome, advised_tokens, dominates, points_of, wilson, zoned
 from clew.model.reports import Point
+from clew.model.start import InjectReport
 
 
 def sessions(work_type: str, tokens: int, accepted: int, failed: int) -> list[Outcome]:
@@ -117,6 +118,28 @@ def test_r077_only_what_was_delivered_costs_tokens(memory: Clew) -> None:
     memory.learn.feedback(session, "accepted")
     [found] = memory.learn.pareto().points
     assert (found.work_type, found.sessions, found.tokens) == ("bug_fix", 1, 500)
+
+
+def claimed_again(memory: Clew, session: str) -> InjectReport:
+    """What a worker is told that takes the session over, and gives its agent what there is."""
+    token = memory.sessions.claim(session, "w")
+    report = memory.inject.start_report(session)
+    if delivery := memory.queue.claim(session, "w", token):
+        memory.queue.ack(session, delivery.delivery_id, "w", token)
+    return report
+
+
+def test_what_the_agent_has_when_its_session_is_claimed_again_costs_nothing_more(memory: Clew) -> None:
+    remembered(memory, "the gateway drops idle connections")
+    gone = remembered(memory, "the gateway drops old connections")
+    session = memory.sessions.start(project="shop", work_type="bug_fix", title="gateway drops connections").id
+    tokens = claimed_again(memory, session).block.tokens
+    memory.forget(gone)
+    assert claimed_again(memory, session).reason == "known" and len(memory.inject.log(session)) == 2
+    memory.sessions.end(session, "accepted")
+    [found], done = memory.learn.pareto().points, memory.report()
+    assert found.tokens == done.tokens == tokens
+    assert (done.pushes["start"], done.delivered, done.receipts) == (1, 1, {"consumed": 1})
 
 
 def test_a_session_without_an_outcome_is_no_point(memory: Clew) -> None:

@@ -4,7 +4,8 @@ WHERE org_id = :org_id AND created_at >= :since AND created_at < :until
   AND (:every_project OR project_id = :project_id) AND (:every_user OR user_id = :user_id)
 GROUP BY outcome
 
--- report_pushes: what was put on a queue in a span of time, how far it came, and what it cost where it was handed out
+-- report_pushes: what was put on a queue in a span of time, how far it came, and what it cost where it was handed out; a
+-- block that was there already when it was computed once more is no further push
 SELECT log.phase, inject.state, inject.receipt, count(*),
   sum(CASE WHEN inject.first_delivered_at IS NULL THEN 0 ELSE 1 END),
   sum(CASE WHEN inject.first_delivered_at IS NULL THEN 0 ELSE log.actual_tokens END)
@@ -12,6 +13,11 @@ FROM context_injection_logs AS log
 JOIN session_memory_injects AS inject ON inject.org_id = log.org_id AND inject.id = log.delivery_id
 LEFT JOIN sessions AS session ON session.org_id = log.org_id AND session.id = log.session_id
 WHERE log.org_id = :org_id AND log.created_at >= :since AND log.created_at < :until AND log.delivery_id <> ''
+  AND NOT EXISTS (
+    SELECT 1 FROM context_injection_logs AS earlier
+    WHERE earlier.org_id = log.org_id AND earlier.session_id = log.session_id
+      AND earlier.created_at <= log.created_at AND earlier.delivery_id = log.delivery_id
+      AND (earlier.created_at, earlier.id) < (log.created_at, log.id))
   AND (:every_project OR log.project_id = :project_id) AND (:every_user OR session.user_id = :user_id)
 GROUP BY log.phase, inject.state, inject.receipt
 

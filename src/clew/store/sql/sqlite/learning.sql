@@ -11,10 +11,14 @@ SELECT target_kind, target_key, session_id, project_id, outcome, previous_weight
 FROM weight_history INDEXED BY weight_history_target
 WHERE org_id = :org_id AND target_kind = :kind AND target_key = :key ORDER BY seq
 
--- outcomes_with_tokens: sessions whose outcome is known, with the tokens that reached their agent
+-- outcomes_with_tokens: sessions whose outcome is known, with the tokens that reached their agent: what was on the queue
+-- already when it was computed once more cost nothing the second time
 SELECT s.work_type, s.outcome, coalesce(sum(l.actual_tokens), 0)
 FROM sessions s LEFT JOIN context_injection_logs l INDEXED BY context_injection_logs_session
-  ON l.session_id = s.id AND l.org_id = s.org_id AND l.delivered = 1
+  ON l.session_id = s.id AND l.org_id = s.org_id AND l.delivered = 1 AND NOT EXISTS (
+    SELECT 1 FROM context_injection_logs e INDEXED BY context_injection_logs_session
+    WHERE e.session_id = l.session_id AND e.org_id = l.org_id AND e.delivered = 1 AND l.delivery_id <> ''
+      AND e.delivery_id = l.delivery_id AND (e.created_at, e.id) < (l.created_at, l.id))
 WHERE s.org_id = :org_id AND s.outcome <> '' AND s.created_at >= :since AND s.created_at < :until
   AND (:project_id = '' OR s.project_id = :project_id)
 GROUP BY s.id, s.work_type, s.outcome
