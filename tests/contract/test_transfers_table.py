@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 from memories import NOW, a_memory
 
 from clew.model.govern import Grant, RetentionPolicy, StoredFingerprint
+from clew.model.learning import Entry, Target
 from clew.ports import Store
 
 LATER = NOW + timedelta(hours=1)
@@ -43,6 +45,19 @@ def test_a_fingerprint_is_replaced_by_a_newer_one(store: Store) -> None:
     with store.read() as tx:
         assert tx.transfers.fingerprint("local", "shop") == new
         assert tx.transfers.fingerprint("other", "shop") is None
+
+
+def test_what_is_retired_elsewhere_has_a_low_weight_there_and_outcomes_behind_it(store: Store) -> None:
+    target = Target("transferred", "mem_1@web", "mem_1", "web", 0.05)
+    entries = [Entry(f"ses_{n}", "rejected", 0.15, 0.0, NOW, seq=n) for n in range(1, 6)]
+    for id, weight in (("mem_1", 0.05), ("mem_2", 0.05)):
+        store.write(lambda tx, i=id, w=weight: tx.transfers.set_weight("local", "web", i, w, now=NOW))  # type: ignore[misc]
+    store.write(lambda tx: tx.learning.put_entries("local", target, entries))
+    with store.read() as tx:
+        asked = partial(tx.transfers.retired, ids=["mem_1", "mem_2", "mem_3"])
+        assert asked("local", "web", below=0.1, samples=5) == {"mem_1"}
+        assert asked("local", "web", below=0.1, samples=6) == asked("local", "web", below=0.05, samples=5) == set()
+        assert asked("local", "app", below=0.1, samples=5) == asked("other", "web", below=0.1, samples=5) == set()
 
 
 def test_a_weight_elsewhere_belongs_to_one_project_and_goes_with_its_memory(store: Store) -> None:

@@ -45,6 +45,7 @@ class TransferConfig:
     components: Callable[[str], AbstractSet[str] | None]  # what a project is built with; None if nobody looked
     allowed: Callable[[Sequence[Memory], int], Sequence[bool]]  # Cedar: rows, and the likeness in per cent
     weights: Callable[[Sequence[str]], Mapping[str, float]] = lambda ids: {}  # what outcomes here made of them
+    retired: Callable[[Sequence[str]], AbstractSet[str]] = lambda ids: frozenset()  # those they made worthless here
     threshold: float = 0.7
     ignore_versions: bool = False
     multiplier: float = 0.5
@@ -112,8 +113,10 @@ class CrossProjectTransferStore:
 
     def _with_own_weights(self, found: Sequence[Observation]) -> list[Observation]:
         """Outcomes here move a weight of their own; until then it is the source's, discounted."""
-        learnt = self._config.weights([one.id for one in found]) if found else {}
-        return [replace(one, weight=learnt.get(one.id, one.weight)) for one in found]
+        ids = [one.id for one in found]
+        learnt = self._config.weights(ids) if ids else {}
+        retired = self._config.retired(list(learnt)) if learnt else frozenset()
+        return [replace(one, weight=learnt.get(one.id, one.weight)) for one in found if one.id not in retired]
 
 
 def peers_of(config: TransferConfig) -> list[Peer]:

@@ -68,6 +68,11 @@ class TransferTable:
         found = {id: self.weight(org, dest, id) for id in ids}
         return {id: weight for id, weight in found.items() if weight is not None}
 
+    def retired(self, org: str, dest: str, ids: Iterable[str], *, below: float, samples: int) -> set[str]:
+        """Those that outcomes there have put below a weight often enough, whatever they weigh at home."""
+        asked = {"org_id": org, "dest": dest, "below": below, "samples": samples}
+        return {id for id in ids if self._session.one("transferred_retired", memory_id=id, **asked)}
+
     def set_weight(self, org: str, dest: str, id: str, weight: float, *, now: datetime) -> None:
         values = {"dest": dest, "memory_id": id, "weight": weight, "now": to_micros(now)}
         self._session.run("transferred_weight_put", org_id=org, **values)

@@ -118,6 +118,7 @@ class Transfer:
             components=partial(self._components, org),
             allowed=partial(self._allowed, session),
             weights=partial(self._weights, org, dest),
+            retired=partial(self._retired, org, dest),
             threshold=learn.transfer_threshold,
             ignore_versions=learn.transfer_ignore_versions,
             multiplier=learn.transfer_multiplier,
@@ -137,6 +138,11 @@ class Transfer:
     def _weights(self, org: str, dest: str, ids: Sequence[str]) -> Mapping[str, float]:
         with self._clew.store.read() as tx:
             return tx.transfers.weights(org, dest, ids)
+
+    def _retired(self, org: str, dest: str, ids: Sequence[str]) -> AbstractSet[str]:
+        learn = self._clew.settings.learn
+        with self._clew.store.read() as tx:
+            return tx.transfers.retired(org, dest, ids, below=learn.retire_below, samples=learn.retire_samples)
 
     def _allowed(self, session: AgentSession, memories: Sequence[Memory], percent: int) -> Sequence[bool]:
         """By Cedar, with the grants as they are now."""

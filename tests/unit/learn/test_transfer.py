@@ -328,6 +328,20 @@ def test_an_outcome_here_moves_the_weight_here_and_not_there(memory: Clew) -> No
 # -- verbs -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("rejections", "is_shown"), [(4, True), (16, False)])
+def test_what_outcomes_here_made_worthless_is_not_shown_here_any_more(
+    memory: Clew, rejections: int, is_shown: bool
+) -> None:
+    id = prepared(memory)
+    for _ in range(rejections):
+        session = memory.sessions.start(project="web", work_type="bug_fix", title="payment gateway idle")
+        memory.sessions.claim(session.id, "w")
+        memory.inject.start(session.id)
+        memory.sessions.end(session.id, "rejected")
+    assert (id in block_of(memory).memory_ids) is is_shown
+    assert id in block_of(memory, "shop").memory_ids
+
+
 def test_grants_are_for_owner_and_admin_and_audited(memory: Clew) -> None:
     with pytest.raises(Denied):
         memory.transfer.grant("shop", "web", identity=Identity(user="ada", roles=("member",)))

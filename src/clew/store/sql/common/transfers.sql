@@ -31,6 +31,13 @@ WHERE org_id = :org_id AND project_id = :project_id
 SELECT weight FROM transferred_weights
 WHERE org_id = :org_id AND dest_project = :dest AND memory_id = :memory_id
 
+-- transferred_retired: whether outcomes in this project have put a memory of another below a weight often enough
+SELECT 1 FROM transferred_weights t
+WHERE t.org_id = :org_id AND t.dest_project = :dest AND t.memory_id = :memory_id AND t.weight < :below
+  AND (SELECT count(*) FROM feedback_ledger f
+       WHERE f.org_id = :org_id AND f.target_kind = 'transferred'
+         AND f.target_key = t.memory_id || '@' || t.dest_project) >= :samples
+
 -- transferred_weight_put: set what a memory of another project counts here
 INSERT INTO transferred_weights (org_id, dest_project, memory_id, weight, updated_at)
 VALUES (:org_id, :dest, :memory_id, :weight, :now)
