@@ -655,7 +655,7 @@ class Clew(Topics):
         if "_meter" in self.__dict__:
             self._meter.close()
         if "_denials" in self.__dict__:
-            self._denials.flush()
+            self._denials.close()
         self.store.close()
 
     def __enter__(self) -> Clew:

@@ -13,6 +13,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
@@ -23,6 +24,7 @@ from clew.ports import Store, Tx
 
 RESTORE = "restore"  # numbers are never given twice, so a restore leaves a gap before its entry
 AT_ONCE = 100  # denials that are worth a transaction of their own
+SOON_S = 10.0  # later the first that waits is written as well, with all that came meanwhile
 MAX_WAITING = 1_000
 MAX_TOLD = 20_000
 _GAP = "it is missing"
@@ -49,14 +51,15 @@ def note_denials(tx: Tx, denials: Iterable[Denial], at: datetime) -> None:
 
 class Denials:
     """Collects denials and writes many at once, never on the path of whoever asked: in a thread of its own when
-    there are many, else when the store is closed. A denial that was told already is not told again by this process;
-    what does not fit is counted in `dropped`."""
+    there are many or the first has waited, else when the store is closed. A denial that was told already is not
+    told again by this process; what does not fit is counted in `dropped`."""
 
-    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
-        self._store, self._now = store, now
-        self._lock = threading.Lock()
+    def __init__(self, store: Store, now: Callable[[], datetime], *, soon_s: float = SOON_S) -> None:
+        self._store, self._now, self._soon_s = store, now, soon_s
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: list[Denial] = []
         self._told: set[Denial] = set()
+        self._timer: threading.Timer | None = None
         self.dropped = 0
 
     def add(self, denial: Denial) -> None:
@@ -68,16 +71,29 @@ class Denials:
                 return
             self._told.add(denial)
             self._waiting.append(denial)
-            is_full = len(self._waiting) == AT_ONCE
-        if is_full:
-            threading.Thread(target=self.flush, name="clew-denials", daemon=True).start()
+            waiting = len(self._waiting)
+        if waiting in (1, AT_ONCE):
+            self._later(self._soon_s if waiting == 1 else 0.0)
 
     def flush(self) -> int:
         """How many were written. Never raises: a decision stands without its entry, which is then counted."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, []
-        orgs = dict.fromkeys(denial.org for denial in waiting)
-        return sum(self._write([denial for denial in waiting if denial.org == org]) for org in orgs)
+        with self._writing:
+            with self._lock:
+                waiting, self._waiting = self._waiting, []
+            orgs = dict.fromkeys(denial.org for denial in waiting)
+            return sum(self._write([denial for denial in waiting if denial.org == org]) for org in orgs)
+
+    def close(self) -> None:
+        """Write what waits, behind what is being written, before the store is closed."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self.flush()
+
+    def _later(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self.flush)
+        self._timer.name, self._timer.daemon = "clew-denials", True
+        with suppress(RuntimeError):  # there is no thread to be had: the end writes it
+            self._timer.start()
 
     def _write(self, batch: Sequence[Denial]) -> int:
         """Those of one org."""

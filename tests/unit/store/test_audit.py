@@ -211,6 +211,14 @@ def test_a_denial_reaches_the_log_once_and_only_behind_the_answer(
     assert "forbid.inject.restricted" in entry.policy_ids
 
 
+def test_a_denial_does_not_wait_for_others_nor_for_the_end(memory: Clew) -> None:
+    denials = Denials(memory.store, memory.now, soon_s=0.0)
+    denials.add(Denial("local", "agent a", "read", "memory", "mem_1", Decision(False, ("forbid.x",))))
+    assert denials._timer is not None
+    denials._timer.join()
+    assert [(entry.action, entry.id) for entry in memory.audit.list()] == [("denied", "mem_1")]
+
+
 def test_denials_are_bounded_and_a_store_that_fails_changes_nothing(memory: Clew) -> None:
     denials = Denials(memory.store, memory.now)
     refused = Decision(False, ("forbid.x",))
