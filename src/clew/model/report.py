@@ -14,7 +14,8 @@ from clew.values import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkReport:
     """`pushes`: blocks put before agents, at the start and in between (hints). `receipts`: how far those came.
-    `looked`: what came of each look for something to say. `None` where the asker may not see the whole org."""
+    `looked`: what came of each look for something to say. `None` where the asker may not see the whole org; what
+    was denied is known of the whole org alone."""
 
     since: datetime
     until: datetime

@@ -69,7 +69,7 @@ class ReportTable:
             "hooks": {
                 f"{host} {event}": count for host, event, count in self._session.all("report_hooks", **wanted)
             },
-            "denied": int(self._session.value("report_denied", **wanted) or 0),
+            "denied": int(self._session.value("report_denied", **wanted) or 0) if wanted["every_project"] else None,
             "quarantined": int(self._session.value("report_quarantined", **wanted) or 0),
         }
 

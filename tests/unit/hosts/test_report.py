@@ -12,6 +12,8 @@ import pytest
 
 from clew.clew import Clew
 from clew.errors import Denied, InvalidInput
+from clew.guard.audit import note_denials
+from clew.model.access import Decision, Denial
 from clew.model.host import Around
 from clew.model.report import WorkReport
 from clew.model.scope import Identity, Scope
@@ -95,6 +97,12 @@ def test_what_was_kept_apart_is_counted_and_not_quoted(memory: Clew) -> None:
     found = memory.report()
     assert found.quarantined == 1
     assert "previous" not in str(found.as_json())
+
+
+def test_what_was_denied_in_the_org_is_no_figure_of_a_project(memory: Clew) -> None:
+    refused = Denial("local", "agent a", "read", "memory", "mem_1", Decision(False, ("forbid.x",)))
+    memory.store.write(lambda tx: note_denials(tx, [refused], memory.now() - timedelta(hours=1)))
+    assert (memory.report().denied, memory.report(project="shop").denied) == (1, None)
 
 
 def test_a_window_that_ends_before_it_begins_is_refused(memory: Clew) -> None:

@@ -28,7 +28,8 @@ def work(found: WorkReport, style: Style) -> Iterator[str]:
     if found.hooks is not None:
         yield f"hooks      {sum(found.hooks.values()):,}{_listed(dict(list(found.hooks.items())[:SHOWN]))}"
     if found.denied or found.quarantined:
-        yield f"refused    {found.denied or 0:,} by policies, {found.quarantined or 0:,} in quarantine"
+        denied = f"{found.denied:,} by policies, " if found.denied is not None else ""
+        yield f"refused    {denied}{found.quarantined or 0:,} in quarantine"
 
 
 def _listed(counts: Mapping[str, int]) -> str:
