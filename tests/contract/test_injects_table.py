@@ -18,7 +18,7 @@ from clew.deliver import queue
 from clew.errors import Conflict
 from clew.model.config import AgentRights, ProjectConfig
 from clew.model.scope import Reach
-from clew.model.session import AgentSession, Delivery, InjectDraft, Lock
+from clew.model.session import AgentSession, Delivery, Lock
 from clew.model.times import to_micros
 from clew.ports import Store, Tx
 
@@ -320,18 +320,20 @@ def test_a_cancelled_text_is_opened_again_with_its_new_sources(store: Store) -> 
     assert put(store, lock, "one") is None
 
 
-def test_what_the_agent_has_is_opened_again_only_if_asked(store: Store) -> None:
+def test_what_the_agent_has_makes_room_for_the_same_text_only_if_asked(store: Store) -> None:
     lock = started(store)
     first = put(store, lock, "one")
     seq = seq_of(store, lock)
     store.write(lambda tx: tx.injects.hand_out("local", seq, token=1, now=NOW))
     store.write(lambda tx: tx.injects.ack("local", seq, token=1, receipt="consumed", now=NOW))
     assert first and put(store, lock, "one") is None
-    draft, digest = InjectDraft(lock.session, "one"), first.content_hash
-    for expected in (first, None):  # the second time it waits
-        assert expected == store.write(
-            lambda tx: tx.injects.insert("local", "inj_2", draft, content_hash=digest, now=NOW, again=True)
-        )
+    store.write(lambda tx: tx.injects.make_room("local", first.delivery_id))
+    second = put(store, lock, "one")
+    assert second and second.delivery_id != first.delivery_id and second.content_hash == first.content_hash
+    store.write(lambda tx: tx.injects.make_room("local", second.delivery_id))  # it still waits
+    assert put(store, lock, "one") is None
+    with store.read() as tx:
+        assert [one.state for one in tx.injects.of_session("local", lock.session)] == ["acked", "pending"]
 
 
 def test_the_head_knows_whether_its_agent_is_suspended(store: Store) -> None:

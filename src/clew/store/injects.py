@@ -30,10 +30,8 @@ class InjectTable:
         moment = to_micros(since)
         return self._session.one("inject_room", org_id=org, session_id=session, since=moment, moment=int(moment))
 
-    def insert(
-        self, org: str, id: str, draft: InjectDraft, *, content_hash: str, now: datetime, again: bool = False
-    ) -> Inject | None:
-        """None when the session has this text already, and it was not cancelled. `again`: nor acknowledged."""
+    def insert(self, org: str, id: str, draft: InjectDraft, *, content_hash: str, now: datetime) -> Inject | None:
+        """None when the session has this text already, and it was not cancelled."""
         row = self._session.one(
             "inject_insert",
             org_id=org,
@@ -48,9 +46,12 @@ class InjectTable:
             node_ids=json.dumps(draft.node_ids, ensure_ascii=False),
             source_ids=json.dumps(_sources(draft), ensure_ascii=False),
             enqueued_at=to_micros(now),
-            again=int(again),
         )
         return _from_row(row) if row else None
+
+    def make_room(self, org: str, id: str) -> None:
+        """For the text of one that was acknowledged, to be put in once more."""
+        self._session.run("inject_make_room", org_id=org, id=id)
 
     def expect_same(self, org: str, session: str, content_hash: str) -> None:
         """It will be asked for."""

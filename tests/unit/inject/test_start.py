@@ -11,6 +11,7 @@ import pytest
 from builders import Broken, NoMan, Shelf, observation
 
 from clew.clew import Clew
+from clew.deliver import run_beats
 from clew.errors import Conflict, NotFound
 from clew.inject import inject_context_for_claimed_session
 from clew.model.inject import ContextInjectionLog
@@ -190,8 +191,46 @@ def test_a_block_that_is_right_again_is_said_again(shop: Clew) -> None:
     shop.edit(cache.id, content="The login loop of AuthService: its cache is redis")
     third = told_and_acknowledged(shop, session)
     assert third == first != second
-    assert [one.state for one in shop.queue.list(session.id)] == ["acked", "acked"]
+    assert [one.state for one in shop.queue.list(session.id)] == ["acked", "acked", "acked"]
     assert told_and_acknowledged(shop, session) == ""
+
+
+class Corrected:
+    """An agent whose memory is corrected in one turn, and as it was before in a later one."""
+
+    def __init__(self, clew: Clew, session: AgentSession, id: str) -> None:
+        self._clew, self._session, self._id = clew, session, id
+        self._turns = ["", "memcached", "", "redis", ""]
+        self.heard: list[str] = []
+
+    def inject(self, text: str) -> None:
+        self.heard.append(text)
+
+    def wait(self, seconds: float) -> bool:
+        if name := self._turns.pop(0):
+            self._clew.edit(self._id, content=f"The login loop of AuthService: its cache is {name}")
+            self._clew.inject.start(self._session.id)
+        return not self._turns
+
+
+def test_a_worker_that_has_given_a_block_gives_it_again_when_it_is_right_again(shop: Clew) -> None:
+    cache = shop.remember("The login loop of AuthService: its cache is redis", scope=SHOP)
+    session = claimed(shop)
+    agent = Corrected(shop, session, cache.id)
+    run_beats(agent, clew=shop, session_id=session.id, worker_id="worker-1", beat_s=0)
+    assert ["redis" in text for text in agent.heard] == [True, False, True]
+
+
+def test_what_is_told_once_more_in_vain_was_delivered_the_first_time(shop: Clew) -> None:
+    cache = shop.remember("The login loop of AuthService: its cache is redis", scope=SHOP)
+    session = claimed(shop)
+    for name in ("memcached", "redis"):
+        told_and_acknowledged(shop, session)
+        shop.edit(cache.id, content=f"The login loop of AuthService: its cache is {name}")
+    shop.inject.start(session.id)
+    shop.sessions.end(session.id)
+    assert [entry.delivered for entry in shop.inject.log(session.id)] == [True, True, False]
+    assert shop.report().delivered == 2
 
 
 def test_r063_switched_on_between_two_claims_the_second_delivers(shop: Clew) -> None:

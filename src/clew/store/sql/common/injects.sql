@@ -15,7 +15,7 @@ SELECT s.state, s.project_id, s.user_id, s.agent,
 FROM sessions s WHERE s.org_id = :org_id AND s.id = :session_id
 
 -- inject_insert: put a text at the end of a session's queue, unless it is there already. One that was cancelled waits
--- again in its old place, under its id: what spoke against it may no longer do so; one that the agent has only if asked
+-- again in its old place, under its id: what spoke against it may no longer do so
 INSERT INTO session_memory_injects
   (org_id, id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, source_ids, enqueued_at)
 VALUES
@@ -26,8 +26,12 @@ ON CONFLICT (org_id, session_id, content_hash) DO UPDATE SET
   observation_ids = excluded.observation_ids, node_ids = excluded.node_ids, source_ids = excluded.source_ids,
   enqueued_at = excluded.enqueued_at, state = 'pending', receipt = '', attempts = 0, fencing_token = 0, reason = '',
   first_delivered_at = NULL, last_delivered_at = NULL, ended_at = NULL
-WHERE session_memory_injects.state = 'cancelled' OR (session_memory_injects.state = 'acked' AND :again = 1)
+WHERE session_memory_injects.state = 'cancelled'
 RETURNING $inject_columns
+
+-- inject_make_room: what the agent has is to be told once more, under an id that its worker does not know yet
+UPDATE session_memory_injects SET content_hash = content_hash || ':' || id
+WHERE org_id = :org_id AND id = :id AND state = 'acked'
 
 -- inject_by_hash: the inject of a session with this text, unless it was cancelled
 SELECT $inject_columns FROM session_memory_injects
