@@ -52,7 +52,7 @@ def note_denials(tx: Tx, denials: Iterable[Denial], at: datetime) -> None:
 class Denials:
     """Collects denials and writes many at once, never on the path of whoever asked: in a thread of its own when
     there are many or the first has waited, else when the store is closed. A denial that was told already is not
-    told again by this process; what does not fit is counted in `dropped`."""
+    told again by this process, as long as it remembers it; what does not fit is counted in `dropped`."""
 
     def __init__(self, store: Store, now: Callable[[], datetime], *, soon_s: float = SOON_S) -> None:
         self._store, self._now, self._soon_s = store, now, soon_s
@@ -66,9 +66,11 @@ class Denials:
         with self._lock:
             if denial in self._told:
                 return
-            if len(self._waiting) >= MAX_WAITING or len(self._told) >= MAX_TOLD:
+            if len(self._waiting) >= MAX_WAITING:
                 self.dropped += 1
                 return
+            if len(self._told) >= MAX_TOLD:  # better told twice than never
+                self._told.clear()
             self._told.add(denial)
             self._waiting.append(denial)
             waiting = len(self._waiting)

@@ -129,7 +129,12 @@ class Transfer:
 
     def _sources(self, org: str, dest: str) -> Sequence[str]:
         with self._clew.store.read() as tx:
-            return [grant.source for grant in tx.transfers.grants_into(org, dest)]
+            sources = [grant.source for grant in tx.transfers.grants_into(org, dest)]
+        return [source for source in sources if self._remembers(org, source)]
+
+    def _remembers(self, org: str, project: str) -> bool:
+        """A project whose memory is off lends none of it."""
+        return self._clew.inject.switches.of(org, project, None).project.memory_enabled
 
     def _components(self, org: str, project: str) -> AbstractSet[str] | None:
         with self._clew.store.read() as tx:
@@ -164,6 +169,8 @@ class Transfer:
         why_not = ""
         if not grant.is_in_force:
             why_not = "it was revoked"
+        elif not self._remembers(org, grant.source):
+            why_not = f"the memory of {grant.source} is off: clew project set {grant.source} memory on"
         elif unknown:
             why_not = f"what {unknown[0]} is built with is not known: clew transfer fingerprint"
         elif share < learn.transfer_threshold:

@@ -262,6 +262,13 @@ def test_r043_a_granted_project_appears_in_the_start_block_and_without_a_grant_n
     assert block_of(memory).memory_ids == ()
 
 
+def test_a_project_whose_memory_is_off_lends_nothing(memory: Clew) -> None:
+    prepared(memory)
+    memory.projects.set("shop", "memory", False)
+    assert block_of(memory).memory_ids == ()
+    assert memory.transfer.list()[0].why_not == "the memory of shop is off: clew project set shop memory on"
+
+
 def test_a_grant_has_one_direction(memory: Clew) -> None:
     prepared(memory)
     here = memory.remember("payment retries of web use an idempotency key", scope=HERE, type="decision").id

@@ -231,6 +231,15 @@ def test_denials_are_bounded_and_a_store_that_fails_changes_nothing(memory: Clew
     assert denials.flush() == 0 and denials.dropped == MAX_WAITING + 5
 
 
+def test_however_many_were_told_the_next_denial_is_told_too(memory: Clew, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clew.guard.audit.MAX_TOLD", 3)
+    denials = Denials(memory.store, memory.now)
+    for n in range(5):
+        denials.add(Denial("local", "agent a", "read", "memory", f"mem_{n}", Decision(False, ("forbid.x",))))
+    denials.close()
+    assert (len(memory.audit.list()), denials.dropped) == (5, 0)
+
+
 def test_orgs_have_chains_of_their_own(memory: Clew) -> None:
     for org in ("one", "two", "one"):
         who = Identity(org=org)
