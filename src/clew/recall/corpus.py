@@ -19,7 +19,7 @@ import numpy as np
 
 from clew.recall.lexical import K1, B
 from clew.recall.question import name_terms
-from clew.recall.segment import MAX_DOCS, Segment, build_segment
+from clew.recall.segment import MAX_DOCS, Segment, build_segment, following, members_of
 from clew.values import dataclass
 
 if TYPE_CHECKING:
@@ -122,18 +122,21 @@ class Corpus:
 
     @cached_property
     def neighbours(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The places before and after each memory in its thread, -1 for none; within a segment. One more stands
-        for no memory, and has none."""
-        found = []
-        for side in ("before", "after"):
-            parts, start = [], 0
-            for segment in self.segments:
-                places = getattr(segment, side).astype(np.int64)
-                places[places >= 0] += start
-                parts.append(places)
-                start += len(segment)
-            found.append(np.concatenate([*parts, np.array([-1])]))
-        return found[0], found[1]
+        """The places before and after each memory in its thread, -1 for none. One more stands for no memory, and
+        has none. The large segment knows those of its own; only what changed since is put in order anew."""
+        base = self.segments[0]
+        before, after = np.full((2, len(self.ids) + 1), -1, np.int64)
+        before[: len(base)], after[: len(base)] = base.before, base.after
+        changed = ~self.alive
+        changed[len(base) :] = True
+        touched = self.thread[changed & (self.thread != 0)]
+        if len(touched):
+            members = members_of(touched, self.thread)
+            before[members] = after[members] = -1
+            members = members[self.alive[members]]
+            first, second = following(members, self.thread, self.valid_at, self.row)
+            before[second], after[first] = first, second
+        return before, after
 
     @cached_property
     def is_threaded(self) -> bool:

@@ -242,12 +242,24 @@ def _neighbours(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """What was said before and after each memory in its thread, by time and then as it was written down."""
     before, after = np.full((2, len(thread)), -1, np.int32)
-    members = np.flatnonzero(thread)
-    order = members[np.lexsort((row[members], at[members], thread[members]))].astype(np.int32)
+    first, second = following(np.flatnonzero(thread), thread, at, row)
+    before[second], after[first] = first, second
+    return before, after
+
+
+def members_of(threads: NDArray[np.uint32], thread: NDArray[np.uint32]) -> NDArray[np.intp]:
+    """Where the memories of some threads stand."""
+    return _among(thread, _distinct(threads))[0]
+
+
+def following(
+    members: NDArray[np.intp], thread: NDArray[np.uint32], at: NDArray[np.int64], row: NDArray[np.int64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Of these places each that has another after it in its thread, and that other."""
+    order = members[np.lexsort((row[members], at[members], thread[members]))]
     first, second = order[:-1], order[1:]
     together = thread[first] == thread[second]
-    before[second[together]], after[first[together]] = first[together], second[together]
-    return before, after
+    return first[together], second[together]
 
 
 def _or_never(values: Sequence[int | None]) -> NDArray[np.int64]:

@@ -203,14 +203,21 @@ def test_where_nothing_has_a_thread_nothing_stands_around_anything() -> None:
     assert found.values["window"] == pytest.approx(found.values["words_share"])
 
 
-def test_neighbours_are_looked_for_in_the_same_segment_and_at_their_own_places() -> None:
-    """The second segment begins where the first ends: its places are not mistaken for those of the first."""
+def test_neighbours_are_found_in_whichever_segment_they_lie() -> None:
+    """A thread that went on since the first segment was made is one thread; places are not mistaken for others."""
     first, second = turns("bicycle?", "mill", thread="a"), turns("barn", "bicycle", thread="b", prefix="new ")
     moved = Turn("cellar", "moved", thread="a", row=9)
     found = table("bicycle", [*first, *filling()], [*second, moved])
     assert found.of("1")["words_before"] == found.of("0")["words"] > 0
     assert found.of("new 0")["words_after"] == found.of("new 1")["words"] > 0
-    assert {found.of("moved")[name] for name in AROUND} == {0}
+    assert found.of("moved")["window"] == found.of("1")["window"] == found.of("0")["words_share"] > 0
+    assert found.of("1")["meaning_after"] == pytest.approx(found.of("moved")["meaning"])
+    assert {found.of("moved")[name] for name in ("words_after", "meaning_after")} == {0}
+
+
+def test_around_what_is_gone_the_thread_closes() -> None:
+    found = table("bicycle", [*turns("bicycle?", "mill", "barn", thread="a"), *filling()], dead=["1"])
+    assert found.of("2")["words_before"] == found.of("0")["words"] > 0 and found.of("2")["answers"] == 1
 
 
 # -- threads -------------------------------------------------------------------------------------------
