@@ -94,6 +94,8 @@ enum { NAMED, ASSISTANTS, PARTS, REACHED, STRENGTH, KNOWN, OF_QUESTION };
 typedef struct {
     Array corpus[OF_CORPUS], run[OF_RUN], matches[OF_MATCHES], question[OF_QUESTION], language[OF_LANGUAGE];
     Array candidates, vectors, out; /* of each candidate its vector */
+    Array alive;
+    int64_t dead; /* memories that are there no longer; without any, `alive` is not looked at */
     Segment *segments;
     Py_ssize_t segment_count, size; /* memories */
     double size_of_scope, background, mean_length, words_least, words_spread, meaning_least, meaning_spread;
@@ -382,6 +384,29 @@ static int64_t documents(const Segment *segment, uint32_t term, int64_t *begin) 
     return starts[at + 1] - starts[at];
 }
 
+/* How many of those that have a term are there no longer. */
+static int64_t gone(const Look *look, uint32_t term) {
+    int64_t count = 0, start = 0;
+    for (Py_ssize_t at = 0; at < look->segment_count; at++) {
+        const Segment *segment = &look->segments[at];
+        int64_t begin = 0, often = documents(segment, term, &begin);
+        const int32_t *docs = AT(segment->a[DOCS], int32_t) + begin;
+        for (int64_t doc = 0; doc < often; doc++) {
+            int64_t place = docs[doc] + start;
+            count += docs[doc] >= 0 && place < look->size && !AT(look->alive, uint8_t)[place];
+        }
+        start += segment->a[SAID_FROM].count - 1;
+    }
+    return count;
+}
+
+/* How many memories have a term. Where it is common anyway, those that are gone may be among them. */
+static int64_t frequency(const Look *look, uint32_t term) {
+    int64_t often = 0, begin = 0;
+    for (Py_ssize_t at = 0; at < look->segment_count; at++) often += documents(&look->segments[at], term, &begin);
+    return look->dead && (double)(often - look->dead) <= look->most ? often - gone(look, term) : often;
+}
+
 /* The terms of a memory. */
 static const uint32_t *terms_at(const Look *look, int64_t place, Py_ssize_t *count) {
     *count = 0;
@@ -427,10 +452,8 @@ static int share_of(Look *look, int64_t seed) {
         return -1;
     }
     for (Py_ssize_t at = 0; at < count; at++) {
-        int64_t often = 0, begin = 0;
         if (is_among(terms[at], &look->question[KNOWN])) continue;
-        for (Py_ssize_t segment = 0; segment < look->segment_count; segment++)
-            often += documents(&look->segments[segment], terms[at], &begin);
+        int64_t often = frequency(look, terms[at]);
         if (often >= 2 && (double)often <= look->most) leads[found++] = (Lead){terms[at], often, at};
     }
     qsort(leads, (size_t)found, sizeof *leads, by_rareness);
@@ -608,6 +631,13 @@ static int open_numbers(PyObject *tuple, Look *look) {
                : -1;
 }
 
+static int open_alive(PyObject *object, Look *look) {
+    if (object == Py_None) return 0;
+    if (open_array(object, &look->alive, U8, look->size, 0, "alive") < 0) return -1;
+    for (Py_ssize_t at = 0; at < look->size; at++) look->dead += !AT(look->alive, uint8_t)[at];
+    return 0;
+}
+
 static void close_look(Look *look) {
     for (Py_ssize_t at = 0; at < look->segment_count; at++) close_arrays(look->segments[at].a, OF_SEGMENT);
     close_arrays(look->corpus, OF_CORPUS);
@@ -618,6 +648,7 @@ static void close_look(Look *look) {
     close_arrays(&look->candidates, 1);
     close_arrays(&look->vectors, 1);
     close_arrays(&look->out, 1);
+    close_arrays(&look->alive, 1);
     free(look->segments);
     free(look->places[0]);
     free(look->slots);
@@ -625,20 +656,20 @@ static void close_look(Look *look) {
     free(look->shared);
 }
 
-/* look(candidates i64, vectors f32 (candidates, dim), out f32 (features, candidates), segments, corpus, run, matches, question, language, numbers):
-   fills `out`. */
+/* look(candidates i64, vectors f32 (candidates, dim), out f32 (features, candidates), segments, corpus, run, matches, question, language, numbers, alive
+   or None): fills `out`. */
 PyObject *native_look(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
     Look look = {0};
     PyObject *result = NULL;
-    if (count != 10) return PyErr_Format(PyExc_TypeError, "look takes 10 arguments, got %zd", count);
+    if (count != 11) return PyErr_Format(PyExc_TypeError, "look takes 11 arguments, got %zd", count);
     if (open_array(args[0], &look.candidates, I64, -1, 0, "candidates") == 0 &&
         open_vectors(args[1], &look) == 0 &&
         open_array(args[2], &look.out, F32, ROWS * look.candidates.count, 1, "out") == 0 &&
         open_segments(args[3], &look) == 0 && open_corpus(args[4], &look) == 0 &&
         open_all(args[5], RUN, look.run, OF_RUN, look.size) == 0 && open_matches(args[6], &look) == 0 &&
         open_question(args[7], &look) == 0 && open_language(args[8], look.language) == 0 &&
-        open_numbers(args[9], &look) == 0 && look_at(&look) == 0)
+        open_numbers(args[9], &look) == 0 && open_alive(args[10], &look) == 0 && look_at(&look) == 0)
         result = Py_NewRef(Py_None);
     close_look(&look);
     return result;

@@ -27,7 +27,7 @@ def fuse(
 def look(
     candidates: Places, vectors: Floats, out: Floats, segments: tuple[tuple[Any, ...], ...],
     corpus: tuple[Any, ...], run: tuple[Any, ...], matches: tuple[Any, ...], question: tuple[Any, ...],
-    language: tuple[Any, ...], numbers: tuple[Any, ...], /,
+    language: tuple[Any, ...], numbers: tuple[Any, ...], alive: Bools | None, /,
 ) -> None: ...  # fmt: skip
 def match(
     terms: NDArray[np.uint32], segments: tuple[tuple[Any, ...], ...], length_norm: Floats, alive: Bools | None,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clew.recall.corpus import Corpus
     from clew.recall.question import Asked, Date
     from clew.recall.run import Run
+    from clew.recall.segment import Postings
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
@@ -139,13 +140,13 @@ def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops
     question = (np.array(sorted(asked.authors), np.uint32), _ASSISTANTS, parts_of(asked.text, matches.terms),
                 *reached, np.concatenate((matches.terms, _MARKS)))  # fmt: skip
     numbers = (corpus.count, BACKGROUND, corpus.mean_length, *words, *meaning, K1 + 1, BRIDGE,
-               max(RARE_COUNT, RARE * corpus.count), TYPICAL, hops_from, RARE_TERMS, corpus.is_threaded,
+               _most(corpus), TYPICAL, hops_from, RARE_TERMS, corpus.is_threaded,
                asked.of_agent, asked.of_manner, asked.about_time)  # fmt: skip
     found = np.empty((len(NAMES), len(candidates)), np.float32)
     of_run = (run.allowed, evidence.lexical, evidence.covered, evidence.cosine, run.meaning)
     native.compiled.look(
         candidates, corpus.vectors_at(candidates), found, segments, of_corpus, of_run, tuple(matches), question,
-        common_arrays(), numbers,
+        common_arrays(), numbers, None if corpus.all_alive else corpus.alive,
     )  # fmt: skip
     if asked.dates:
         month, day = _near_dates(corpus.valid_at[candidates], asked.dates)
@@ -377,7 +378,9 @@ def _shared(corpus: Corpus, seeds: Sequence[int], terms: NDArray[np.uint32], loo
     found = np.concatenate([*said, np.empty(0, np.uint32)])
     postings = [segment.postings_of(found) for segment in corpus.segments]
     where = [of.where(found) for of in postings]
-    count = where[0][1] if len(where) == 1 else np.sum([often for _begin, often in where], axis=0)
+    count = np.sum([often for _begin, often in where], axis=0)
+    if not corpus.all_alive:
+        count -= _gone(corpus, postings, where, count)
     chosen = _rarest(corpus, found, seed, count, np.concatenate((terms, _MARKS)))
     seed, weights = seed[chosen], weights_of(found[chosen], corpus.count, count[chosen])
     width, start = len(looked.places) + 1, 0
@@ -392,11 +395,30 @@ def _shared(corpus: Corpus, seeds: Sequence[int], terms: NDArray[np.uint32], loo
     return given.reshape(len(seeds), width).astype(np.float32)
 
 
+def _gone(
+    corpus: Corpus, postings: Sequence[Postings], where: Sequence[tuple[Places, Places]], count: Places
+) -> Places:
+    """How many of those that have each term are no longer there. Not looked for where a term is common anyway."""
+    may_be_rare = np.flatnonzero(count - (len(corpus.ids) - corpus.living) <= _most(corpus))
+    found, start = np.zeros(len(count), np.int64), 0
+    for segment, of, (begin, often) in zip(corpus.segments, postings, where, strict=True):
+        owner, at = of.at(begin[may_be_rare], often[may_be_rare])
+        is_gone = ~corpus.alive[of.docs[at] + start]
+        found[may_be_rare] += np.bincount(owner[is_gone], minlength=len(may_be_rare))
+        start += len(segment)
+    return found
+
+
+def _most(corpus: Corpus) -> float:
+    """More memories have a term that is not rare."""
+    return max(RARE_COUNT, RARE * corpus.count)
+
+
 def _rarest(
     corpus: Corpus, found: NDArray[np.uint32], seed: Places, count: Places, known: NDArray[np.uint32]
 ) -> Places:
     """Which of the terms found in each seed lead on: the rarest that somebody else has, too."""
-    leads = (count >= 2) & (count <= max(RARE_COUNT, RARE * corpus.count))
+    leads = (count >= 2) & (count <= _most(corpus))
     at = np.flatnonzero(leads & ~(found[:, None] == known).any(axis=1))
     at = at[np.lexsort((count[at], seed[at]))]
     of = seed[at]

@@ -20,7 +20,7 @@ from clew.model.scope import Reach, Scope
 from clew.model.times import to_micros
 from clew.recall.analyse import hash_term
 from clew.recall.corpus import Corpus
-from clew.recall.features import BRIDGE, HOPS_FROM, NAMES, RARE_COUNT, features
+from clew.recall.features import BRIDGE, HOPS_FROM, NAMES, RARE_COUNT, RARE_TERMS, features
 from clew.recall.graph import Reached
 from clew.recall.question import read_question
 from clew.recall.ranker import best_first
@@ -390,6 +390,19 @@ def test_a_hop_counts_by_how_good_its_seed_is() -> None:
 def test_what_does_not_lead_on(rows: list[str], why: str) -> None:
     found = table("bakery mayor", turns(*rows), filling())
     assert not found.values["bridge"].any() and not found.values["hop"].any(), why
+
+
+def test_what_is_gone_makes_no_word_common_and_takes_no_words_place() -> None:
+    """The bakery was edited, and many that named the town are forgotten; what remains is as if read just now."""
+    bakery = f"{BAKERY} beside {' '.join(f'shop{number}' for number in range(RARE_TERMS))}"
+    rows = [*turns(MAYOR, ALIKE), *filling()]
+    before = [Turn(bakery, "old", row=7), *turns(*["Quimper"] * RARE_COUNT, prefix="gone ")]
+    gone = [turn.id for turn in before]
+    ask, edited = "bakery mayor", Turn(bakery, "new", row=7)
+    kept, fresh = table(ask, [*rows, *before], [edited], dead=gone), table(ask, [*rows, edited])
+    assert kept.ids == fresh.ids and fresh.of("new")["bridge"] > 0 and fresh.of("0")["bridge"] > 0
+    for id in fresh.ids:
+        assert kept.of(id) == pytest.approx(fresh.of(id), rel=1e-4), id
 
 
 def test_without_seeds_nothing_leads_anywhere() -> None:

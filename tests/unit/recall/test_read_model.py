@@ -117,6 +117,25 @@ TestChanges = Changes.TestCase
 TestChanges.settings = settings(max_examples=10, stateful_step_count=10, deadline=None)
 
 
+def test_conversations_that_went_on_are_answered_as_if_read_just_now(tmp_path: Path) -> None:
+    """With a last look, which asks what was said around a memory and which rare words it shares with others."""
+    clock, rng = ToldClock(), random.Random(3)
+
+    def turn(number: int) -> Draft:
+        words = rng.choices(WORDS, k=3) + rng.choices([f"rare{n}" for n in range(12)], k=3)
+        return Draft(content=f"{' '.join(words)} {number}", thread=f"chat {number % 3}")
+
+    with open_toy(tmp_path / "c.db", clock=clock, embedder=ToyEmbedder()) as kept:
+        ids = [saved.id for saved in kept.remember_many(map(turn, range(45)))]
+        answers(kept)
+        for number in range(45, 53):
+            kept.edit(ids[number % 20], content=turn(number).content)
+            kept.forget(ids[number - 20], hard=bool(number % 2))
+            kept.remember(turn(number))
+            with open_toy(tmp_path / "c.db", clock=clock, embedder=ToyEmbedder()) as fresh:
+                assert_same(kept, fresh)
+
+
 # -- who changes what others have read -----------------------------------------------------------------
 
 
