@@ -293,7 +293,9 @@ def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
     touched = {node for edge in gone for node in (edge.source, edge.target)} | {node for node, _role in links}
     touched |= _retract_mentions(tx, entry, {statement.memory_row for statement in said}, rows)
     touched |= _retract_leaning(tx, entry, rows, now)
-    graph.state(org, [statement for statement in said if statement.key not in before], now)
+    new = [statement for statement in said if statement.key not in before]
+    graph.state(org, new, now)
+    touched |= {node for statement in new for node in (statement.source, statement.target)}
     for key, edge in before.items():
         if key in mine and mine[key].sentence != edge.sentence:
             graph.reword(org, edge.edge_row, row, mine[key].sentence)

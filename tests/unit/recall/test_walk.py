@@ -141,6 +141,22 @@ def test_arrays_follow_every_change_without_being_made_anew(
             assert_the_same(clew, walk, reach)
 
 
+def test_what_a_memory_states_anew_is_followed_although_its_text_is_the_same(tmp_path: Path) -> None:
+    """It leans on the newest that name what it names: where that one went, an unlink finds it another."""
+    with open_toy(tmp_path / "few.db", graph={"max_entity_edges": 1}) as clew:
+        _first, second, third = (
+            clew.remember(f"AuthService is {said}", scope=SHOP).id for said in ("old", "slow", "down")
+        )
+        clew.link(third, "relates_to", "service:redis")
+        clew.forget(second)
+        graphs, reach = Graphs(clew.store, max_bytes=1 << 30, in_background=False), Reach.of(SHOP)
+        graphs.load(reach, clew.now())
+        clew.unlink(third, "relates_to", "service:redis")
+        with graphs.walk(reach, now=clew.now()) as walk:
+            assert isinstance(walk, ArrayWalk)
+        assert_the_same(clew, walk, reach)
+
+
 def test_a_memory_written_after_the_question_was_asked_is_seen_by_the_next(clew: Clew, clock: ToldClock) -> None:
     """The refresh may find a commit that is younger than the moment the question asks about."""
     clew.remember("AuthService is slow", scope=SHOP)
