@@ -182,6 +182,23 @@ def test_what_expires_ends_with_its_last_witness(store: Store) -> None:
     assert (redis in [edge[0] for edge in before], redis in [edge[0] for edge in after]) == (True, False)
 
 
+def test_who_begins_or_ceases_to_hold_later_is_told_with_the_next_such_moment(store: Store) -> None:
+    ago, soon, late = (NOW + timedelta(hours=hours) for hours in (-1, 1, 2))
+    times = {
+        "always": {},
+        "over": {"invalid_at": ago},
+        "ends": {"expires_at": late, "invalid_at": soon},
+        "begins": {"valid_at": soon, "invalid_at": late},
+    }
+    memories = [a_memory(id, id=f"mem_{id}", project="shop", **given) for id, given in times.items()]
+    store.write(lambda tx: tx.memories.insert(memories))
+    turns = [("mem_begins", to_micros(soon)), ("mem_ends", to_micros(soon))]
+    with store.read() as tx:
+        assert sorted(tx.graph.turning(SHOP, None, NOW)) == turns
+        assert tx.graph.turning(SHOP, ["mem_ends", "mem_over"], NOW) == turns[1:]
+        assert tx.graph.turning(SHOP, ["mem_begins"], soon) == [("mem_begins", to_micros(late))]
+
+
 def test_the_newest_that_name_a_thing_come_first(store: Store) -> None:
     filled(store)
 

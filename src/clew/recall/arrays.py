@@ -109,11 +109,15 @@ class ArrayWalk(Walk):
     patched: dict[int, Entries] = field(default_factory=dict)
     new_ids: dict[str, int] = field(default_factory=dict)
     new_nodes: dict[int, str] = field(default_factory=dict)
-    unsettled: dict[str, int] = field(default_factory=dict)  # memories that begin to hold later, and when
+    unsettled: dict[str, int] = field(default_factory=dict)  # memories that begin or cease to hold, and when
     checked: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._kinds = self.base.kinds
+
+    @cached_property
+    def next_turn(self) -> int:
+        return min(self.unsettled.values(), default=NEVER)
 
     def out(self, nodes: Nodes, *, fan_out: int | None) -> Adjacency:
         begin, count = self._where(nodes)

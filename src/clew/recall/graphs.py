@@ -67,7 +67,7 @@ class Graphs:
                 reach,
                 tx.changes.last(reach.org),
                 now,
-                unsettled=dict(tx.graph.not_yet_valid(reach, None, now)),
+                unsettled=dict(tx.graph.turning(reach, None, now)),
             )
         with self._lock:
             self._kept[reach] = loaded
@@ -104,7 +104,7 @@ class Graphs:
                 return None
             self._kept.move_to_end(reach)
             turn = self._turns.setdefault(reach, threading.Lock())
-        if kept.checked.get(connection) != version or _begun(kept, now):
+        if kept.checked.get(connection) != version or _turned(kept, now):
             with turn:  # one refreshes; who waited finds it done
                 kept = self._refresh(reach, now)
             if kept is None:
@@ -126,19 +126,19 @@ class Graphs:
 
     def _refreshed(self, reach: Reach, kept: ArrayWalk, now: datetime) -> ArrayWalk | None:
         """With what changed noted; None when that is too much."""
-        begun = _begun(kept, now)
+        turned = _turned(kept, now)
         with self._store.read() as tx:
             last = tx.changes.last(reach.org)
-            if last == kept.seq and not begun:
+            if last == kept.seq and not turned:
                 return kept
             changes = tx.changes.since(reach.org, kept.seq, limit=MAX_CHANGES)
             if changes is None:
                 return None
-            ids, touched = _touched(tx, reach, changes, begun)
+            ids, touched = _touched(tx, reach, changes, turned)
             if len(kept.changed) + len(touched) > MAX_CHANGED:
                 return None
             own = tx.graph.own_nodes(reach.org, ids)
-            later = dict(tx.graph.not_yet_valid(reach, ids, now))
+            later = dict(tx.graph.turning(reach, ids, now))
         return replace(
             kept,
             seq=last,
@@ -156,15 +156,16 @@ class Graphs:
             self._kept.popitem(last=False)
 
 
-def _begun(kept: ArrayWalk, now: datetime) -> list[str]:
-    """Memories that did not hold when they were read, and do by now."""
+def _turned(kept: ArrayWalk, now: datetime) -> list[str]:
+    """Memories that did not hold when they were read, and do by now; or did, and do no more: what others state with
+    them is less sure then."""
     moment = to_micros(now)
-    return [id for id, at in kept.unsettled.items() if at <= moment] if kept.unsettled else []
+    return [id for id, at in kept.unsettled.items() if at <= moment] if kept.next_turn <= moment else []
 
 
-def _touched(tx: Tx, reach: Reach, changes: Sequence[Change], begun: Sequence[str]) -> tuple[list[str], set[int]]:
+def _touched(tx: Tx, reach: Reach, changes: Sequence[Change], turned: Sequence[str]) -> tuple[list[str], set[int]]:
     """Memories that changed and nodes that have to be read again, as far as the reach may care."""
     mine = [change for change in changes if reach.projects is None or change.project in reach.projects]
-    ids = sorted({change.id for change in mine if change.kind == "memory"}.union(begun))
+    ids = sorted({change.id for change in mine if change.kind == "memory"}.union(turned))
     nodes = {int(change.id) for change in mine if change.kind == "node"}
     return ids, nodes.union(tx.graph.touched_by(reach.org, ids))

@@ -101,11 +101,11 @@ class GraphReads:
         asked = _seen_by(reach, now, now) | {"rows": listed(sorted(set(nodes)))}
         return {row for (row,) in self._session.all("nodes_linked", **asked)}
 
-    def not_yet_valid(self, reach: Reach, ids: Sequence[str] | None, now: datetime) -> list[tuple[str, int]]:
-        """(id, when it begins to hold) of memories in reach that do not hold yet."""
-        asked, query = _seen_by(reach, now, now), "not_yet_valid"
+    def turning(self, reach: Reach, ids: Sequence[str] | None, now: datetime) -> list[tuple[str, int]]:
+        """(id, when) of memories in reach that begin or cease to hold later."""
+        asked, query = _seen_by(reach, now, now), "turning"
         if ids is not None:
-            asked, query = asked | {"ids": listed(ids)}, "not_yet_valid_of"
+            asked, query = asked | {"ids": listed(ids)}, "turning_of"
         found: list[tuple[str, int]] = self._session.all(query, **asked)
         return found
 

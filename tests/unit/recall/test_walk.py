@@ -183,6 +183,17 @@ def test_a_memory_joins_the_graph_when_it_begins_to_hold(clew: Clew, clock: Told
         assert_the_same(clew, walk, reach)
 
 
+def test_an_edge_is_less_sure_once_a_memory_that_stated_it_too_has_ended(clew: Clew, clock: ToldClock) -> None:
+    clew.remember("AuthService calls Keycloak", scope=SHOP)
+    clew.remember("As said, AuthService calls Keycloak", layer="working", scope=SHOP)
+    reach, graphs = Reach.of(SHOP), Graphs(clew.store, max_bytes=1 << 30, in_background=False)
+    assert_the_same(clew, graphs.load(reach, clew.now()), reach)
+    clock.pass_by(days=2)
+    with graphs.walk(reach, now=clew.now()) as walk:
+        assert isinstance(walk, ArrayWalk)
+        assert_the_same(clew, walk, reach)
+
+
 def test_arrays_larger_than_the_limit_are_not_kept(clew: Clew) -> None:
     clew.remember("AuthService is slow", scope=SHOP)
     graphs = Graphs(clew.store, max_bytes=1, in_background=False)

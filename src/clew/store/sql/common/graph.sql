@@ -113,5 +113,5 @@ FROM memories m JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row
 WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id
   AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
 
--- not_yet_valid: memories that begin to hold later, and when
-SELECT m.id, m.valid_at FROM memories m WHERE $is_later
+-- turning: memories that begin or cease to hold later, and when that happens next
+SELECT m.id, $next_turn FROM memories m WHERE $is_later

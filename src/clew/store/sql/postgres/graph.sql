@@ -292,15 +292,19 @@ WHERE $visible_memory GROUP BY v.edge_row
 SELECT n.row FROM unnest(:rows::bigint[]) AS j(value)
 JOIN graph_nodes n ON n.org_id = :org_id AND n.row = j.value WHERE $is_linked
 
--- is_later: whether a memory m in reach begins to hold later (a fragment)
-m.org_id = :org_id AND m.deleted_at IS NULL AND m.valid_at > :now
+-- next_turn: when a memory m that begins or ceases to hold later does so next (a fragment)
+CASE WHEN m.valid_at > :now THEN m.valid_at ELSE $end_of_memory END
+
+-- is_later: whether a memory m in reach begins or ceases to hold later (a fragment)
+m.org_id = :org_id AND m.deleted_at IS NULL
+  AND (m.valid_at > :now OR (coalesce(m.expires_at, m.invalid_at) IS NOT NULL AND $end_of_memory > :now))
   AND (CAST(:in_projects AS text) IS NULL OR strpos(:in_projects, chr(31) || m.project_id || chr(31)) > 0)
   AND (CAST(:in_users AS text) IS NULL OR strpos(:in_users, chr(31) || m.user_id || chr(31)) > 0)
   AND (CAST(:in_labels AS text) IS NULL OR strpos(:in_labels, chr(31) || m.classification || chr(31)) > 0)
   AND (CAST(:hidden AS text) IS NULL OR strpos(:hidden, chr(31) || m.row::text || chr(31)) = 0)
 
--- not_yet_valid_of: the same of a list of ids
-SELECT m.id, m.valid_at FROM unnest(:ids::text[]) AS j(value) JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+-- turning_of: the same of a list of ids
+SELECT m.id, $next_turn FROM unnest(:ids::text[]) AS j(value) JOIN memories m ON m.org_id = :org_id AND m.id = j.value
 WHERE $is_later
 
 -- own_nodes: the own nodes of memories by id, a list

@@ -283,15 +283,19 @@ WHERE $visible_memory GROUP BY v.edge_row
 -- nodes_linked: those of these nodes on which a memory hangs that may be seen; a JSON list of rows
 SELECT n.row FROM json_each(:rows) j CROSS JOIN graph_nodes n ON n.row = j.value WHERE n.org_id = :org_id AND $is_linked
 
--- is_later: whether a memory m in reach begins to hold later (a fragment)
-m.org_id = :org_id AND m.deleted_at IS NULL AND m.valid_at > :now
+-- next_turn: when a memory m that begins or ceases to hold later does so next (a fragment)
+iif(m.valid_at > :now, m.valid_at, $end_of_memory)
+
+-- is_later: whether a memory m in reach begins or ceases to hold later (a fragment)
+m.org_id = :org_id AND m.deleted_at IS NULL
+  AND (m.valid_at > :now OR (coalesce(m.expires_at, m.invalid_at) IS NOT NULL AND $end_of_memory > :now))
   AND (:in_projects IS NULL OR instr(:in_projects, char(31) || m.project_id || char(31)))
   AND (:in_users IS NULL OR instr(:in_users, char(31) || m.user_id || char(31)))
   AND (:in_labels IS NULL OR instr(:in_labels, char(31) || m.classification || char(31)))
   AND (:hidden IS NULL OR NOT instr(:hidden, char(31) || m.row || char(31)))
 
--- not_yet_valid_of: the same of a JSON list of ids
-SELECT m.id, m.valid_at FROM json_each(:ids) j CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
+-- turning_of: the same of a JSON list of ids
+SELECT m.id, $next_turn FROM json_each(:ids) j CROSS JOIN memories m ON m.org_id = :org_id AND m.id = j.value
 WHERE $is_later
 
 -- own_nodes: the own nodes of memories by id, a JSON list
