@@ -93,7 +93,7 @@ def test_an_index_of_vectors_misses_few_of_the_nearest_though_a_filter_keeps_two
 
 
 def test_each_length_that_has_an_index_is_asked_through_it(postgres_url: str) -> None:
-    asked = {"org_id": "local", "projects": None, "users": None, "space": "toy@1", "limit": 5}
+    asked = {"org_id": "local", "projects": None, "users": None, "only_labels": None, "space": "toy@1", "limit": 5}
     with closing(opened(postgres_url)) as store, store.read() as tx:
         session: Any = tx.session  # type: ignore[attr-defined]
         session.connection.execute("SET LOCAL enable_sort = off")  # nothing is there: any plan is as good

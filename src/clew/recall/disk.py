@@ -43,7 +43,7 @@ class _Scope(NamedTuple):
     size: int  # memories in reach
     total_length: int
     newest: frozenset[int]  # rows
-    hidden: frozenset[int]  # rows of those that whoever asks may not read
+    hidden: frozenset[int]  # rows of those that whoever asks may not read: the full-text index knows no labels
 
 
 _looked_through: WeakKeyDictionary[Store, dict[Reach, _Scope]] = WeakKeyDictionary()
@@ -59,7 +59,7 @@ def corpus_of_candidates(
         if vector is not None and vector.any() and reader.embedder is not None:
             rows |= _nearest(tx, reach, reader.embedder.space.key, vector)
         rows |= scope.newest
-        segment = reader.corpora.load(tx, reach, sorted(rows - scope.hidden))
+        segment = reader.corpora.load(tx, reach, sorted(rows))
     return Corpus(
         (segment,),
         np.ones(len(segment), np.bool_),
@@ -106,7 +106,7 @@ def _scope(tx: Tx, reach: Reach, store: Store) -> _Scope:
     hidden = frozenset(tx.guarding.hidden_rows(reach) if reach.by_label else ())
     size, total_length = tx.index.size(reach)
     newest = frozenset(tx.index.newest(reach, limit=MAX_NEWEST))
-    found = _Scope(last, size - len(hidden), total_length, newest, hidden)
+    found = _Scope(last, size, total_length, newest, hidden)
     if len(kept) >= MAX_LOOKED_THROUGH:
         kept.clear()
     kept[reach] = found

@@ -152,15 +152,14 @@ class IndexTable:
 
     def size(self, reach: Reach) -> tuple[int, int]:
         """Memories in reach and the sum of their lengths."""
-        places = reach.places()
+        places, asked = reach.places(), reach_values(reach)
         if places is None:
-            users = reach_values(reach)["users"]
-            rows = self._session.all("scope_size_org", org_id=reach.org, users=users)
+            rows = self._session.all("scope_size_org", **asked)
         else:
             rows = [
                 row
                 for project, user in places
-                for row in self._session.all("scope_size", org_id=reach.org, project_id=project, user_id=user)
+                for row in self._session.all("scope_size", **asked, project_id=project, user_id=user)
             ]
         return sum(row[0] for row in rows), sum(row[1] for row in rows)
 

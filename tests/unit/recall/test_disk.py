@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from clew import Draft, Scope
+from clew import Draft, Identity, Scope
 from clew.recall import disk
 from clew.store.index import IndexTable
 from toys import ToldClock, ToyEmbedder, contents, open_toy
@@ -151,3 +151,27 @@ def test_what_a_filter_leaves_is_found_however_many_stand_before_it(
         memory.remember("how to deploy", tags=("runbook",), type="skill", scope=Scope(namespace="ops"))
         list(memory.remember_many(Draft(content=f"deploy {number} done") for number in range(40)))
         assert contents(memory.recall(query, **asked)) == ["how to deploy"]
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"tags": ("runbook",)}, {"retrieval": "semantic"}, {"retrieval": "lexical"}], ids=str
+)
+@pytest.mark.parametrize("query", ["deploy", ""])
+def test_what_may_not_be_read_takes_nobodys_place_and_counts_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], query: str
+) -> None:
+    for name, value in (("MAX_LEXICAL", 5), ("MAX_SEMANTIC", 2), ("MAX_NEWEST", 3)):
+        monkeypatch.setattr(disk, name, value)
+    clock, toy, runbook = ToldClock(), ToyEmbedder(dim=64), ("runbook",)
+    plans = [Draft(content=f"deploy plan {n}", tags=runbook, classification="restricted") for n in range(40)]
+    with (
+        open_toy(tmp_path / "c.db", clock=clock, embedder=toy) as kept,
+        open_toy(tmp_path / "c.db", clock=clock, embedder=toy, recall={"read_model_mb": 0}) as searched,
+    ):
+        kept.remember("how to deploy told at length", tags=runbook)
+        list(kept.remember_many(plans))
+        in_memory, on_disk = (
+            memory.recall(query, identity=Identity(agent="bot", roles=()), **asked) for memory in (kept, searched)
+        )
+        assert contents(on_disk) == contents(in_memory) == ["how to deploy told at length"]
+        assert on_disk.results[0].why == in_memory.results[0].why

@@ -6,7 +6,7 @@ WHERE c.oid = to_regclass('memory_embeddings') AND CAST(:org_id AS text) IS NOT 
 -- nearest_reached: how many memories are in reach, counted no further than needed
 SELECT count(*) FROM (
   SELECT 1 FROM memories m WHERE m.org_id = :org_id AND m.deleted_at IS NULL
-    AND $in_reach
+    AND $in_reach AND $is_shown
   LIMIT :few
 ) AS reached
 
@@ -17,7 +17,7 @@ SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hns
 -- nearest_tables: vectors of live memories in reach (a fragment, used as $nearest_tables)
 FROM memory_embeddings e JOIN memories m ON m.org_id = e.org_id AND m.row = e.memory_row
 WHERE e.org_id = :org_id AND e.space = :space AND m.deleted_at IS NULL
-  AND $in_reach
+  AND $in_reach AND $is_shown
 
 -- nearest_exact: the nearest vectors of any length, each compared
 SELECT e.memory_row, e.vector $nearest_tables AND e.dims = vector_dims(CAST(:vector AS halfvec))

@@ -10,6 +10,9 @@ LEFT JOIN memory_embeddings e ON e.org_id = m.org_id AND e.memory_row = m.row
 (:projects::text[] IS NULL OR m.project_id = ANY(:projects::text[]))
   AND (:users::text[] IS NULL OR m.user_id = ANY(:users::text[]))
 
+-- is_shown: whether the label of a memory is among those of the reach, where only it decides (a fragment)
+(CAST(:only_labels AS text) IS NULL OR strpos(:only_labels, chr(31) || m.classification || chr(31)) > 0)
+
 -- scope_rows: what the read model keeps of every memory in one place of the org
 SELECT $segment_columns
 FROM memories m
@@ -47,17 +50,18 @@ ORDER BY m.row
 SELECT count(*), CAST(coalesce(sum(t.length), 0) AS bigint)
 FROM memories m JOIN memory_terms t ON t.org_id = m.org_id AND t.memory_row = m.row
 WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id AND m.deleted_at IS NULL
+  AND $is_shown
 
 -- scope_size_org: the same for the whole org
 SELECT count(*), CAST(coalesce(sum(t.length), 0) AS bigint)
 FROM memories m JOIN memory_terms t ON t.org_id = m.org_id AND t.memory_row = m.row
-WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND $is_shown
   AND (:users::text[] IS NULL OR m.user_id = ANY(:users::text[]))
 
 -- scope_vectors: vectors of one place after a row, for a scope too large to keep in memory
 SELECT m.row, e.vector FROM memories m
 JOIN memory_embeddings e ON e.org_id = m.org_id AND e.memory_row = m.row AND e.space = :space
-WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.row > :after
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.row > :after AND $is_shown
   AND $in_reach
 ORDER BY m.row LIMIT :limit
 
@@ -70,13 +74,13 @@ SELECT row FROM (
   CROSS JOIN LATERAL (
     SELECT m.row, m.layer, m.updated_at FROM memories m
     WHERE m.org_id = :org_id AND m.project_id = p.value AND m.user_id = u.value AND m.layer = y.layer
-      AND m.deleted_at IS NULL
+      AND m.deleted_at IS NULL AND $is_shown
     ORDER BY m.updated_at DESC, m.row DESC LIMIT :limit) w
   UNION ALL
   SELECT m.row, row_number() OVER (PARTITION BY m.layer ORDER BY m.updated_at DESC, m.row DESC)
   FROM memories m
   WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND (:projects::text[] IS NULL OR :users::text[] IS NULL)
-    AND $in_reach
+    AND $in_reach AND $is_shown
 ) AS placed WHERE place <= :limit
 
 -- rows_of_users: those of a list of rows that belong to some users
@@ -117,7 +121,7 @@ WHERE m.org_id = :org_id AND m.deleted_at IS NULL
 SELECT $memory_columns
 FROM memories m
 WHERE m.org_id = :org_id
-  AND $in_reach
+  AND $in_reach AND $is_shown
   AND (:with_deleted OR m.deleted_at IS NULL)
   AND (:with_expired OR m.expires_at IS NULL OR m.expires_at > :now)
   AND (:with_superseded OR m.superseded_by = '')

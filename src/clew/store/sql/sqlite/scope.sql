@@ -35,20 +35,24 @@ JOIN memory_terms t ON t.memory_row = m.row
 LEFT JOIN memory_embeddings e ON e.memory_row = m.row
 WHERE m.org_id = :org_id AND m.deleted_at IS NULL
 
+-- is_shown: whether the label of a memory is among those of the reach, where only it decides (a fragment)
+(:only_labels IS NULL OR instr(:only_labels, char(31) || classification || char(31)))
+
 -- scope_size: how many memories one place of the org holds, and their analysed length
 SELECT count(*), coalesce(sum(t.length), 0) FROM memories m JOIN memory_terms t ON t.memory_row = m.row
 WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id AND m.deleted_at IS NULL
+  AND $is_shown
 
 -- scope_size_org: the same for the whole org
 SELECT count(*), coalesce(sum(t.length), 0) FROM memories m JOIN memory_terms t ON t.memory_row = m.row
-WHERE m.org_id = :org_id AND m.deleted_at IS NULL
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND $is_shown
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
 
 -- scope_vectors: vectors of a scope after a row, for one too large to keep in memory. In the order of an index that
 -- has all that is asked: each page would otherwise read and sort the rest of the org
 SELECT m.row, e.vector FROM memories m INDEXED BY memories_seen
 CROSS JOIN memory_embeddings e ON e.memory_row = m.row AND e.space = :space
-WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.row > :after
+WHERE m.org_id = :org_id AND m.deleted_at IS NULL AND m.row > :after AND $is_shown
   AND (:projects IS NULL OR m.project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
 ORDER BY m.row LIMIT :limit
@@ -56,7 +60,7 @@ ORDER BY m.row LIMIT :limit
 -- scope_newest: the newest memories of each layer
 SELECT row FROM (
   SELECT row, row_number() OVER (PARTITION BY layer ORDER BY updated_at DESC, row DESC) AS place FROM memories
-  WHERE org_id = :org_id AND deleted_at IS NULL
+  WHERE org_id = :org_id AND deleted_at IS NULL AND $is_shown
     AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
     AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
 ) WHERE place <= :limit
@@ -98,7 +102,7 @@ WHERE org_id = :org_id AND deleted_at IS NULL
 -- memory_list: memories by filter, newest first
 SELECT $memory_columns
 FROM memories
-WHERE org_id = :org_id
+WHERE org_id = :org_id AND $is_shown
   AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
   AND (:with_deleted OR deleted_at IS NULL)
