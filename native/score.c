@@ -184,12 +184,12 @@ PyObject *native_match(PyObject *self, PyObject *const *args, Py_ssize_t count) 
 
 typedef struct {
     float score;
-    int64_t place;
+    int64_t place, row;
 } Scored;
 
 /* Of equals, the one that comes later counts less: whoever looks finds the same ones. */
 static int is_less(Scored one, Scored other) {
-    return one.score < other.score || (one.score == other.score && one.place > other.place);
+    return one.score < other.score || (one.score == other.score && one.row > other.row);
 }
 
 /* Moves the first down a heap whose least is first. */
@@ -214,7 +214,7 @@ static void lift(Scored *heap, Py_ssize_t at) {
 }
 
 typedef struct {
-    Array scores, allowed, relevance, layer;
+    Array scores, allowed, relevance, layer, row;
     double floor, above;
     int without; /* a layer */
 } Choice;
@@ -224,20 +224,25 @@ static int is_open(const Choice *choice, Py_ssize_t at) {
     return AT(choice->relevance, float)[at] >= (float)choice->floor && AT(choice->layer, int8_t)[at] != choice->without;
 }
 
+static Scored scored(const Choice *choice, Py_ssize_t at) {
+    return (Scored){AT(choice->scores, float)[at], at, AT(choice->row, int64_t)[at]};
+}
+
 /* The best above `least`, in a heap of at most `wanted`: how many they are. */
 static Py_ssize_t choose(const Choice *choice, Scored *heap, Py_ssize_t wanted, float least) {
     const float *scores = AT(choice->scores, float);
     Py_ssize_t found = 0;
+    float last = least; /* of the best so far, once there are so many */
     for (Py_ssize_t at = 0; at < choice->scores.count; at++) {
-        if (!(scores[at] > least) || !is_open(choice, at)) continue;
+        if (!(scores[at] > least) || scores[at] < last || !is_open(choice, at)) continue;
         if (found < wanted) {
-            heap[found] = (Scored){scores[at], at};
+            heap[found] = scored(choice, at);
             lift(heap, found++);
-        } else {
-            heap[0] = (Scored){scores[at], at};
+        } else if (is_less(heap[0], scored(choice, at))) {
+            heap[0] = scored(choice, at);
             sift(heap, found);
         }
-        if (found == wanted) least = heap[0].score;
+        if (found == wanted) last = heap[0].score;
     }
     return found;
 }
@@ -252,10 +257,10 @@ static float where_they_begin(const Choice *choice, Scored *heap, Py_ssize_t wan
     for (Py_ssize_t at = 0; at < choice->scores.count; at += STRIDE) {
         if (!(scores[at] > above) || !is_open(choice, at)) continue;
         if (found < last) {
-            heap[found] = (Scored){scores[at], at};
+            heap[found] = scored(choice, at);
             lift(heap, found++);
         } else if (scores[at] > heap[0].score) {
-            heap[0] = (Scored){scores[at], at};
+            heap[0] = scored(choice, at);
             sift(heap, found);
         }
     }
@@ -276,13 +281,14 @@ static PyObject *places_of(const Choice *choice, Py_ssize_t wanted) {
     return result;
 }
 
-/* best(scores, allowed, count, above, relevance, floor, layer, without) -> the places of so many of the best above a
-   score, in no order, as bytes: of what is allowed, relevant enough and not in one of the layers. */
+/* best(scores, allowed, count, above, relevance, floor, layer, without, row) -> the places of so many of the best above
+   a score, in no order, as bytes: of what is allowed, relevant enough and not in one of the layers; of equals those
+   with the lowest rows. */
 PyObject *native_best(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
     Choice choice = {0};
     PyObject *result = NULL;
-    if (count != 8) return PyErr_Format(PyExc_TypeError, "best takes 8 arguments, got %zd", count);
+    if (count != 9) return PyErr_Format(PyExc_TypeError, "best takes 9 arguments, got %zd", count);
     Py_ssize_t wanted = PyLong_AsSsize_t(args[2]), without = PyLong_AsSsize_t(args[7]);
     if (PyErr_Occurred()) return NULL;
     choice.above = PyFloat_AsDouble(args[3]);
@@ -293,10 +299,11 @@ PyObject *native_best(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (open_array(args[0], &choice.scores, F32, -1, 0, "scores") == 0 &&
         open_array(args[1], &choice.allowed, U8, choice.scores.count, 0, "allowed") == 0 &&
         open_array(args[4], &choice.relevance, F32, choice.scores.count, 0, "relevance") == 0 &&
-        open_array(args[6], &choice.layer, I8, choice.scores.count, 0, "layer") == 0)
+        open_array(args[6], &choice.layer, I8, choice.scores.count, 0, "layer") == 0 &&
+        open_array(args[8], &choice.row, I64, choice.scores.count, 0, "row") == 0)
         result = places_of(&choice, wanted);
-    Array arrays[] = {choice.scores, choice.allowed, choice.relevance, choice.layer};
-    close_arrays(arrays, 4);
+    Array arrays[] = {choice.scores, choice.allowed, choice.relevance, choice.layer, choice.row};
+    close_arrays(arrays, 5);
     return result;
 }
 

@@ -14,7 +14,7 @@ Places = NDArray[np.int64]
 
 def best(
     scores: Floats, allowed: Bools, count: int, above: float, relevance: Floats, floor: float,
-    layer: NDArray[np.int8], without: int, /,
+    layer: NDArray[np.int8], without: int, row: Places, /,
 ) -> bytearray: ...  # fmt: skip
 def embed(
     pieces: list[bytes], rows: NDArray[np.int8], scales: Floats, second: NDArray[np.int32], tells: NDArray[np.int8],

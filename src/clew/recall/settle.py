@@ -177,8 +177,9 @@ def best(
     relevant enough and not in one of the layers."""
     if native.compiled is not None:
         found = native.compiled.best(
-            run.rank_score, run.allowed, count, above, run.relevance, floor, run.corpus.layer, without
-        )
+            run.rank_score, run.allowed, count, above, run.relevance, floor, run.corpus.layer, without,
+            run.corpus.row,
+        )  # fmt: skip
         return np.frombuffer(found, np.int64)
     among = run.allowed
     if floor or without != NO_LAYER:
@@ -188,7 +189,7 @@ def best(
     if count and len(places) > count:
         can_win = scores >= lowest_of_best(scores, count)
         places, scores = places[can_win], scores[can_win]
-    return places[np.lexsort((places, -scores))[:count]]  # of equals the first, whoever looks
+    return places[np.lexsort((run.corpus.row[places], -scores))[:count]]  # of equals the first, wherever they lie
 
 
 def _rough(run: Run) -> Rough:

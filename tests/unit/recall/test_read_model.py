@@ -136,6 +136,19 @@ def test_conversations_that_went_on_are_answered_as_if_read_just_now(tmp_path: P
                 assert_same(kept, fresh)
 
 
+@pytest.mark.usefixtures("by_both")
+def test_of_equals_the_same_lead_into_the_graph_wherever_they_lie(tmp_path: Path) -> None:
+    """Half of them were there when the process first looked; one that begins anew reads place by place."""
+    clock, few = ToldClock(), {"max_seeds": 3}
+    with open_toy(tmp_path / "c.db", clock=clock, embedder=ToyEmbedder(), graph=few) as kept:
+        for number in range(8):
+            kept.remember(f"gateway rare{number}", scope=SCOPES[2 * (number % 2)], thread=f"chat {number}")
+            kept.remember(f"port follows rare{number}", scope=SCOPES[0], thread=f"chat {number}")
+            answers(kept)
+        with open_toy(tmp_path / "c.db", clock=clock, embedder=ToyEmbedder(), graph=few) as fresh:
+            assert_same(kept, fresh)
+
+
 # -- who changes what others have read -----------------------------------------------------------------
 
 
