@@ -130,8 +130,11 @@ class Workers:
         with self._lock:
             if self._closed or not self._free:
                 raise AllBusy
+            try:
+                own = self._idle.pop() if self._idle else self._start_one()
+            except RuntimeError:  # no thread to be had
+                raise AllBusy from None
             self._free -= 1
-            own = self._idle.pop() if self._idle else self._start_one()
             own.put(task)
 
     def _start_one(self) -> _Own:

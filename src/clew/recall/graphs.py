@@ -81,7 +81,11 @@ class Graphs:
             if first or reach in self._busy:
                 return
             self._busy.add(reach)
-        threading.Thread(target=self._load_quietly, args=(reach, now), name="clew-graph", daemon=True).start()
+        try:
+            threading.Thread(target=self._load_quietly, args=(reach, now), name="clew-graph", daemon=True).start()
+        except RuntimeError:  # no thread to be had: the next question tries again
+            with self._lock:
+                self._busy.discard(reach)
 
     def _load_quietly(self, reach: Reach, now: datetime) -> None:
         try:

@@ -134,8 +134,11 @@ class Segment:
             return
         if len(self.said) <= SORTED_AT_ONCE:
             self._sort_terms()
-        else:
+            return
+        try:
             threading.Thread(target=self._sort_terms, name="clew-postings", daemon=True).start()
+        except RuntimeError:  # no thread to be had: once is better than looking through all of it each time
+            self._sort_terms()
 
     def _sort_terms(self) -> None:
         self._postings.append(_sorted_by_term(self.said, self.often, np.diff(self.said_from)))
@@ -152,7 +155,8 @@ class Segment:
         if len(self) >= LARGE and self.vectors.dim >= 2 * LEADING and next(self._questions) == 1:
             # No daemon: one that Python ends in the middle of linear algebra leaves its library waiting for it, and
             # the process with it, for good.
-            threading.Thread(target=self._make_outline, name="clew-outline").start()
+            with suppress(RuntimeError):  # no thread to be had: all of them are compared each time
+                threading.Thread(target=self._make_outline, name="clew-outline").start()
         return None
 
     def _make_outline(self) -> None:

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from clew.ports import Embedder, Store
 from clew.relate.embed import BackfillPolicy, embed_missing
@@ -41,8 +42,10 @@ class Background:
         with self._lock:
             if self.is_running or self._stopping.is_set() or time.monotonic() < self._not_before:
                 return
-            self._thread = threading.Thread(target=self._run, name=f"clew-{self.name}", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name=f"clew-{self.name}", daemon=True)
+            with suppress(RuntimeError):  # no thread to be had, or the process ends: what waits is in the store
+                thread.start()
+                self._thread = thread
 
     def wait(self) -> None:
         if self._thread is not None:

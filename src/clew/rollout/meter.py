@@ -93,8 +93,12 @@ class Meter:
             if self._thread is None or not self._thread.is_alive():
                 if not self._waiting:
                     return None
-                self._thread = threading.Thread(target=self._write_quietly, name="clew-meter", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._write_quietly, name="clew-meter", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # no thread to be had: the next that is counted tries again
+                    return None
+                self._thread = thread
             return self._thread
 
     def _write_quietly(self) -> None:

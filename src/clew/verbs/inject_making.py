@@ -49,7 +49,10 @@ class Making:
             if self._made is None or (self._made.done() and self._made.exception()):
                 self._made = Future()
                 make = partial(_make, self._clew, self._made)
-                threading.Thread(target=make, name="clew-inject-warm", daemon=True).start()
+                try:
+                    threading.Thread(target=make, name="clew-inject-warm", daemon=True).start()
+                except RuntimeError as error:  # no thread to be had: the next event tries again
+                    self._made.set_exception(error)
             return self._made
 
     def answer(self, event: VerbEvent, *, identity: Identity, ticket: Ticket) -> InjectionResult:

@@ -17,7 +17,7 @@ from clew.relate import worker as worker_module
 from clew.relate.worker import JobRunner
 from clew.settings import load_settings
 from lease_clock import LeaseClock
-from toys import ToyEmbedder, open_toy
+from toys import ToyEmbedder, contents, open_toy
 
 PATIENCE_S = 30.0
 
@@ -235,3 +235,40 @@ def test_whoever_stands_back_shows_that_it_is_alive(tmp_path: Path) -> None:
         background._runner, background._beat_at = memory.jobs.runner(), 1.0
         memory._courtesy.stand_back()
         assert background.beat_at == memory._courtesy.went_on_at > 1.0
+
+
+def test_where_no_thread_can_be_had_memories_are_kept_and_found_and_the_store_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("clew.recall.segment.SORTED_AT_ONCE", 0)
+    with monkeypatch.context() as patch, open_toy(tmp_path / "c.db", in_background=True) as memory:
+        patch.setattr(threading.Thread, "start", refused)
+        saved = memory.remember("AuthService is slow")
+        for _ in range(3):
+            assert contents(memory.recall("AuthService")) == ["AuthService is slow"]
+        session = memory.sessions.start(work_type="development", title="AuthService")
+        memory.sessions.claim(session.id, "w")
+        assert "AuthService is slow" in memory.inject.start(session.id).text
+        event = {"event_id": "e", "session": session.id, "phase": "pre", "tool": "Bash", "query": "AuthService"}
+        assert memory.inject.event(event).outcome != "injected"
+        memory.rollout.flush()
+    with open_toy(tmp_path / "c.db") as again:
+        assert again.show(saved.id).content == "AuthService is slow"
+
+
+def test_what_waited_for_want_of_a_thread_is_done_with_the_next_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with open_toy(tmp_path / "c.db", in_background=True) as memory:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refused)
+            memory.remember("AuthService is slow")
+        assert not memory.background_jobs.is_running
+        memory.remember("Redis is slow")
+        assert memory.background_jobs.is_running
