@@ -19,7 +19,7 @@
 #endif
 
 /* Of the functions and what they take; clew/native.py has the same. */
-#define REVISION 4
+#define REVISION 5
 
 typedef struct {
     Py_buffer view;

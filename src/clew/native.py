@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-REVISION = 4  # native/native.h has the same
+REVISION = 5  # native/native.h has the same
 
 compiled: ModuleType | None = None
 try:
