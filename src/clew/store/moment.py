@@ -24,6 +24,10 @@ class Moment(threading.local):
         finally:
             self._lasts = False
 
+    @property
+    def is_under_way(self) -> bool:
+        return self._lasts
+
     def version(self, look: Callable[[], Version]) -> Version:
         """What is seen now, or was when the block first asked."""
         if not self._lasts:

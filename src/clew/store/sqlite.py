@@ -151,7 +151,9 @@ class SqliteEngine:
     def has_counted(self, org: str, name: str) -> bool | None:
         """Whether a counter of an org or of the store ever moved, without the transaction that several looks need.
         By the connection that writes if nobody does: it alone keeps its pages when it writes. None in the middle of
-        a snapshot, which may be older."""
+        a snapshot, which may be older, and while a moment lasts, in which the version is looked at anyway."""
+        if self._moment.is_under_way:
+            return None
         if self._writing is not None:
             try:
                 if self._turn.acquire(blocking=False) and not self._closed:
