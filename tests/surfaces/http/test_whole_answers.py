@@ -122,6 +122,39 @@ def test_an_answer_has_the_headers_that_every_answer_has(served: Served) -> None
     }  # fmt: skip
 
 
+def asked_for(method: str, path: str, *lines: str) -> bytes:
+    told = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {TOKEN}", *lines]
+    return "\r\n".join([*told, "", ""]).encode()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/memories", "/v1/memories/nothing", "/v1/projects/x%ff"])
+def test_head_tells_what_get_would_and_sends_no_body(served: Served, path: str) -> None:
+    told = served.told(asked_for("HEAD", path) + asked_for("HEAD", path, LAST))
+    got, _, body = served.told(asked_for("GET", path, LAST)).partition(b"\r\n\r\n")
+    first, second, end = told.split(b"\r\n\r\n")
+    assert body and not end and first.split(b"\r\n")[0] == got.split(b"\r\n")[0]
+    assert second.split(b"\r\n")[2:] == got.split(b"\r\n")[2:]  # all but the moment
+
+
+@pytest.mark.parametrize("path", ["/v1/export", "/v1/graph/events"])
+def test_head_of_what_is_sent_in_pieces_ends_at_once(served: Served, path: str) -> None:
+    told = served.told(asked_for("HEAD", path) + asked_for("HEAD", "/healthz", LAST))
+    first, second, end = told.split(b"\r\n\r\n")
+    assert first.startswith(b"HTTP/1.1 200 ") and second.startswith(b"HTTP/1.1 200 ") and not end
+    assert until(lambda: not served.asked.app.streams.count and not served.asked.app.exports.count)
+
+
+def test_head_says_that_an_export_is_not_for_whoever_asks(served: Served) -> None:
+    path = "/v1/export?project="  # no name of a project
+    answers = [served.told(asked_for(method, path, LAST)).split(b"\r\n")[0] for method in ("HEAD", "GET")]
+    assert answers[0] == answers[1] != b"HTTP/1.1 200 OK"
+
+
+def test_a_path_without_get_has_no_head(served: Served) -> None:
+    assert served.told(asked_for("HEAD", "/v1/recall", LAST)).startswith(b"HTTP/1.1 405 ")
+    assert b"\r\nallow: GET, HEAD, POST\r\n" in served.told(asked_for("PUT", "/v1/memories", LAST))
+
+
 def test_a_client_that_leaves_before_its_answer_is_counted_and_nothing_else(served: Served) -> None:
     address = served.server.servers[0].sockets[0].getsockname()
     with closing(socket.create_connection(address, timeout=WAIT_S)) as link:

@@ -261,10 +261,12 @@ class App:
             await sent.send(send)
             return sent.status
         begin, rest = sent
+        is_head = asked.the_request.is_head
         if isinstance(rest, Stream):
-            return await sending.send_stream(begin, rest, receive, send)
+            return await sending.send_stream(begin, rest, receive, send, is_head=is_head)
         take = partial(self.exports.take, asked.credential.key if asked.credential else "")
-        return await sending.send_written(begin, rest, send, failed=partial(self._failed, asked=asked), take=take)
+        failed = partial(self._failed, asked=asked)
+        return await sending.send_written(begin, rest, send, failed=failed, take=take, is_head=is_head)
 
     def is_answered(self, asked: Asked, status: int) -> None:
         took_s = perf_counter() - asked.began

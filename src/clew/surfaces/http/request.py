@@ -33,6 +33,11 @@ class Request:
         client = scope.get("client")
         self.client: str = f"uid {self.peer_uid}" if self.via == SOCKET else str(client[0]) if client else ""
 
+    @property
+    def is_head(self) -> bool:
+        """Asks what GET would answer, without its body, which is left out where it would be written."""
+        return self.method == "HEAD"
+
     @cached_property
     def path(self) -> str:
         return self.raw_path.decode("latin-1")

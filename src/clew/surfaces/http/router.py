@@ -38,14 +38,14 @@ class Router:
         methods = self._fixed.get(request.path)
         if methods is None:
             methods, values = self._free_path(request.segments)
-        route = methods.get(request.method)
+        route = methods.get("GET" if request.is_head else request.method)
         if route is None:
             raise Refusal(
                 405,
                 f"{request.method[:20]} is not possible here",
                 code="METHOD_NOT_ALLOWED",
                 next=f"use {' or '.join(sorted(methods))}",
-                headers={"Allow": ", ".join(sorted(methods))},
+                headers={"Allow": ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))},
             )
         return route, values
 

@@ -19,8 +19,14 @@ PIECE = 64 << 10  # bytes: what is written in small bits is sent in pieces of th
 PATIENCE_S = 60.0  # how long a client may leave a piece lying
 
 
-async def send_stream(begin: Response, stream: Stream, receive: AsgiReceive, send: AsgiSend) -> int:
-    """Until the stream ends, the client leaves, or the server stops."""
+async def send_stream(
+    begin: Response, stream: Stream, receive: AsgiReceive, send: AsgiSend, *, is_head: bool = False
+) -> int:
+    """Until the stream ends, the client leaves, or the server stops. `is_head`: only how it would begin."""
+    if is_head:
+        await send(begin.start(length=None))
+        await send({"type": "http.response.body", "body": b""})
+        return begin.status
     gone = asyncio.ensure_future(_left(receive))
     try:
         await send(begin.start(length=None))
@@ -85,9 +91,10 @@ async def send_written(
     *,
     failed: Callable[[BaseException], Response],
     take: Callable[[], Callable[[], None]],
+    is_head: bool = False,
 ) -> int:
     """An error before the first piece is an answer of its own. Later, the connection breaks off: what was sent can
-    no longer be called back, and nobody must take it for the whole."""
+    no longer be called back, and nobody must take it for the whole. `is_head`: only how it would begin."""
     try:
         writer = _Writer(asyncio.get_running_loop(), written, take())
         piece = await writer.next()
@@ -99,6 +106,8 @@ async def send_written(
         return response.status
     try:
         await send(begin.start(length=None))
+        if is_head:
+            piece = None
         while isinstance(piece, bytes):
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             piece = await writer.next()
