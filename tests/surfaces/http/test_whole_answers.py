@@ -155,6 +155,14 @@ def test_a_path_without_get_has_no_head(served: Served) -> None:
     assert b"\r\nallow: GET, HEAD, POST\r\n" in served.told(asked_for("PUT", "/v1/memories", LAST))
 
 
+def test_an_answer_that_says_it_is_the_last_is(served: Served) -> None:
+    """One to a hook that has nothing to print."""
+    body = b'{"hook_event_name": "Stop", "session_id": "s", "cwd": "/"}'
+    lines = ("Content-Type: application/json", f"Content-Length: {len(body)}", f"Clew-Event-Id: {'0' * 32}")
+    answer = served.told(asked_for("POST", "/v1/hooks/claude-code", *lines) + body + asked_for("GET", "/healthz"))
+    assert b"\r\nconnection: close\r\n" in answer and answer.count(b"HTTP/1.1 ") == 1
+
+
 def test_a_client_that_leaves_before_its_answer_is_counted_and_nothing_else(served: Served) -> None:
     address = served.server.servers[0].sockets[0].getsockname()
     with closing(socket.create_connection(address, timeout=WAIT_S)) as link:

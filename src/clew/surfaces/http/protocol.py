@@ -214,7 +214,7 @@ class Protocol(HttpToolsProtocol):
         pieces = [STATUS_LINE[response.status]]
         pieces += [b"%b: %b\r\n" % line for line in cycle.default_headers]
         pieces.append(response.header_lines())
-        if response.headers.get("Connection") == "close":
+        if response.is_last:
             cycle.keep_alive = False
         elif not cycle.keep_alive:
             pieces.append(b"connection: close\r\n")

@@ -31,6 +31,11 @@ class Response:
         if any(map(_BREAKS_OUT.search, self.headers.values())):
             raise ValueError("a header has a value that ends its line")
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the connection ends with it."""
+        return any(name.lower() == "connection" and value == "close" for name, value in self.headers.items())
+
     def start(self, *, length: int | None) -> Message:
         headers = list(ALWAYS)
         if self.media_type:
