@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -54,17 +55,21 @@ class Meter:
         self._waiting: list[Metric] = []
         self._thread: threading.Thread | None = None
         self._not_before = 0.0
-        self.dropped = 0
+        self._dropped: Counter[str] = Counter()
 
-    @property
-    def waiting(self) -> int:
-        return len(self._waiting)
+    def waiting(self, org: str) -> int:
+        """Of one org: how much another asks is not for it to know."""
+        with self._lock:
+            return sum(row.org == org for row in self._waiting)
+
+    def dropped(self, org: str) -> int:
+        return self._dropped[org]
 
     def count(self, metric: Metric) -> None:
         """Never raises and never waits."""
         with self._lock:
             if len(self._waiting) >= self._room:
-                self.dropped += 1
+                self._dropped[metric.org] += 1
             else:
                 self._waiting.append(metric)
             is_due = len(self._waiting) >= self._batch or metric.created_at - self._waiting[0].created_at >= AGE
@@ -118,19 +123,20 @@ class Meter:
             self._store.write_unless_busy(partial(_write, rows=rows, look_after=self._look_after), wait_ms=WAIT_MS)
         except Exception as error:  # nobody who asked is to hear of it
             is_busy = isinstance(error, ClewError) and error.code == "STORE_BUSY"
-            self._keep(rows) if is_busy and not is_last else self._lose(len(rows), error)
+            self._keep(rows) if is_busy and not is_last else self._lose(rows, error)
 
     def _keep(self, rows: list[Metric]) -> None:
         """Until the store is free; what finds no room meanwhile is lost."""
         with self._lock:
             self._not_before = time.monotonic() + PAUSE_S
-            kept = (rows + self._waiting)[: self._room]
-            self.dropped += len(rows) + len(self._waiting) - len(kept)
-            self._waiting = kept
+            kept = rows + self._waiting
+            self._waiting = kept[: self._room]
+            self._dropped.update(row.org for row in kept[self._room :])
 
-    def _lose(self, rows: int, error: BaseException) -> None:
-        self.dropped += rows
-        _log().info("%d requests were not counted: %s", rows, getattr(error, "code", type(error).__name__))
+    def _lose(self, rows: list[Metric], error: BaseException) -> None:
+        with self._lock:
+            self._dropped.update(row.org for row in rows)
+        _log().info("%d requests were not counted: %s", len(rows), getattr(error, "code", type(error).__name__))
 
 
 def _write(tx: Tx, *, rows: Sequence[Metric], look_after: Callable[[Tx, str, datetime], None]) -> None:

@@ -55,7 +55,7 @@ class RolloutShown:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """How requests were answered; `waiting` and `dropped` are of this process."""
+    """How requests were answered; `waiting` and `dropped` are those of the org in this process."""
 
     summary: Summary
     waiting: int = 0

@@ -66,13 +66,13 @@ class Rollout:
 
     def metrics(self, since: datetime | None = None, *, identity: Identity | None = None) -> Metrics:
         """How the requests since then were answered; of the last day without one, of 30 days at most."""
-        now, meter = self._clew.now(), self._clew._meter
+        now, meter, org = self._clew.now(), self._clew._meter, (identity or Identity()).org
         first = zoned("since", since) or now - timedelta(days=METRICS_DAYS)
         if first > now:
             raise InvalidInput("the window has not begun", code="WINDOW_INVALID", next="give an earlier --since")
         hours = round((now - first) / timedelta(hours=1), 2)
-        measured = self._measured((identity or Identity()).org, now=now, hours=max(hours, 1.0))
-        return payloads.Metrics(measured.summary, waiting=meter.waiting, dropped=meter.dropped)
+        measured = self._measured(org, now=now, hours=max(hours, 1.0))
+        return payloads.Metrics(measured.summary, waiting=meter.waiting(org), dropped=meter.dropped(org))
 
     def status(self, *, scope: Scope | None = None, identity: Identity | None = None, top: int = 10) -> StatusShown:
         """The graph and its rollout together; mends nothing."""

@@ -33,10 +33,10 @@ def test_requests_wait_until_there_is_a_batch_of_them(store: Store) -> None:
     meter = Meter(store, nothing, batch=3)
     for _ in range(2):
         meter.count(applied())
-    assert (stored(store), meter.waiting) == (0, 2)
+    assert (stored(store), meter.waiting("local")) == (0, 2)
     meter.count(applied())
     meter.flush()
-    assert (stored(store), meter.waiting, meter.dropped) == (3, 0, 0)
+    assert (stored(store), meter.waiting("local"), meter.dropped("local")) == (3, 0, 0)
 
 
 def test_the_next_request_brings_an_old_one_along(store: Store) -> None:
@@ -44,7 +44,7 @@ def test_the_next_request_brings_an_old_one_along(store: Store) -> None:
     meter.count(applied(NOON))
     meter.count(applied(NOON + AGE))
     meter.close()
-    assert (stored(store), meter.dropped) == (2, 0)
+    assert (stored(store), meter.dropped("local")) == (2, 0)
 
 
 def test_a_batch_stands_back_for_those_who_ask_and_not_for_those_who_wait_for_it(store: Store) -> None:
@@ -70,7 +70,7 @@ def test_what_waits_is_written_at_the_end(store: Store) -> None:
     meter = Meter(store, nothing)
     meter.count(applied())
     meter.close()
-    assert (stored(store), meter.dropped) == (1, 0)
+    assert (stored(store), meter.dropped("local")) == (1, 0)
 
 
 @pytest.mark.parametrize("batch", [1, 100], ids=["handed over", "still waiting"])
@@ -83,7 +83,7 @@ def test_nobody_waits_at_the_end_for_another_process_that_writes(store: Store, b
     meter.close()
     store.close()
     assert time.monotonic() - began < 10  # a write proper waits for 30 s
-    assert meter.dropped == 1
+    assert meter.dropped("local") == 1
     other.execute("ROLLBACK")
 
 
@@ -94,10 +94,18 @@ def test_while_the_store_is_busy_no_more_waits_than_there_is_room_for(store: Sto
     for _ in range(2 + 4 + 5):
         meter.count(applied())
     meter.flush()
-    assert (meter.waiting, meter.dropped) == (4, 7)
+    assert (meter.waiting("local"), meter.dropped("local")) == (4, 7)
     other.execute("ROLLBACK")
     meter.flush()
-    assert (stored(store), meter.waiting) == (4, 0)
+    assert (stored(store), meter.waiting("local")) == (4, 0)
+
+
+def test_an_org_is_told_of_its_own_requests_only(store: Store) -> None:
+    meter = Meter(store, nothing, room=3)
+    for org in ("a", "a", "b", "b", "b"):
+        meter.count(applied(org=org))
+    assert (meter.waiting("a"), meter.dropped("a")) == (2, 0)
+    assert (meter.waiting("b"), meter.dropped("b")) == (1, 2)
 
 
 def test_counting_on_a_closed_store_raises_nothing_and_is_told(store: Store) -> None:
@@ -105,7 +113,7 @@ def test_counting_on_a_closed_store_raises_nothing_and_is_told(store: Store) -> 
     store.close()
     meter.count(applied())
     meter.close()
-    assert meter.dropped == 1
+    assert meter.dropped("local") == 1
 
 
 def test_requests_stay_counted_when_what_follows_from_them_fails(store: Store) -> None:
@@ -141,7 +149,7 @@ def test_threads_that_count_at_once_lose_nothing(store: Store) -> None:
     for thread in threads:
         thread.join()
     meter.flush()
-    assert stored(store) + meter.dropped == 200 and meter.dropped == 0
+    assert stored(store) + meter.dropped("local") == 200 and meter.dropped("local") == 0
 
 
 # -- the mode between two looks ----------------------------------------------------------------------

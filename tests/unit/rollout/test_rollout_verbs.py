@@ -70,6 +70,12 @@ def test_metrics_tell_of_the_time_that_was_asked_for(clew: Clew, clock: ToldCloc
     assert (told["totalRequests"], told["windowHours"]) == (4, pytest.approx(72, abs=0.01))
 
 
+def test_metrics_do_not_tell_how_much_another_org_asks(clew: Clew) -> None:
+    clew.recall("where is the cache?", scope=SHOP)
+    gus = Identity("globex", "gus", roles=("owner",))
+    assert (clew.rollout.metrics().waiting, clew.rollout.metrics(identity=gus).waiting) == (1, 0)
+
+
 # -- set ---------------------------------------------------------------------------------------------
 
 
