@@ -120,6 +120,26 @@ def test_what_cannot_be_passed_on_is_kept_and_arrives_in_order_and_once(near: An
     assert [one.count for one in far.memory.hosts.fired()] == [5]
 
 
+def test_what_was_kept_happened_when_its_hook_told_it(near: Any, far: Elsewhere) -> None:
+    said(near, 1)
+    told = time.time() - 7_200.0
+    os.utime(near.home / "spool" / "events.spool", (told, told))
+    with far.plugged_in():
+        pass_on(near)
+        said(near, 2, "Stop")
+    late, now = sorted(far.memory.hosts.fired(), key=lambda one: one.last_at)
+    assert (now.last_at - late.last_at).total_seconds() == pytest.approx(7_200.0, abs=60.0)
+
+
+@pytest.mark.parametrize("told", [0.0, 4e9], ids=["before there was a Clew", "ahead of its time"])
+def test_a_clock_that_is_wrong_does_not_lose_what_was_kept(near: Any, far: Elsewhere, told: float) -> None:
+    said(near, 1)
+    os.utime(near.home / "spool" / "events.spool", (told, told))
+    with far.plugged_in():
+        pass_on(near)
+    assert far.ids == [1] and [one.count for one in far.memory.hosts.fired()] == [1]
+
+
 def test_an_event_that_arrived_without_an_answer_counts_once(near: Any, far: Elsewhere, tmp_path: Path) -> None:
     pass_on(near)
     with far.plugged_in():

@@ -104,16 +104,17 @@ class ForwardedHosts:
         *,
         event_id: str,
         around: Around,
-        received_at: datetime | None = None,  # noqa: ARG002 - the other Clew has its own clock
+        received_at: datetime | None = None,
         replayed: bool = False,
         identity: Identity | None = None,  # noqa: ARG002 - there it is the token's
     ) -> HookAnswer:
         """What the other Clew answers; nothing when it does not, and then the event is kept. What is switched off
-        here does not leave this machine. Raises Unavailable for a kept event that still cannot be passed on."""
+        here does not leave this machine. Raises Unavailable for a kept event that still cannot be passed on.
+        The other Clew has its own clock, so it is told how long ago a kept event was."""
         seen = list(self._seen)
+        told = {"event": raw, "event_id": event_id, "around": asdict(around), "seen": seen, **_age(received_at)}
         body, again = (
-            None if around.is_off else _body(raw, event_id, around, replayed=is_again, seen=seen)
-            for is_again in (replayed, True)
+            None if around.is_off else _body(told | {"replayed": is_again}) for is_again in (replayed, True)
         )
         if body is None or again is None:
             return HookAnswer()
@@ -169,11 +170,15 @@ class _Telling:
     seen: Sequence[str]
 
 
-def _body(
-    raw: Mapping[str, Any], event_id: str, around: Around, *, replayed: bool, seen: Sequence[str]
-) -> bytes | None:
+def _age(received_at: datetime | None) -> Mapping[str, float]:
+    if received_at is None:
+        return {}
+    age_s = (datetime.now(UTC) - received_at).total_seconds()
+    return {"age_s": min(max(age_s, 0.0), hooks.MAX_AGE_S)}
+
+
+def _body(told: Mapping[str, Any]) -> bytes | None:
     """None for an event that has no form in JSON: nobody could read it."""
-    told = {"event": raw, "event_id": event_id, "around": asdict(around), "replayed": replayed, "seen": seen}
     try:
         return _text(told)
     except (ValueError, RecursionError):

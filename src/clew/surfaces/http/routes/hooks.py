@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 TEXT = "text/plain; charset=utf-8"
 EVENT_ID = "clew-event-id"
 MAX_SEEN = 100
+MAX_AGE_S = 1e8  # three years: what is older is no older than that
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -37,6 +39,9 @@ class Forwarded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     around: dict[str, Any] = {}
     replayed: bool = False
     seen: list[str] = []  # earlier events whose answers were printed there
+    age_s: Annotated[float, msgspec.Meta(ge=0, le=MAX_AGE_S)] = (
+        0.0  # since its hook told it, by that machine's clock
+    )
 
 
 def event(call: Call) -> Answer:
@@ -65,6 +70,7 @@ def forwarded(call: Call) -> str:
         told.event,
         event_id=_event_id(told.event_id),
         around=around_of(told.around),
+        received_at=call.clew.now() - timedelta(seconds=told.age_s) if told.age_s else None,
         replayed=told.replayed,
         identity=call.identity,
     )
