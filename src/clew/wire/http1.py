@@ -38,7 +38,21 @@ class Connection:
         self._sock.settimeout(within_s)
         lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
         head = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""])
-        self._sock.sendall(head.encode("latin-1") + body)
+        is_sent = self._is_sent(head.encode("latin-1") + body)
+        reply = self._answer()
+        return reply if is_sent else reply._replace(is_kept=False)
+
+    def _is_sent(self, request: bytes) -> bool:
+        """Who refuses a request for its length says so and ends the connection before all of it is taken."""
+        try:
+            self._sock.sendall(request)
+        except TimeoutError:
+            raise
+        except OSError:
+            return False
+        return True
+
+    def _answer(self) -> Reply:
         status, version = self._status()
         found = self._headers()
         while 100 <= status < 200:

@@ -60,7 +60,9 @@ class Transport:
     ) -> Reply:
         """`twice`: it changes nothing, so a connection that broke is no reason to give up."""
         if self._is_closed:
-            raise Unavailable(f"{self.address} was closed here", code="STORE_CLOSED", next="open it again")
+            raise Unavailable(
+                f"the Clew at {self.address.name} was closed here", code="STORE_CLOSED", next="open it again"
+            )
         exchange = partial(self._exchange, path, body, {**self._headers, **_one_line(headers)})
         try:
             return exchange(answer_s or self._answer_s)

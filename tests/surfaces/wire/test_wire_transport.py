@@ -7,13 +7,14 @@ import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from raw_server import HEALTHY, answering, dies, reply, request_of, says
 from wire_server import app_of, listening, port_of
 
 import clew
-from clew import Clew, Denied, Misconfigured, Unavailable
+from clew import Clew, Denied, InvalidInput, Misconfigured, Unavailable
 from clew.errors import ClewError
 from clew.wire.address import Address, address_of, is_address
 from clew.wire.client import RemoteClew
@@ -57,6 +58,23 @@ def test_a_read_that_breaks_twice_is_given_up(remote: Clew, place: Path) -> None
     with answering(place, [dies]) as came, pytest.raises(Unavailable, match="ended the connection"):
         remote.jobs.list()
     assert len(came) == 2
+
+
+def test_one_that_refuses_a_request_before_it_is_sent_is_heard(remote: Clew, place: Path) -> None:
+    def refuses(connection: Any) -> None:
+        connection.recv(1_024)
+        connection.sendall(reply("413 Too Large", b'{"detail": "it is too large", "code": "TOO_LARGE"}'))
+
+    with answering(place, [refuses]), pytest.raises(InvalidInput) as refused:
+        remote.remember("x" * 8_000_000)
+    assert refused.value.code == "TOO_LARGE"
+
+
+def test_one_that_was_closed_is_named(remote: Clew, place: Path) -> None:
+    remote.close()
+    with pytest.raises(Unavailable) as refused:
+        remote.recall("x")
+    assert refused.value.message == f"the Clew at {place} was closed here"
 
 
 def test_a_server_that_says_nothing_is_waited_for_no_longer_than_agreed(remote: Clew, place: Path) -> None:
@@ -250,3 +268,11 @@ def test_a_clew_over_loopback_answers_as_well(served: Clew) -> None:
         remote = clew.open(f"http://127.0.0.1:{port_of(server)}")
         assert remote.stats().as_json() is not None
         remote.close()
+
+
+def test_a_request_that_is_too_large_for_the_server_is_told_as_such(served: Clew) -> None:
+    with ThreadPoolExecutor(2) as pool, listening(app_of(served, pool), port=0) as server:
+        url = f"http://127.0.0.1:{port_of(server)}"
+        with clew.open(url) as far, pytest.raises(InvalidInput) as refused:
+            far.remember("x" * (32 << 20))
+    assert refused.value.code == "BODY_TOO_LARGE"
