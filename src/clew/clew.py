@@ -501,6 +501,7 @@ class Clew(Topics):
         Then it is what belongs to its project, or to any with `all_projects`, and to its user: where it names none,
         what all share and the caller's own.
         """
+        portable.check_open(file)
         identity = identity or Identity()
         reach = self._reach_of_id(scope, identity)
         if scope is not None:

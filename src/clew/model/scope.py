@@ -53,6 +53,12 @@ class Identity:
 
     def check(self, scope: Scope) -> None:
         """Refuse a scope outside this identity. Another org is 'not found', not 'denied'."""
+        if not isinstance(scope, Scope):
+            raise InvalidInput(
+                f"a scope is a Scope, not {type(scope).__name__}",
+                code="SCOPE_INVALID",
+                next='pass one, such as Scope(project="shop")',
+            )
         if scope.org != self.org:
             raise NotFound(
                 f"org '{scope.org}' was not found",
@@ -149,7 +155,9 @@ def is_text(value: object) -> bool:
 def _check_name(name: str, value: str | None, limit: int) -> None:
     if value is None and name != "org":
         return
-    if not isinstance(value, str) or not value.strip():
+    if value is not None and not isinstance(value, str):
+        _refuse(name, f"is no text but {type(value).__name__}", f"give {name} as text")
+    if value is None or not value.strip():
         _refuse(name, "is blank", f"leave {name} out or give it a name")
     if len(value) > limit:
         _refuse(name, f"is longer than {limit} characters", f"shorten {name}")

@@ -167,6 +167,10 @@ def _count(run: Run, reader: Reader, began: float) -> None:
 def plan_recall(query: str, options: RecallOptions, reader: Reader) -> Plan:
     """An explicit recall is never planned away, and walks the graph from a single seed: the planner, and what an
     assisted recall needs, are for those who ask by a plan."""
+    if not isinstance(query, str):
+        raise InvalidInput(
+            f"a query is text, not {type(query).__name__}", code="RECALL_QUERY_INVALID", next="ask in words"
+        )
     return plan(
         query,
         planner=reader.planner,
@@ -347,13 +351,13 @@ def check(options: RecallOptions) -> None:
                 code="RECALL_OPTION_INVALID",
                 next=f"choose: {', '.join(known)}",
             )
-    if not 1 <= options.limit <= MAX_LIMIT:
+    if not isinstance(options.limit, int) or not 1 <= options.limit <= MAX_LIMIT:
         raise InvalidInput(
-            f"limit {options.limit} is out of range",
+            f"limit {str(options.limit)[:20]} is out of range",
             code="RECALL_LIMIT_INVALID",
             next=f"ask for 1 to {MAX_LIMIT}",
         )
-    if not 0 <= options.floor <= 1:
+    if not isinstance(options.floor, int | float) or not 0 <= options.floor <= 1:
         raise InvalidInput(
             "the floor is out of range", code="RECALL_OPTION_INVALID", next="give the least relevance, 0 to 1"
         )

@@ -150,7 +150,7 @@ def xray_of(recalled: Recalled, *, query: str, at: datetime, budget: int | None 
 
 
 def check_request(query: str, budget: int | None = None) -> None:
-    if not query.strip():
+    if isinstance(query, str) and not query.strip():  # what is no text is refused by the recall
         raise InvalidInput("the query is empty", code="XRAY_QUERY_EMPTY", next="say what was asked")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
         raise InvalidInput(

@@ -188,6 +188,10 @@ def must_get(
 ) -> Memory:
     """The memory with this id or unique beginning of an id; anything else is 'not found'. With `now`, so is
     one that has expired; with `may`, one that may not be read."""
+    if not isinstance(id, str):
+        raise InvalidInput(
+            f"an id is text, not {type(id).__name__}", code="MEMORY_ID_INVALID", next="pass the id of a memory"
+        )
     if not is_encodable(id):
         raise not_found(id)
     memory = tx.memories.get(reach, id, deleted=deleted)

@@ -80,7 +80,13 @@ def secrets_in(call: ToolCall) -> tuple[str, ...]:
 
 
 def refuse_reserved(draft: Draft) -> Draft:
-    """The draft, unless it claims to be one of ours."""
+    """The draft, unless it claims to be one of ours, or is none."""
+    if not isinstance(draft, Draft):
+        raise InvalidInput(
+            f"a draft is a Draft, not {type(draft).__name__}",
+            code="DRAFT_INVALID",
+            next="pass Draft(content=...), or one text to remember()",
+        )
     if is_reserved(str(draft.origin)):
         raise InvalidInput(
             f"the origin '{OBSERVED}' is kept for what Clew records itself",

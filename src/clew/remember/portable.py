@@ -108,6 +108,15 @@ class Target:
 # -- export ----------------------------------------------------------------------------------------
 
 
+def check_open(file: TextIO) -> None:
+    if not hasattr(file, "write"):
+        raise InvalidInput(
+            f"an export is written to an open file, not to {type(file).__name__}",
+            code="EXPORT_FILE_INVALID",
+            next='pass open(path, "w", encoding="utf-8")',
+        )
+
+
 def export_memories(
     tx: Tx, reach: Reach, file: TextIO, *, progress: Progress, may: Callable[[Memory], bool] = lambda memory: True
 ) -> ExportReport:

@@ -192,13 +192,20 @@ def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
     batch: list[Draft] = []
     chars = 0
     for draft in drafts:
-        if batch and (len(batch) == BATCH or chars + len(draft.content) > BATCH_CHARS):
+        size = _size(draft)
+        if batch and (len(batch) == BATCH or chars + size > BATCH_CHARS):
             yield batch
             batch, chars = [], 0
         batch.append(draft)
-        chars += len(draft.content)
+        chars += size
     if batch:
         yield batch
+
+
+def _size(draft: Draft) -> int:
+    """What is no draft, or has no text, is refused over there."""
+    content = getattr(draft, "content", None)
+    return len(content) if isinstance(content, str) else 0
 
 
 def _fingerprint(clew: RemoteClew, arguments: dict[str, Any]) -> Any:

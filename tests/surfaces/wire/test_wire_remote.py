@@ -226,6 +226,12 @@ def test_metadata_that_json_would_change_is_refused_as_in_the_store(
             assert refused.value.code == "MEMORY_METADATA_INVALID"
 
 
+def test_a_text_is_no_draft(remote: Clew, served: Clew) -> None:
+    for memory in (served, remote):
+        with pytest.raises(InvalidInput):
+            list(memory.remember_many(["a text"]))  # type: ignore[list-item]
+
+
 def test_bytes_are_no_text(remote: Clew, served: Clew) -> None:
     for memory in (served, remote):
         with pytest.raises(InvalidInput):
