@@ -148,6 +148,13 @@ def test_a_file_that_is_not_ours_is_left_alone(cli: Cli) -> None:
     assert (cli.home / "clew.db").read_text() == "shopping list"
 
 
+def test_a_backup_where_nothing_can_be_written_says_to_name_another_file(cli: Cli) -> None:
+    (cli.directory / "file").write_text("in the way")
+    error = cli("backup", "file/copy.db", "--json").error
+    assert error["code"] == "STORE_READ_ONLY" and "copy.db" in error["message"]
+    assert "name a file" in error["next"] and "CLEW_HOME" not in error["next"]
+
+
 def test_a_backup_over_a_file_names_the_option_that_allows_it(cli: Cli) -> None:
     cli("backup", "copy.db")
     again = cli("backup", "copy.db", "--json")

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import apsw
 
-from clew.errors import Conflict, InvalidInput, NotFound, StoreRefused
+from clew.errors import Conflict, InvalidInput, NotFound, StoreRefused, Unavailable
 from clew.model.progress import Progress, no_progress
 from clew.model.times import from_micros
 from clew.model.upkeep import BackupReport, RestoreReport
@@ -45,7 +45,7 @@ TEMPORARY = ".{name}.{unique}.tmp"  # the name of a copy until it is complete
 
 def backup(path: Path, target: Path, *, overwrite: bool = False, progress: Progress = no_progress) -> BackupReport:
     """Copy the store at `path`, whole and checked, to `target`. Others may read and write meanwhile."""
-    with translated(target):
+    with _writing(target):
         _check_target(path, target, overwrite)
         with _beside(target) as copy:
             _copy_pages(path, copy, progress)
@@ -54,6 +54,18 @@ def backup(path: Path, target: Path, *, overwrite: bool = False, progress: Progr
             copy.replace(target)
         _sync_directory(target)
     return BackupReport(target, size, memories)
+
+
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
+    """It need not lie in the home, so another home is no help."""
+    try:
+        with translated(target):
+            yield
+    except Unavailable as error:
+        if error.code == "STORE_READ_ONLY":
+            error.next = "name a file in a directory that you may write to"
+        raise
 
 
 def _check_target(path: Path, target: Path, overwrite: bool) -> None:
