@@ -104,3 +104,11 @@ def test_it_is_said_that_commands_stay_in_local_and_who_follows_the_routing(
 
 def test_the_table_offers_the_roles_of_the_model() -> None:
     assert table_inject.ROLES == ROLES
+
+
+def test_the_personal_org_is_there_and_has_no_members(cli: Cli) -> None:
+    cli("remember", "x")
+    assert cli("org", "list").out.splitlines() == ["local"]
+    outcome = cli("org", "members", "local", "--json")
+    assert (outcome.code, outcome.error["code"]) == (3, "ORG_WITHOUT_MEMBERS")
+    assert outcome.error["message"] == "org 'local' has no members, it is your own"

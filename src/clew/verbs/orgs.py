@@ -147,6 +147,8 @@ class Orgs(Routes):
         with self._clew.store.read() as tx:
             org = tx.orgs.find(name)
             role = tx.orgs.role(org.id, identity.user) if org and routes.is_personal(identity) else None
+        if org is None and name == identity.org:
+            raise _without_members(name)
         if org is None or not (identity.org == org.id or role or is_operator(identity)):
             raise not_found(name)
         resource = Resource("org", org.id, org.id)
@@ -156,6 +158,17 @@ class Orgs(Routes):
         actor = routes.acting(identity, Routed(org.id, routes.EXPLICIT, "", role))
         self._check(actor, "configure", resource)
         return org, actor
+
+
+def _without_members(org: str) -> NotFound:
+    """One's own org, which is there without ever having been created."""
+    is_personal = org == LOCAL or org.startswith(PERSONAL_PREFIX)
+    named = "NAME" if is_personal else f"NAME --id {org}"
+    return NotFound(
+        f"org '{org}' has no members{', it is your own' if is_personal else ''}",
+        code="ORG_WITHOUT_MEMBERS",
+        next=f"make an org that others can join: clew org create {named}",
+    )
 
 
 def _memberships(tx: Tx, identity: Identity) -> tuple[Membership, ...]:
