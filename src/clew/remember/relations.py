@@ -187,6 +187,7 @@ _THEN = re.compile(
     r"(?:before|prior to|back in) (?:\w+ )?(?:19|20)\d\d(?!\w)|(?:in the past|back then|in those days)(?!\w)"
     r"|in (?:the|our) (?:old|previous|former|original|initial|first) "
 )
+_NOW = re.compile(r"(?<!\w)(?:now|nowadays|today|currently|since then|these days)(?!\w)")  # from here on it is so
 _CHANGES = frozenset("moved migrated switched ported transitioned replaced swapped superseded deprecated".split())
 _CHANGED_BACK = re.compile(
     r".* (?:(?:moved|switched|went|rolled|migrated|changed) (?:(?:it|this|that|them|everything) )?back(?! in \d)"
@@ -245,6 +246,7 @@ _SET_ASIDE = re.compile(
     r"|before(?=\W*(?:\n|$)| \d)|previously|formerly|old|history|anti-?patterns?|non-?goals?|out of scope"
     r"|open questions?|ideas?|proposals?|proposed|hypothes[ei]s|todos?|don['’]ts?)(?!\w)"
 )
+_HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _BULLET = re.compile(
     r"(?:[-*+•]|\d+[.)])\s|\d+\s$"
 )  # the full stop behind a number ends what is read as a sentence
@@ -264,7 +266,7 @@ class _Aside:
         return self._by_heading or self._by_label
 
     def _read_line(self, line: str) -> None:
-        if line.startswith("#"):
+        if _HEADING.match(line):
             self._by_heading, self._by_label = _SET_ASIDE.search(line) is not None, False
         elif line.endswith(":"):
             self._by_label = _SET_ASIDE.search(line) is not None
@@ -274,9 +276,10 @@ class _Aside:
 
 # Shown, struck out, or for nobody to see.
 _NOT_SAID = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|~~(?=\S)[^~\n]+(?<=\S)~~|<!--.*?(?:-->|\Z)", re.DOTALL)
+# Short ones as well: the mark that closes `api` would else open what stands behind it.
 _QUOTED = re.compile(
-    r"\"[^\"\n]{5,300}\"|“[^”\n]{5,300}”|„[^“”\n]{5,300}[“”]|«[^»\n]{5,300}»"
-    r"|(?<!`)`[^`\n]{5,300}`(?!`)|(?<!\w)'[^'\n]{5,300}'(?!\w)"
+    r"\"[^\"\n]*+\"|“[^”\n]{5,300}”|„[^“”\n]{5,300}[“”]|«[^»\n]{5,300}»"
+    r"|(?<!`)`[^`\n]*+`(?!`)|(?<!\w)'[^'\n]*+'(?!\w)"
 )
 _WORDY = re.compile(r"\w")
 
@@ -369,7 +372,9 @@ def _is_denied(sentence: Sentence, index: int, at: int) -> bool:
         return True
     if _USED_TO.search(" ".join(before)) or _TAKEN_BACK.match(flat, at) or _ALL_BUT.search(flat, 0, at):
         return True
-    return bool(_CHANGED_BACK.match(flat, at) if word in _CHANGES else _THEN.match(flat))
+    if word in _CHANGES:
+        return _CHANGED_BACK.match(flat, at) is not None
+    return _THEN.match(flat) is not None and not _NOW.search(flat, 0, at)
 
 
 def _read_cue(sentence: Sentence, word: str, at: int, reading: _Reading) -> tuple[list[EdgeDraft], _Reading]:

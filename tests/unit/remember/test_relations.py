@@ -133,6 +133,9 @@ def test_what_others_are_quoted_with_is_not_stated(text: str) -> None:
         'The docs are "wrong": AuthService depends on Redis.',
         "AuthService depends on `Redis`.",
         "It's AuthService that depends on 'Redis'.",
+        "The `auth` module is fine and AuthService depends on `Redis`.",
+        'We call it "db" since AuthService depends on "Redis".',
+        f'"{"a long story " * 30}" and AuthService depends on "Redis".',
     ],
 )
 def test_a_text_that_is_a_quotation_as_a_whole_and_names_in_quotes_are_said(text: str) -> None:
@@ -166,6 +169,7 @@ def test_what_a_label_or_a_heading_sets_aside_is_not_stated(text: str) -> None:
         "Before you deploy:\n- AuthService uses Redis",
         "Rejected alternatives:\n- LegacyService uses Kafka\n\nAuthService uses Redis.",
         "# Auth\n## Rejected\nAuthService uses Memcached.\n## Decision\nAuthService uses Redis.",
+        "#412 removed the old cache\nAuthService uses Redis.",
     ],
 )
 def test_a_label_or_a_heading_reaches_no_further_than_what_stands_under_it(text: str) -> None:
@@ -209,6 +213,10 @@ def test_what_stands_behind_a_mere_comma_is_no_part_of_a_list(
         ("AuthService calls LedgerService, which was reverted.", 1),
         ("All tests pass but AuthService depends on Redis.", 1),
         ("AuthService almost always uses Redis.", 1),
+        ("The `auth` module uses AuthService, and `AuthService` depends on `Redis`.", 2),
+        ("Before 2021 AuthService used MySQL, now AuthService uses PostgreSQL.", 1),
+        ("In the past AuthService used MySQL but today AuthService uses PostgreSQL.", 1),
+        ("Prior to 2022 AuthService used MySQL; since then AuthService depends on PostgreSQL.", 1),
     ],
 )
 def test_what_takes_back_something_else_takes_nothing_back(text: str, count: int) -> None:
