@@ -28,10 +28,13 @@ _HOST_TAGS = (
     "environment_context", "user_instructions", "INSTRUCTIONS", "ide_opened_file", "ide_selection",
     "attached_files", "clew-memory",
 )  # fmt: skip
-# What other agents, or people on other channels, say to this one: it comes as a prompt, too.
+# What other agents, or people on other channels, say to this one: it comes as a prompt, too. A feed has a tag
+# `channel` as well, but no source.
 _OF_OTHERS = ("agent-message", "cross-session-message", "teammate-message", r"channel(?=\s[^<>]{0,200}\bsource=)")
 _OTHERS = re.compile(rf"<(?:{'|'.join(_OF_OTHERS)})[\s>]", re.IGNORECASE)
-_TAG = re.compile(rf"<(/?)({'|'.join((*_HOST_TAGS, *_OF_OTHERS))})(?:\s[^<>]{{0,400}})?>", re.IGNORECASE)
+_TAG = re.compile(
+    rf"<(/?)({'|'.join((*_HOST_TAGS, *_OF_OTHERS))}|(?<=/)channel)(?:\s[^<>]{{0,400}})?>", re.IGNORECASE
+)
 _FENCE = re.compile(r"^[>\s]*(`{3,}|~{3,})")
 
 
@@ -55,8 +58,12 @@ def _without_tags(text: str) -> str:
     if "<" not in text:
         return text
     kept: list[str] = []
-    depth = at = 0
+    depth = channels = at = 0
     for tag in _TAG.finditer(text):
+        if tag[2].lower() == "channel":
+            if tag[1] and not channels:  # of a feed
+                continue
+            channels += -1 if tag[1] else 1
         if not tag[1]:
             if depth == 0:
                 kept.append(text[at : tag.start()])

@@ -80,6 +80,12 @@ def test_small_talk_is_no_memory_and_yet_begins_a_turn(text: str) -> None:
 def test_what_another_agent_or_channel_says_is_not_the_users_word(text: str) -> None:
     assert prompt(text) == {"k": "prompt", "elsewhere": True}
     assert "elsewhere" not in prompt("Rename the tag <channel> to <feed> in src/rss.py, and its tests")
+    assert own_words(f"{text}\nFix the footer").splitlines()[-1] == "Fix the footer"
+
+
+def test_a_tag_of_a_feed_closes_nothing_that_a_host_opened() -> None:
+    assert own_words("<system-reminder><channel>a</channel>hidden</system-reminder>Fix it") == "Fix it"
+    assert own_words("Make <channel>a</channel> a feed") == "Make <channel>a</channel> a feed"
 
 
 def test_a_prompt_is_split_into_task_rules_and_decisions() -> None:
