@@ -141,7 +141,7 @@ class Graphs:
             ids, touched = _touched(tx, reach, changes, turned)
             if len(kept.changed) + len(touched) > MAX_CHANGED:
                 return None
-            own = tx.graph.own_nodes(reach.org, ids)
+            own, read_again = tx.graph.own_nodes(reach.org, ids), frozenset(ids)
             later = dict(tx.graph.turning(reach, ids, now))
         return replace(
             kept,
@@ -151,7 +151,7 @@ class Graphs:
             patched={node: entries for node, entries in kept.patched.items() if node not in touched},
             new_ids=kept.new_ids | own,
             new_nodes=kept.new_nodes | {node: id for id, node in own.items()},
-            unsettled={id: at for id, at in kept.unsettled.items() if id not in ids} | later,
+            unsettled={id: at for id, at in kept.unsettled.items() if id not in read_again} | later,
             checked={},
         )
 
