@@ -18,7 +18,8 @@ from clew.deliver import queue
 from clew.errors import Conflict
 from clew.model.config import AgentRights, ProjectConfig
 from clew.model.scope import Reach
-from clew.model.session import AgentSession, Delivery, Lock
+from clew.model.session import AgentSession, Delivery, InjectDraft, Lock
+from clew.model.start import SessionSummary
 from clew.model.times import to_micros
 from clew.ports import Store, Tx
 
@@ -294,6 +295,17 @@ def test_a_source_is_gone_when_it_changed_or_no_longer_holds(store: Store, chang
             for ids in ([sound.id], [sound.id, other.id])
         ]
     assert gone == [False, True]
+
+
+def test_a_summary_is_a_source_that_is_there_or_gone(store: Store) -> None:
+    summary = SessionSummary("sum_1", "local", "ses_1", "shop", None, None, None, None, None, "VAT", "It went.")
+    store.write(lambda tx: tx.injections.put_summary(summary, at=NOW))
+    with store.read() as tx:
+        gone = [
+            tx.injects.are_sources_gone(org, json.dumps([id]), since=to_micros(NOW), now=NOW)
+            for org, id in (("local", "sum_1"), ("local", "sum_2"), ("other", "sum_1"))
+        ]
+    assert gone == [False, True, True]
 
 
 def test_sources_are_what_was_shown_and_what_it_rests_on(store: Store) -> None:

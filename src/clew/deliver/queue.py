@@ -127,12 +127,13 @@ def put(
 
 
 def _is_source_gone(tx: Tx, draft: InjectDraft, org: str, now: datetime) -> bool:
-    """Whether a memory behind a block was forgotten while it was rendered, or may no longer be told: what is erased
-    for good is not to be written down again."""
+    """Whether a memory or summary behind a block was forgotten while it was rendered, or may no longer be told:
+    what is erased for good is not to be written down again."""
     ids = list(dict.fromkeys((*draft.observation_ids, *draft.source_ids)))
     if draft.kind == "user" or not ids:
         return False
-    brought = [id for id in ids if not id.startswith("mem_")]  # by an import; of our own the query below knows
+    own = ("mem_", "sum_")  # of these the query below knows; others came by an import
+    brought = [id for id in ids if not id.startswith(own)]
     if draft.is_rendered and brought and len(tx.memories.taken_ids(org, brought)) < len(brought):
         return True
     return tx.injects.are_sources_gone(org, json.dumps(ids), since=to_micros(now), now=now)

@@ -332,7 +332,7 @@ def draft_of(session: AgentSession, block: Block) -> InjectDraft:
             agent=session.agent,
             observation_ids=block.memory_ids,
             node_ids=block.graph_node_ids,
-            source_ids=block.source_ids,
+            source_ids=(*block.source_ids, *block.session_summary_ids),
             is_rendered=True,
         )
     )

@@ -84,7 +84,7 @@ class Inject:
     content_hash: str
     observation_ids: tuple[str, ...]
     node_ids: tuple[str, ...]
-    source_ids: tuple[str, ...]  # every memory it rests on, those shown among them
+    source_ids: tuple[str, ...]  # every memory and summary it rests on, those shown among them
     state: str  # pending | delivered | acked | dead | cancelled
     receipt: str | None
     attempts: int
@@ -110,7 +110,7 @@ class InjectDraft:
     agent: str | None = None
     observation_ids: tuple[str, ...] = ()
     node_ids: tuple[str, ...] = ()
-    source_ids: tuple[str, ...] = ()  # memories it rests on besides those it shows
+    source_ids: tuple[str, ...] = ()  # memories it rests on besides those it shows, and summaries
     is_rendered: bool = False  # from memories of this store; ids that others name may be of a store of theirs
 
 

@@ -193,7 +193,7 @@ def _forget_batch(
         sessions = {(memory.org, memory.session) for memory in batch if memory.session}
         sessions |= {(place[0], session) for place, texts in said.items() for session in _saying(tx, place, texts)}
         for org, session in sessions:
-            _forget_session(tx, org, session)
+            _forget_session(tx, org, session, now)
         forget_labels(tx)
         tx.meta.put(PURGE_PENDING, forgotten[-1])
     return forgotten
@@ -217,11 +217,13 @@ def _holds(words: str, text: str) -> bool:
     return text in words or text.startswith(words)
 
 
-def _forget_session(tx: Tx, org: str, session: str) -> None:
+def _forget_session(tx: Tx, org: str, session: str, now: datetime) -> None:
     """What is kept of a session from which a memory was made, or in which it was said again: a prompt is its title,
-    and may be the memory."""
+    and may be the memory. Blocks for other sessions quote its summary."""
     tx.hosts.forget_facts(org, session)
     tx.sessions.forget_texts(org, session)
+    if summary := tx.injections.summary(org, session):
+        tx.injects.erase_memories(org, [summary.id], now=now)
     tx.injections.forget_summary(org, session)
     tx.learning.forget_diagnostics(org, session)
 

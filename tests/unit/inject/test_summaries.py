@@ -12,6 +12,7 @@ import pytest
 from clew.clew import Clew
 from clew.errors import Unavailable
 from clew.inject.summaries import MAX_TEXT, summarise
+from clew.model.scope import Scope
 from clew.model.session import AgentSession, SessionReport
 from clew.model.start import SessionSummary
 from toys import START, ToyEmbedder
@@ -119,3 +120,53 @@ def test_another_project_is_told_nothing(clew_at: Callable[..., Clew], tmp_path:
     ended(clew)
     assert "Related Past Sessions" in start_text(clew, issue="SHOP-7")
     assert "Related Past Sessions" not in start_text(clew, issue="SHOP-7", project="till")
+
+
+def about_a_forgotten_session(clew: Clew) -> tuple[str, AgentSession, int]:
+    """A memory of a session that has ended, and another session whose queue tells how that one went."""
+    past = clew.sessions.start(project="shop", issue="SHOP-7", title="Fix login loop")
+    clew.sessions.claim(past.id, "w")
+    said = clew.remember("the vault opens with plover", scope=Scope(project="shop", session=past.id))
+    clew.sessions.end(past.id, "accepted", summary="The vault opens with plover.")
+    session = clew.sessions.start(project="shop", issue="SHOP-7", agent="bob")
+    token = clew.sessions.claim(session.id, "w")
+    return said.id, session, token
+
+
+@pytest.mark.parametrize("is_in_flight", [False, True])
+def test_a_summary_that_is_forgotten_is_in_no_queue(
+    clew_at: Callable[..., Clew], tmp_path: Path, is_in_flight: bool
+) -> None:
+    clew = clew_at(tmp_path, inject={"summaries": True})
+    said, session, token = about_a_forgotten_session(clew)
+    assert "plover" in clew.inject.start(session.id).text
+    if is_in_flight:
+        assert clew.queue.claim(session.id, "w", token)
+    clew.forget(said, hard=True)
+    assert clew.queue.claim(session.id, "w", token) is None
+    assert [inject.text for inject in clew.queue.list(session.id)] == ["[forgotten]"]
+
+
+def test_a_summary_that_is_forgotten_while_the_block_is_computed_is_not_put_in(
+    clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    clew = clew_at(tmp_path, inject={"summaries": True})
+    said, session, _token = about_a_forgotten_session(clew)
+    starter = clew.inject.starter
+    related = starter.summaries
+
+    def slow(*asked: Any) -> Any:
+        found = related(*asked) if related else ()
+        clew.forget(said, hard=True)
+        return found
+
+    report = replace(starter, summaries=slow).start(clew.sessions.show(session.id))
+    assert (report.reason, clew.queue.list(session.id)) == ("source_gone", [])
+
+
+def test_a_block_with_a_summary_that_is_there_is_delivered(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
+    clew = clew_at(tmp_path, inject={"summaries": True})
+    _said, session, token = about_a_forgotten_session(clew)
+    text = clew.inject.start(session.id).text
+    delivery = clew.queue.claim(session.id, "w", token)
+    assert delivery and delivery.text == text and "plover" in text

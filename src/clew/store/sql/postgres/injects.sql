@@ -10,8 +10,10 @@ WHERE org_id = :org_id AND state = 'dead' AND EXISTS (
     AND (:every_user OR s.user_id = ANY(:users::text[])) AND (:agent = '' OR s.agent = :agent))
 ORDER BY seq DESC LIMIT :limit
 
--- source_gone: whether memory j behind an inject may no longer be told (a fragment, used as $source_gone)
+-- source_gone: whether memory or summary j behind an inject may no longer be told (a fragment, used as $source_gone)
 m.deleted_at IS NOT NULL OR (m.id IS NULL AND starts_with(j.value, 'mem_'))
+    OR (m.id IS NULL AND starts_with(j.value, 'sum_')
+      AND NOT EXISTS (SELECT 1 FROM session_summaries t WHERE t.org_id = :org_id AND t.id = j.value))
     OR m.classification = 'restricted' OR m.superseded_by <> '' OR m.invalid_at <= :now OR m.expires_at <= :now
     OR EXISTS (SELECT 1 FROM quarantine q WHERE q.org_id = :org_id AND q.id = j.value)
 
