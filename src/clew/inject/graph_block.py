@@ -8,7 +8,7 @@ among the memories through which a node is shown.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from clew.guard.render import NO_LIMIT, TRIPLETS_HEADING, pack, tokens, triplet_line, without_held
@@ -83,7 +83,8 @@ def authorised(facts: Sequence[GraphFact], asker: Asker) -> list[GraphFact]:
     """Those that may be shown, as they may be: each through the memories that may be injected, and no others."""
     own = [fact for fact in facts if {fact.source.org, fact.target.org} == {asker.org}]
     refused = asker.refused(memory for fact in own for memory in fact.memories)
-    stated = [fact for fact in (_stated(fact, refused) for fact in own) if fact.witnesses or fact.by_user]
+    through = (fact.through(lambda memory: memory.id not in refused) for fact in own)
+    stated = [fact for fact in through if fact.witnesses or fact.by_user]
     ends = _ends_shown(stated)
     may = asker.may([end.resource for end in ends.values()])
     shown = {end.id: end for end, allowed in zip(ends.values(), may, strict=True) if allowed}
@@ -114,12 +115,6 @@ def key_of(fact: GraphFact) -> EdgeKey:
     return EdgeKey(fact.source.id, fact.target.id, fact.relation)
 
 
-def _stated(fact: GraphFact, refused: Mapping[str, str]) -> GraphFact:
-    """With those of its memories that may be injected."""
-    source, target = (replace(end, memories=_kept(end.memories, refused)) for end in (fact.source, fact.target))
-    return replace(fact, source=source, target=target, witnesses=_kept(fact.witnesses, refused))
-
-
 def _ends_shown(facts: Iterable[GraphFact]) -> dict[str, FactEnd]:
     """Each node once, seen through what hangs on it and what states its facts; not one that nothing shows."""
     nodes: dict[str, FactEnd] = {}
@@ -130,10 +125,6 @@ def _ends_shown(facts: Iterable[GraphFact]) -> dict[str, FactEnd]:
             memories.setdefault(end.id, {}).update((one.id, one) for one in (*end.memories, *fact.witnesses))
     seen = (end.through(memories[id].values()) for id, end in nodes.items())
     return {end.id: end for end in seen if end.memories}
-
-
-def _kept(memories: Iterable[Memory], refused: Mapping[str, str]) -> tuple[Memory, ...]:
-    return tuple(memory for memory in memories if memory.id not in refused)
 
 
 def _skipped(keys: Iterable[EdgeKey], reason: str) -> tuple[Skipped, ...]:

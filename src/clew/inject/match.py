@@ -31,9 +31,10 @@ from clew.inject.config import InSessionConfig
 from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
 from clew.inject.precision import CANDIDATES, background_of, is_sure
 from clew.learn.rank import apply_feedback_ranking
-from clew.model.graph_fact import GraphContextBlock
+from clew.model.graph_fact import GraphContextBlock, GraphFact
 from clew.model.inject import Considered, Observation, Skipped, Triplet, VerbEvent
 from clew.model.learning import Candidate, RankedCandidate
+from clew.model.memory import Memory
 from clew.model.scope import Scope
 from clew.values import dataclass
 
@@ -105,7 +106,7 @@ def match(
     skipped += [Skipped(id, reason) for id, reason in refused.items()]
     block = _observations(allowed, situation, by.config)
     shown = [(one.id, one.relevance) for one in allowed if one.id in block.memory_ids]
-    graph = _graph(questions, situation, seen, by, block, shown)
+    graph = _graph(event, questions, situation, seen, by, block, shown)
     check()
     return replace(
         block,
@@ -170,15 +171,27 @@ def _query(question: Question, event: VerbEvent, by: Matching, *, floor: float) 
 def _of_scope(found: Iterable[Observation], event: VerbEvent, scope: Scope) -> Iterable[Observation]:
     """Looked at once more: a store that ignores part of the question must not widen it (R-108, R-109)."""
     for one in found:
-        memory, wanted = one.memory, event.memory_namespace
-        session = _said(memory.session, memory.metadata.get("sessionId"))
-        if event.memory_scope == "session" and session != event.session:
-            continue
-        if wanted is not None and _said(memory.namespace, memory.metadata.get("namespace")) != wanted:
-            continue
-        is_own = memory.project in (None, scope.project) or one.transferred_from is not None
-        if is_own or event.memory_scope == "org":
+        is_own = one.memory.project in (None, scope.project) or one.transferred_from is not None
+        if _is_asked_for(one.memory, event) and (is_own or event.memory_scope == "org"):
             yield one
+
+
+def _is_asked_for(memory: Memory, event: VerbEvent) -> bool:
+    """Where the event asks for one session's memories, or for those of a namespace, exactly these."""
+    session = _said(memory.session, memory.metadata.get("sessionId"))
+    if event.memory_scope == "session" and session != event.session:
+        return False
+    wanted = event.memory_namespace
+    return wanted is None or _said(memory.namespace, memory.metadata.get("namespace")) == wanted
+
+
+def _facts_asked_for(facts: Iterable[GraphFact], event: VerbEvent) -> list[GraphFact]:
+    """Facts as the memories that the event asks for let them be seen. One that a person made is of no session and
+    of no namespace."""
+    if event.memory_scope != "session" and event.memory_namespace is None:
+        return list(facts)
+    narrowed = (fact.through(lambda memory: _is_asked_for(memory, event)) for fact in facts)
+    return [fact for fact in narrowed if fact.witnesses]
 
 
 def _said(own: str | None, documented: object) -> object:
@@ -232,6 +245,7 @@ def _considered(ranked: Iterable[RankedCandidate], taken: Sequence[str]) -> tupl
 
 
 def _graph(
+    event: VerbEvent,
     questions: Sequence[Question],
     situation: Situation,
     seen: frozenset[str],
@@ -249,7 +263,7 @@ def _graph(
     ask = partial(matched_triplets, asker=situation.asker, budget_tokens=left, most_bytes=most)
     try:
         facts = by.graph.matcher.match(questions, situation.scope, shown)
-        return ask(facts, beside=block.memory_ids, seen=seen)
+        return ask(_facts_asked_for(facts, event), beside=block.memory_ids, seen=seen)
     except Exception:  # R-057: whatever goes wrong in the graph, the memories stand by themselves
         return GraphContextBlock(status="error")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from clew.model.access import Resource
@@ -54,6 +54,11 @@ class GraphFact:
     witnesses: tuple[Memory, ...] = ()
     by_user: bool = False  # a person made the edge: it needs no witness
 
+    def through(self, is_seen: Callable[[Memory], bool]) -> GraphFact:
+        """With those of its memories alone."""
+        source, target = (replace(end, memories=_seen(end.memories, is_seen)) for end in (self.source, self.target))
+        return replace(self, source=source, target=target, witnesses=_seen(self.witnesses, is_seen))
+
     @property
     def memories(self) -> tuple[Memory, ...]:
         return (*self.witnesses, *self.source.memories, *self.target.memories)
@@ -101,6 +106,10 @@ class GraphContextBlock:
     @property
     def edge_keys(self) -> tuple[EdgeKey, ...]:
         return tuple(dict.fromkeys(one.key for one in self.triplets))
+
+
+def _seen(memories: Iterable[Memory], is_seen: Callable[[Memory], bool]) -> tuple[Memory, ...]:
+    return tuple(memory for memory in memories if is_seen(memory))
 
 
 def _spelling(end: FactEnd, witnesses: tuple[Memory, ...]) -> tuple[Memory, ...]:

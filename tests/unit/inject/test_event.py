@@ -183,6 +183,29 @@ def test_r109_a_namespace_restricts_exactly(shop: Clew) -> None:
     assert said(shop, running(shop), paths=(PATH,), memory_namespace="ops").memory_ids == (ops.id,)
 
 
+def test_r109_a_namespace_restricts_facts_too(shop: Clew) -> None:
+    ops = Scope(project="shop", namespace="ops")
+    shop.remember("page the owner of VatService", scope=ops, paths=(PATH,))
+    shop.remember("VatService depends on LedgerDB", scope=SHOP)
+    shop.remember("PagerService calls VatService", scope=ops, paths=("src/pager.py",))
+    shop.link("VatService", "uses", "PagerService", scope=SHOP)
+    facts = {
+        namespace: {(one.source_entity, one.relationship, one.target_entity) for one in result.triplets}
+        for namespace in ("ops", None)
+        if (result := said(shop, running(shop), paths=(PATH,), memory_namespace=namespace))
+    }
+    assert facts["ops"] == {("PagerService", "calls", "VatService")}
+    assert facts[None] > facts["ops"]
+
+
+def test_r108_one_sessions_memories_are_all_that_facts_come_from(shop: Clew) -> None:
+    session = running(shop)
+    shop.remember("VatService rounds per line", scope=Scope(project="shop", session=session.id), paths=(PATH,))
+    shop.remember("VatService depends on LedgerDB", scope=SHOP)
+    result = said(shop, session, paths=(PATH,), query="VatService rounds", memory_scope="session")
+    assert result.memory_ids and not result.triplets
+
+
 def test_another_users_private_memory_is_not_injected(shop: Clew) -> None:
     shop.remember("kim dislikes cents", scope=Scope(project="shop", user="kim"), paths=("src/kim.py",))
     session = running(shop, user="lee")
