@@ -18,7 +18,7 @@ from clew.deliver import queue
 from clew.errors import Conflict
 from clew.model.config import AgentRights, ProjectConfig
 from clew.model.scope import Reach
-from clew.model.session import AgentSession, Delivery, InjectDraft, Lock
+from clew.model.session import AgentSession, Delivery, Lock
 from clew.model.start import SessionSummary
 from clew.model.times import to_micros
 from clew.ports import Store, Tx

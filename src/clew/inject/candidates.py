@@ -17,8 +17,11 @@ from clew.model.memory import Filter
 from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
 from clew.ports import Store
+from clew.recall import disputes
 from clew.recall.recall import MAX_LIMIT, Reader, find
 from clew.values import dataclass
+
+Retired = Callable[[str, Sequence[str]], Collection[str]]  # which of these ids of an org outcomes made worthless
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,22 +56,23 @@ class Uncounted:
         return self.inner.retrieve(scope, replace(query, counted=False))
 
 
-Retired = Callable[[str, Sequence[str]], Collection[str]]  # which of these ids of an org outcomes made worthless
-
-
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """A memory store for whoever asks about nothing in particular: the rules, then what was learnt last."""
+    """A memory store for whoever asks about nothing in particular: the rules, then what was learnt last. `retired`
+    says which ids of an org outcomes have made worthless."""
 
     store: Store
     now: Callable[[], datetime]
     retired: Retired
 
     def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
+        reach, now = Reach.of(scope), self.now()
         with self.store.read() as tx:
-            find = partial(tx.memories.find, Reach.of(scope), now=self.now(), limit=query.limit, cursor=None)
+            find = partial(tx.memories.find, reach, now=now, limit=query.limit, cursor=None)
             found = [*find(Filter(layer="rule")), *find(Filter())]
-        retired = self.retired(scope.org, [memory.id for memory in found])
+            ids = list(dict.fromkeys(memory.id for memory in found))
+            others = disputes.others_of(tx, reach, ids, now)
+        retired = self.retired(reach.org, ids)
         # Newer is better, and none is below a floor that a block may ask for.
         return [
             Observation(
@@ -76,6 +80,7 @@ class Newest:
                 relevance=1 - place / (2 * len(found)),
                 weight=memory.weight,
                 retired=memory.id in retired,
+                disputed_by=others.get(memory.id, ()),
             )
             for place, memory in enumerate(found)
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew import Clew, Denied, Identity, Scope
+from findings import found
 
 HERE = Scope(project="web")
 
@@ -27,14 +28,23 @@ def test_without_a_question_rules_come_first_and_then_the_newest(memory: Clew) -
     assert memory.inject.block(scope=HERE).memory_ids == (rule, new, old)
 
 
-def test_what_outcomes_made_worthless_is_left_out_with_a_question_and_without(memory: Clew) -> None:
-    spent, good = remember(memory, "deploy by hand"), remember(memory, "deploy with the script")
-    for number in range(6):
-        memory.learn.judge(spent, "wrong", identity=Identity(user=f"user{number}", roles=("member",)))
-    memory.edit(spent, weight=0.06)
-    assert memory.learn.show(spent).retired
-    assert memory.inject.block("deploy", scope=HERE).memory_ids == (good,)
-    assert memory.inject.block(scope=HERE).memory_ids == (good,)
+def test_without_a_question_both_sides_of_a_conflict_say_so(memory: Clew) -> None:
+    one, other = remember(memory, "login uses tokens"), remember(memory, "login uses cookies")
+    found(memory, other, one)
+    text = memory.inject.block(scope=HERE).text
+    assert f"[{one}] [in conflict with {other}]" in text and f"[{other}] [in conflict with {one}]" in text
+
+
+@pytest.mark.parametrize("question", ["cache", ""])
+def test_what_outcomes_made_worthless_is_left_out(memory: Clew, question: str) -> None:
+    remember(memory, "the cache lives in redis")
+    for _time in range(16):
+        session = memory.sessions.start(project="web", title="the cache")
+        memory.sessions.claim(session.id, "w")
+        memory.inject.start(session.id)
+        memory.sessions.end(session.id, "rejected")
+    good = remember(memory, "the cache lives for an hour")
+    assert memory.inject.block(question, scope=HERE).memory_ids == (good,)
 
 
 def test_what_is_not_trusted_or_restricted_is_left_out(memory: Clew) -> None:
