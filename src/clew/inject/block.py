@@ -33,7 +33,7 @@ from clew.inject.budget import ContextBudgetConfig
 from clew.inject.candidates import MemoryStore, RetrievalQuery
 from clew.inject.graph_block import build_graph_context_block
 from clew.inject.graph_engine import GraphEngine
-from clew.inject.match import line_of, told_disputes
+from clew.inject.match import line_of, named_beside, told_disputes
 from clew.learn.explore import draw_of, explore
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph import NodeRef
@@ -231,6 +231,7 @@ def observations_block(
         memory_ids=packed.taken,
         skipped=(*eligible.skipped, *(_left_out(id, eligible.held) for id in lines if id not in packed.taken)),
         session_summary_ids=summed.taken,
+        source_ids=named_beside(eligible.ordered, packed.taken),
         observation_tokens=tokens(text),
         candidates=tuple(_marked(one, packed.taken, tried) for one in eligible.ranks),
         sections=(packed.text, summed.text),
@@ -298,7 +299,7 @@ def joined(block: Block, found: GraphContextBlock, *, graph_budget_tokens: int) 
         graph_node_ids=found.node_ids,
         graph_edge_keys=found.edge_keys,
         triplets=found.triplets,
-        source_ids=found.source_ids,
+        source_ids=(*block.source_ids, *found.source_ids),
         skipped=(*block.skipped, *found.skipped),
         graph_budget_tokens=graph_budget_tokens,
         graph_tokens=found.actual_tokens,

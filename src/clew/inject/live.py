@@ -110,7 +110,7 @@ class InStore:
             InjectDraft(
                 asked.event.session, matched.text, agent=situation.scope.agent,
                 observation_ids=matched.memory_ids, node_ids=matched.graph.node_ids,
-                source_ids=matched.graph.source_ids, is_rendered=True,
+                source_ids=matched.source_ids, is_rendered=True,
             )
         )  # fmt: skip
         log = replace(_log_of(asked.event, situation, matched), id=asked.log_id)

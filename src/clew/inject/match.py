@@ -66,6 +66,7 @@ class Matched:
     memory_ids: tuple[str, ...] = ()
     graph: GraphContextBlock = field(default_factory=lambda: GraphContextBlock(status="no_engine"))
     observation_tokens: int = 0
+    beside: tuple[str, ...] = ()  # memories that are named and not shown
     questions: tuple[Question, ...] = ()
     candidates: tuple[Considered, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -74,6 +75,11 @@ class Matched:
     @property
     def tokens(self) -> int:
         return tokens(self.text)
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """The memories on which it rests besides those it shows."""
+        return (*self.beside, *self.graph.source_ids)
 
     @property
     def triplets(self) -> tuple[Triplet, ...]:
@@ -214,6 +220,7 @@ def _observations(allowed: Sequence[Observation], situation: Situation, config: 
         packed.text,
         packed.taken,
         observation_tokens=tokens(packed.text),
+        beside=named_beside(allowed, packed.taken),
         candidates=_considered(ranked, packed.taken),
         skipped=(*left_out, *beyond),
     )
@@ -238,6 +245,15 @@ def told_disputes(observations: Sequence[Observation], seen: Collection[str] = (
         replace(one, disputed_by=tuple(id for id in one.disputed_by if id in known)) if one.disputed_by else one
         for one in observations
     ]
+
+
+def named_beside(observations: Sequence[Observation], taken: Collection[str]) -> tuple[str, ...]:
+    """The memories that lines of these name as contradicting them without being shown: what becomes of one of them
+    changes what the line says."""
+    known = {one.id for one in observations}.difference(taken)
+    return tuple(
+        dict.fromkeys(id for one in observations if one.id in taken for id in one.disputed_by if id in known)
+    )
 
 
 def _considered(ranked: Iterable[RankedCandidate], taken: Sequence[str]) -> tuple[Considered, ...]:

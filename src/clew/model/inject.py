@@ -141,7 +141,7 @@ class Block:
     observation_tokens: int = 0
     graph_tokens: int = 0
     graph_status: str = "no_engine"
-    source_ids: tuple[str, ...] = ()  # the memories on which the triplets rest
+    source_ids: tuple[str, ...] = ()  # the memories on which the triplets rest, and those named as in conflict
     candidates: tuple[Considered, ...] = field(default=(), compare=False)
     sections: tuple[str, ...] = field(default=(), compare=False, repr=False)  # before the graph's part joins them
 

@@ -12,7 +12,7 @@ from clew.clew import Clew
 from clew.guard.render import excerpt, observation_line
 from clew.inject import build_session_memory_block
 from clew.inject.candidates import RecallStore, RetrievalQuery
-from clew.inject.match import told_disputes
+from clew.inject.match import named_beside, told_disputes
 from clew.model.inject import Block, Observation
 from clew.model.scope import Scope
 from findings import found
@@ -87,3 +87,25 @@ def test_a_start_block_names_both_sides_until_it_is_decided(memory: Clew) -> Non
     assert f"[{one}] [in conflict with {other}]" in text and f"[{other}] [in conflict with {one}]" in text
     memory.conflicts.resolve(memory.conflicts.list()[0].conflict.id, "both")
     assert "in conflict" not in memory.inject.start(session.id, dry_run=True).text
+
+
+def test_a_line_rests_on_the_other_side_that_it_names(memory: Clew) -> None:
+    one = memory.remember("login uses tokens", scope=SHOP).id
+    other = memory.remember("login uses cookies " + "and says so at length " * 20, scope=SHOP).id
+    found(memory, other, one)
+    memory.matrix.set("feature", observation_budget=50)
+    session = memory.sessions.start(project="shop", title="login tokens", work_type="feature", agent="bob")
+    token = memory.sessions.claim(session.id, "w")
+    block = memory.inject.start(session.id)
+    assert block.memory_ids == (one,) and f"[in conflict with {other}]" in block.text
+    memory.conflicts.resolve(memory.conflicts.list()[0].conflict.id, one)
+    assert memory.queue.claim(session.id, "w", token) is None
+    memory.inject.start(session.id)
+    delivery = memory.queue.claim(session.id, "w", token)
+    assert delivery and one in delivery.text and "in conflict" not in delivery.text
+
+
+def test_a_hint_rests_on_the_other_side_that_it_names() -> None:
+    shown, named, seen = disputed("mem_a", "mem_b", "mem_s"), disputed("mem_b", "mem_a"), disputed("mem_c")
+    assert named_beside([shown, named, seen], ["mem_a", "mem_c"]) == ("mem_b",)
+    assert named_beside([shown, named], ["mem_a", "mem_b"]) == ()
