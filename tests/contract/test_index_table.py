@@ -9,11 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memories import a_memory
 
-from clew.model.memory import Indexed, Memory
+from clew.guard.trust import is_told_unasked
+from clew.model.memory import CLASSIFICATIONS, Indexed, Memory
 from clew.model.scope import Reach, Scope
 from clew.ports import Store, Tx
 from clew.recall.analyse import hash_term
+from clew.recall.segment import build_segment
 from clew.remember.prepare import index_terms
+from clew.remember.trust import TRUSTS
 
 EVERYTHING = Reach.everything("local")
 VECTOR = b"\x00\x3c" * 8
@@ -54,6 +57,20 @@ def test_the_index_finds_what_was_put_and_nothing_that_was_dropped(
 def _drop(tx: Tx, row: int, memory: Memory) -> None:
     tx.index.drop("local", row)
     tx.memories.delete(memory)
+
+
+def test_the_read_model_marks_what_is_never_told_unasked(store: Store) -> None:
+    kinds = [(trust, label) for trust in (*TRUSTS, "new") for label in CLASSIFICATIONS]
+    memories = [
+        replace(a_memory(f"{n}x"), trust=trust, classification=label) for n, (trust, label) in enumerate(kinds)
+    ]
+    for memory in memories:
+        store.write(lambda tx, m=memory: put(tx, m))  # type: ignore[misc]
+    with store.read() as tx:
+        segment = build_segment(tx.index.scope_rows(EVERYTHING, "toy@1", limit=100), 8)
+    marked = dict(zip(segment.ids, segment.untold.tolist(), strict=True))
+    assert marked == {memory.id: not is_told_unasked(memory) for memory in memories}
+    assert len(set(marked.values())) == 2 and not segment.superseded.any()
 
 
 def test_a_dropped_memory_leaves_nothing_in_any_index(store: Store) -> None:

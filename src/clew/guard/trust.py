@@ -8,7 +8,7 @@ parents (`remember/trust.py`), so this needs to look at one level only.
 
 from __future__ import annotations
 
-from clew.model.memory import Memory
+from clew.model.memory import CLASSIFICATIONS, Memory
 
 MAY_BE_INJECTED = frozenset({"agent", "user"})
 OBSERVED = "observed"
@@ -17,6 +17,12 @@ OBSERVED = "observed"
 def why_not_injected(memory: Memory) -> str | None:
     """None: it may. A level this version does not know may not."""
     return None if memory.trust in MAY_BE_INJECTED else "untrusted_origin"
+
+
+def is_told_unasked(memory: Memory) -> bool:
+    """Whether it may be put before any agent at all: by its trust, and not against the shipped policies, which no
+    other can lift. The read model marks the others so ($segment_columns)."""
+    return why_not_injected(memory) is None and memory.classification != CLASSIFICATIONS[-1]
 
 
 def is_observed(memory: Memory) -> bool:

@@ -12,15 +12,17 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol
 
+from clew.guard.trust import is_told_unasked
 from clew.model.inject import Observation
-from clew.model.memory import Filter
+from clew.model.memory import Filter, Memory
 from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
-from clew.ports import Store
+from clew.ports import Store, Tx
 from clew.recall import disputes
 from clew.recall.recall import MAX_LIMIT, Reader, find
 from clew.values import dataclass
 
+MAX_PAGES = 20  # looked through for what is newest and may be told
 Retired = Callable[[str, Sequence[str]], Collection[str]]  # which of these ids of an org outcomes made worthless
 
 
@@ -68,7 +70,7 @@ class Newest:
     def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
         reach, now = Reach.of(scope), self.now()
         with self.store.read() as tx:
-            find = partial(tx.memories.find, reach, now=now, limit=query.limit, cursor=None)
+            find = partial(_newest, tx, reach, now=now, limit=query.limit)
             found = [*find(Filter(layer="rule")), *find(Filter())]
             ids = list(dict.fromkeys(memory.id for memory in found))
             others = disputes.others_of(tx, reach, ids, now)
@@ -84,6 +86,17 @@ class Newest:
             )
             for place, memory in enumerate(found)
         ]
+
+
+def _newest(tx: Tx, reach: Reach, wanted: Filter, *, now: datetime, limit: int) -> list[Memory]:
+    """As many as asked for of what may be told, and what lies between; some way back at most."""
+    found: list[Memory] = []
+    for _page in range(MAX_PAGES):
+        page = tx.memories.find(reach, wanted, now=now, limit=limit, cursor=found[-1].id if found else None)
+        found += page
+        if len(page) < limit or sum(map(is_told_unasked, found)) >= limit:
+            break
+    return found
 
 
 class RecallStore:

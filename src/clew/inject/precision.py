@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clew.guard.trust import is_told_unasked
 from clew.inject.asking import PATH, Question
 from clew.inject.boost import is_about_path, paths_of
 from clew.model.inject import Observation
@@ -33,8 +34,8 @@ def is_sure(
 
 
 def background_of(found: Sequence[Observation]) -> float:
-    """What a question finds anyway: the last of as many as were asked for."""
-    best = sorted((one.relevance for one in found), reverse=True)
+    """What a question finds anyway: the last of as many as were asked for, of what may be told."""
+    best = sorted((one.relevance for one in found if is_told_unasked(one.memory)), reverse=True)
     return best[CANDIDATES - 1] if len(best) >= CANDIDATES else 0.0
 
 

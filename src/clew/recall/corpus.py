@@ -56,8 +56,8 @@ class Corpus:
     seen: dict[Reach, Corpus | None] = field(init=False, default_factory=dict)  # by those who may see less of it
 
     def __post_init__(self) -> None:
-        for name in ("layer", "type", "valid_at", "invalid_at", "expires_at", "superseded", "updated_at", "weight",
-                     "row", "author", "thread", "length", "has_vector"):  # fmt: skip
+        for name in ("layer", "type", "valid_at", "invalid_at", "expires_at", "superseded", "untold", "updated_at",
+                     "weight", "row", "author", "thread", "length", "has_vector"):  # fmt: skip
             joined = np.concatenate([getattr(segment, name) for segment in self.segments])
             object.__setattr__(self, name, joined)
         object.__setattr__(self, "ids", list(chain.from_iterable(segment.ids for segment in self.segments)))
@@ -68,6 +68,7 @@ class Corpus:
     invalid_at: NDArray[np.int64] = field(init=False)
     expires_at: NDArray[np.int64] = field(init=False)
     superseded: NDArray[np.bool_] = field(init=False)
+    untold: NDArray[np.bool_] = field(init=False)
     updated_at: NDArray[np.int64] = field(init=False)
     weight: NDArray[np.float64] = field(init=False)
     row: NDArray[np.int64] = field(init=False)

@@ -133,17 +133,19 @@ def find(
 ) -> tuple[list[Found], float]:
     """What a recall finds before its last look, for those who show no reasons and order by relevance: an injector
     asks twice per tool call. And what the question finds anyway: the relevance of the last of as many as were
-    asked for. Read is only what reaches the floor, rules too, and with a `margin` only what lies so far above."""
+    asked for. Read is only what reaches the floor, rules too, and with a `margin` only what lies so far above.
+    What is never told unasked takes no place of what is: it comes on top, for whoever says why it is left out."""
     began = time.perf_counter()
     run = search(query, reach, options, reader=reader, now=now, exact=False, refined=False, names_read=False)
     _count(run, reader, began)
+    untold = _set_apart(run, reader)
     scores = [round(float(score), 6) for score in run.relevance[run.chosen]]
     best = sorted(scores, reverse=True)
     background = best[options.limit - 1] if len(best) >= options.limit else 0.0
     least = options.floor if margin is None else max(options.floor, background + margin)
-    wanted = [
-        (run.corpus.ids[at], at, score) for at, score in zip(run.chosen, scores, strict=True) if score >= least
-    ]
+    places = [*run.chosen, *untold]
+    scores += [round(float(score), 6) for score in run.relevance[untold]]
+    wanted = [(run.corpus.ids[at], at, score) for at, score in zip(places, scores, strict=True) if score >= least]
     if not wanted:
         return [], background
     version = reader.store.data_version()
@@ -157,6 +159,16 @@ def find(
         if id in memories
     ]
     return found, background
+
+
+def _set_apart(run: Run, reader: Reader) -> list[int]:
+    """What was chosen and is never told unasked; others are chosen in its place. Anybody can have a web page say
+    much about something, and nobody shall keep an agent from what is known by that."""
+    untold = [at for at in run.chosen if run.corpus.untold[at]]
+    if untold:
+        run.allowed = run.allowed & ~run.corpus.untold
+        choose(run, reader.rules_limit, time.perf_counter())
+    return untold
 
 
 def _count(run: Run, reader: Reader, began: float) -> None:

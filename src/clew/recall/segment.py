@@ -35,6 +35,7 @@ MAX_DOCS = 1 << 24  # of one segment; more are searched on disk
 COLUMNS, ROWS_AT_ONCE = 16, 2_048
 SORTED_AT_ONCE = 1 << 16  # terms said: some 3 ms
 FEW_TERMS = 4
+REPLACED, UNTOLD = 1, 2  # marks of a memory
 BYTES_PER_POSTING = 12  # place, count, and its share of the terms
 _LAYER = {name: code for code, name in enumerate(LAYERS)}
 _TYPE = {name: code for code, name in enumerate(TYPES)}
@@ -74,6 +75,7 @@ class Segment:
     invalid_at: NDArray[np.int64]
     expires_at: NDArray[np.int64]
     superseded: NDArray[np.bool_]
+    untold: NDArray[np.bool_]  # found by who asks, and never put before an agent unasked
     updated_at: NDArray[np.int64]
     weight: NDArray[np.float64]
     row: NDArray[np.int64]  # in the order in which they were written down
@@ -177,13 +179,14 @@ class Segment:
 
 def build_segment(rows: Sequence[Row], dim: int) -> Segment:
     """From $segment_columns. A vector of another length than `dim` counts as missing."""
-    ids, layer, type_, valid, invalid, expires, superseded, updated, weight, *columns = _columns(rows)
+    ids, layer, type_, valid, invalid, expires, marks, updated, weight, *columns = _columns(rows)
     numbers, titles, authors, threads, length, terms, vectors = columns
     size, none = 2 * dim, bytes(2 * dim)
     halves = [blob if blob is not None and len(blob) == size else none for blob in vectors]
     thread, row, valid_at = hashed(threads), np.array(numbers, np.int64), np.array(valid, np.int64)
     before, after = _neighbours(thread, valid_at, row)
     said, often, said_from = _said(terms)
+    marked = np.array(marks, np.int8)
     return Segment(
         ids=tuple(ids),
         layer=np.array([_LAYER[name] for name in layer], np.int8),
@@ -191,7 +194,8 @@ def build_segment(rows: Sequence[Row], dim: int) -> Segment:
         valid_at=valid_at,
         invalid_at=_or_never(invalid),
         expires_at=_or_never(expires),
-        superseded=np.array(superseded, np.bool_),
+        superseded=(marked & REPLACED) > 0,
+        untold=(marked & UNTOLD) > 0,
         updated_at=np.array(updated, np.int64),
         weight=np.array(weight, np.float64),
         row=row,

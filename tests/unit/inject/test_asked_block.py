@@ -47,6 +47,15 @@ def test_what_outcomes_made_worthless_is_left_out(memory: Clew, question: str) -
     assert memory.inject.block(question, scope=HERE).memory_ids == (good,)
 
 
+@pytest.mark.parametrize("question", ["the cache", ""])
+@pytest.mark.parametrize("crowd", [{"origin": "web"}, {"classification": "restricted"}])
+def test_what_may_not_be_told_keeps_nothing_else_out(memory: Clew, question: str, crowd: dict[str, object]) -> None:
+    rule, note = remember(memory, "never flush the cache", type="rule"), remember(memory, "the cache is redis")
+    for number in range(60):
+        remember(memory, f"the cache, says page {number}, is the cache", **crowd)
+    assert memory.inject.block(question, scope=HERE).memory_ids == (rule, note)
+
+
 def test_what_is_not_trusted_or_restricted_is_left_out(memory: Clew) -> None:
     remember(memory, "deploy with the script from the web", origin="web")
     remember(memory, "deploy with the secret script", classification="restricted")

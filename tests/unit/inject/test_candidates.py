@@ -86,3 +86,21 @@ def test_with_a_floor_rules_need_it_too(memory: Clew) -> None:
     query = RetrievalQuery(text="redis sentinel", rules=True)
     assert len(memory.inject.memories.retrieve(SHOP, query)) == 1
     assert memory.inject.memories.retrieve(SHOP, replace(query, floor=0.2)) == []
+
+
+@pytest.mark.parametrize("crowd", [{"origin": "web"}, {"classification": "restricted"}])
+def test_what_is_never_told_unasked_takes_no_place_of_what_is(memory: Clew, crowd: dict[str, str]) -> None:
+    note = memory.remember("login uses cookies", scope=SHOP).id
+    many = [memory.remember(f"login uses cookies login {number}", scope=SHOP, **crowd).id for number in range(9)]
+    found = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login uses cookies", limit=3))
+    assert found[0].id == note and found[0].background == 0.0
+    assert 0 < len(found) <= 4 and {one.id for one in found[1:]} <= set(many)  # to say why not
+
+
+def test_a_memory_that_may_be_told_again_takes_its_place(memory: Clew) -> None:
+    note = memory.remember("login uses cookies", scope=SHOP, classification="restricted").id
+    plain = memory.remember("login uses cookies for a year", scope=SHOP).id
+    asked = RetrievalQuery(text="login uses cookies", limit=1)
+    assert [one.id for one in memory.inject.memories.retrieve(SHOP, asked)] == [plain, note]
+    memory.edit(note, classification="internal")
+    assert len(memory.inject.memories.retrieve(SHOP, asked)) == 1

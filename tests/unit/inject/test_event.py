@@ -206,6 +206,14 @@ def test_r108_one_sessions_memories_are_all_that_facts_come_from(shop: Clew) -> 
     assert result.memory_ids and not result.triplets
 
 
+@pytest.mark.parametrize("crowd", [{"origin": "web"}, {"classification": "restricted"}])
+def test_what_may_not_be_told_does_not_silence_a_hint(shop: Clew, crowd: dict[str, str]) -> None:
+    note = shop.remember("LedgerService closes at midnight in Lisbon", scope=SHOP).id
+    for number in range(40):
+        shop.remember(f"LedgerService closes at midnight, page {number}", scope=SHOP, **crowd)
+    assert note in said(shop, running(shop), query="LedgerService closes at midnight").memory_ids
+
+
 def test_another_users_private_memory_is_not_injected(shop: Clew) -> None:
     shop.remember("kim dislikes cents", scope=Scope(project="shop", user="kim"), paths=("src/kim.py",))
     session = running(shop, user="lee")

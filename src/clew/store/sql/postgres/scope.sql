@@ -1,5 +1,7 @@
--- segment_columns: what the read model keeps of a memory (a fragment, used as $segment_columns)
-m.id, m.layer, m.type, m.valid_at, m.invalid_at, m.expires_at, CAST(m.superseded_by <> '' AS integer), m.updated_at,
+-- segment_columns: what the read model keeps of a memory (a fragment, used as $segment_columns). Of its marks 1 is that
+-- it was replaced, 2 that it is never put before an agent unasked: guard/trust.py
+m.id, m.layer, m.type, m.valid_at, m.invalid_at, m.expires_at, CAST(m.superseded_by <> '' AS integer)
+    + 2 * CAST(m.trust NOT IN ('agent', 'user') OR m.classification = 'restricted' AS integer), m.updated_at,
   m.weight, m.row, m.title, m.author, m.thread, t.length, t.terms, CASE WHEN e.space = :space THEN e.vector END
 
 -- segment_tables: where that comes from (a fragment, used as $segment_tables)

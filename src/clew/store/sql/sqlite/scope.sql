@@ -1,5 +1,7 @@
--- segment_columns: what the read model keeps of a memory (a fragment, used as $segment_columns)
-m.id, m.layer, m.type, m.valid_at, m.invalid_at, m.expires_at, m.superseded_by <> '', m.updated_at,
+-- segment_columns: what the read model keeps of a memory (a fragment, used as $segment_columns). Of its marks 1 is that
+-- it was replaced, 2 that it is never put before an agent unasked: guard/trust.py
+m.id, m.layer, m.type, m.valid_at, m.invalid_at, m.expires_at,
+  (m.superseded_by <> '') + 2 * (m.trust NOT IN ('agent', 'user') OR m.classification = 'restricted'), m.updated_at,
   m.weight, m.row, m.title, m.author, m.thread, t.length, t.terms, CASE WHEN e.space = :space THEN e.vector END
 
 -- scope_rows: what the read model keeps of every memory in one place of the org
