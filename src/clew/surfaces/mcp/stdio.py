@@ -6,6 +6,7 @@ Lines are read here, not by the library: it drops what is no message, and the cl
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -51,8 +52,17 @@ def serve_stdio(held: Held, identity: Identity, *, project: str | None, answer_t
             tasks.start_soon(_read, lines, sends, answers)
             await server.run(reads, answers, server.create_initialization_options())
 
+    async def serve_until_interrupted() -> None:
+        try:
+            await serve()
+        except ExceptionGroup:
+            task = asyncio.current_task()
+            if task is None or not task.cancelling():
+                raise
+            raise asyncio.CancelledError from None  # the library stumbles over what it has closed: no news
+
     try:
-        anyio.run(serve)
+        anyio.run(serve_until_interrupted)
     except ExceptionGroup as group:  # what went wrong, such as a client that is gone, is told like anywhere else
         raise _first(group) from None
 
