@@ -281,6 +281,7 @@ _QUOTED = re.compile(
     r"\"[^\"\n]*+\"|“[^”\n]{5,300}”|„[^“”\n]{5,300}[“”]|«[^»\n]{5,300}»"
     r"|(?<!`)`[^`\n]*+`(?!`)|(?<!\w)'[^'\n]*+'(?!\w)"
 )
+_QUOTES = "\"'`“„«"  # what one of them begins with: most texts have none
 _WORDY = re.compile(r"\w")
 
 
@@ -289,7 +290,8 @@ def _lowered(text: str) -> str:
     character in its place."""
     if "```" in text or "~~" in text or "<!--" in text:
         text = _NOT_SAID.sub(_blank, text)
-    text = _QUOTED.sub(lambda quote: _blank(quote) if _is_quotation(quote) else quote[0], text)
+    if any(map(text.__contains__, _QUOTES)):
+        text = _QUOTED.sub(lambda quote: _blank(quote) if _is_quotation(quote) else quote[0], text)
     low = text.lower()
     if len(low) != len(text):  # a few letters have a lower case of two
         low = "".join([char if len(char.lower()) != 1 else char.lower() for char in text])
