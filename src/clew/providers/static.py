@@ -67,10 +67,8 @@ class StaticEmbedder:
         packed = [self._pieces.packed(in_latin(text)) for text in texts]
         if native.compiled is None or sys.byteorder != "little":
             return self._by_arrays(packed)
-        vectors, numbers = (
-            np.empty((len(packed), self.space.dim), np.float32),
-            (self.space.dim, FULL, HALF, ELSEWHERE),
-        )
+        vectors = np.empty((len(packed), self.space.dim), np.float32)
+        numbers = (self.space.dim, FULL, HALF, ELSEWHERE)
         native.compiled.embed(packed, self._rows, self._scales, self._second, self._tells, numbers, vectors)
         return vectors
 
