@@ -5,7 +5,7 @@ import sysconfig
 
 from setuptools import Extension, setup
 
-NAMES = ("module", "arrays", "embed", "look", "score", "spread")
+NAMES = ("module", "arrays", "embed", "look", "score", "spread", "words")
 WINDOWS = sys.platform == "win32"
 # The results stay those of plain arithmetic: nothing is contracted or put into another order.
 FLAGS = [] if WINDOWS else ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]

@@ -1,7 +1,8 @@
 /* The compiled part of Clew: arrays in, arrays out, the same numbers as the Python that stands beside it.
 
    Every function takes objects with a buffer (numpy arrays) and checks what they hold before it looks into them:
-   the kind of number, that they lie in one piece, and how many there are. Nothing is kept between calls. */
+   the kind of number, that they lie in one piece, and how many there are. Nothing is kept between calls, but for what
+   a table of words holds (words.c). */
 
 #ifndef CLEW_NATIVE_H
 #define CLEW_NATIVE_H
@@ -19,7 +20,7 @@
 #endif
 
 /* Of the functions and what they take; clew/native.py has the same. */
-#define REVISION 5
+#define REVISION 6
 
 typedef struct {
     Py_buffer view;
@@ -78,6 +79,10 @@ PyObject *native_narrow(PyObject *self, PyObject *const *args, Py_ssize_t count)
 PyObject *native_order(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_ranks(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_scan(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_spell(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_spread(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_tally(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+int add_words(PyObject *module); /* the type */
 
 #endif

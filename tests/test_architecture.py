@@ -14,7 +14,7 @@ INNER = {"errors", "lazy", "model", "native", "ports", "values"}
 ALLOWED = {
     "errors": set(),
     "values": set(),
-    "model": {"errors", "values"},
+    "model": {"errors", "native", "values"},
     "lazy": set(),
     "native": {"_native"},
     "ports": {"errors", "model", "values"},

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 
+from clew import native
 from clew.errors import InvalidInput
 
 # Crockford's alphabet keeps the order of the bits in the order of the characters.
@@ -16,12 +17,12 @@ _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 def new_id(prefix: str, *, at_ms: int | None = None) -> str:
     """48 bits of milliseconds, then 80 random bits; 130 bits of room, the top two always zero."""
     millis = time.time_ns() // 1_000_000 if at_ms is None else at_ms
-    return _spelled(prefix, millis, _random_bits())
+    return _spelled(prefix, millis, _random_bytes())
 
 
 def stable_id(prefix: str, *, at_ms: int, digest: bytes) -> str:
     """The same id for the same thing every time: ten bytes of a digest take the place of the random ones."""
-    return _spelled(prefix, at_ms, int.from_bytes(digest[:10], "big"))
+    return _spelled(prefix, at_ms, digest[:10])
 
 
 def is_made_here(id: str, *prefixes: str) -> bool:
@@ -39,22 +40,25 @@ def check_cursor(cursor: str, *prefixes: str, is_known: Callable[[str], object] 
         )
 
 
-def _spelled(prefix: str, millis: int, low: int) -> str:
-    bits = (millis & 0xFFFF_FFFF_FFFF) << 80 | low
+def _in_letters(prefix: str, millis: int, ten: bytes) -> str:
+    bits = (millis & 0xFFFF_FFFF_FFFF) << 80 | int.from_bytes(ten, "big")
     return prefix + "_" + "".join([_PAIRS[(bits >> shift) & 0x3FF] for shift in range(120, -1, -10)])
+
+
+_spelled: Callable[[str, int, bytes], str] = native.compiled.spell if native.compiled else _in_letters
 
 
 _pool: list[bytes] = []
 
 
-def _random_bits() -> int:
-    """80 bits. Asked from the system 256 ids at a time: a call costs more than all the rest of an id."""
+def _random_bytes() -> bytes:
+    """Ten. Asked from the system 256 ids at a time: a call costs more than all the rest of an id."""
     try:
-        return int.from_bytes(_pool.pop(), "big")  # pop is atomic: no two threads get the same bytes
+        return _pool.pop()  # which is atomic: no two threads get the same bytes
     except IndexError:
         block = os.urandom(2560)
         _pool.extend(block[at : at + 10] for at in range(10, 2560, 10))
-        return int.from_bytes(block[:10], "big")
+        return block[:10]
 
 
 if hasattr(os, "register_at_fork"):  # a child must not hand out its parent's numbers

@@ -17,6 +17,8 @@ from array import array
 from functools import cache, lru_cache
 from zlib import crc32
 
+from clew import native
+
 REVISION = 3  # stored with the index: another revision means re-indexing
 
 MAX_TERM_CHARS = 64  # longer runs are blobs, kept whole and never split
@@ -67,12 +69,16 @@ def terms(text: str) -> list[str]:
 
 
 def term_hashes(text: str) -> list[int]:
-    """The terms of a text by hash, repeats included: the form that is stored.
+    """The terms of a text by hash, repeats included."""
+    return array("I", packed_hashes(text)).tolist()
+
+
+def packed_hashes(text: str) -> bytes:
+    """The same as the bytes of an array: the form that is stored.
 
     Word by word: no chunk holds white space, nor does folding join what white space separates.
     """
-    found = array("I", b"".join(map(_HASHES.__getitem__, text.split()))).tolist()
-    return found or [hash_term(term) for term in _only_stop_words(text)]
+    return _HASHES.join(text) or array("I", map(hash_term, _only_stop_words(text))).tobytes()
 
 
 def query_terms(text: str) -> dict[int, str]:
@@ -150,27 +156,20 @@ def _only_stop_words(text: str) -> list[str]:
     return [word for chunk in _chunks(text) if (word := _fold(chunk))]
 
 
-class _Hashes(dict[str, bytes]):
-    """Word, with the punctuation around it, to the hashes of its terms; filled as words come. As the bytes of an
-    array: they lie together, whereas each number would be somewhere else in memory."""
-
-    def __missing__(self, word: str) -> bytes:
-        if word.isascii() and word.isalpha() and word.islower():  # as most words are
-            hashes = b"" if word in STOP_WORDS else hash_term(stem(word)).to_bytes(4, sys.byteorder)
-        elif word.isascii() and word.isalnum():
-            hashes = array("I", map(hash_term, _split(word))).tobytes()
-        elif len(chunks := _chunks(word)) == 1 or len(word) <= MAX_TERM_CHARS:
-            hashes = array("I", [hash_term(term) for chunk in chunks for term in _split(chunk)]).tobytes()
-        else:  # a line of code without spaces: its parts return, it does not
-            hashes = b"".join(map(self.__getitem__, chunks))
-        if len(word) <= MAX_TERM_CHARS:
-            if len(self) >= _CACHE_SIZE:
-                self.clear()
-            self[word] = hashes
-        return hashes
+def _hashes_of(word: str) -> bytes:
+    """Of a word, with the punctuation around it, the hashes of its terms. As the bytes of an array: they lie
+    together, whereas each number would be somewhere else in memory."""
+    if word.isascii() and word.isalpha() and word.islower():  # as most words are
+        return b"" if word in STOP_WORDS else hash_term(stem(word)).to_bytes(4, sys.byteorder)
+    if word.isascii() and word.isalnum():
+        return array("I", map(hash_term, _split(word))).tobytes()
+    chunks = _chunks(word)
+    if len(chunks) == 1 or len(word) <= MAX_TERM_CHARS:
+        return array("I", [hash_term(term) for chunk in chunks for term in _split(chunk)]).tobytes()
+    return b"".join(map(_HASHES.join, chunks))  # a line of code without spaces: its parts return, it does not
 
 
-_HASHES = _Hashes()
+_HASHES = native.words(_hashes_of, most=_CACHE_SIZE, longest=MAX_TERM_CHARS)
 _STEM_LOCK = threading.Lock()  # the stemmer keeps a buffer of its own
 
 

@@ -6,7 +6,7 @@ there anyway, and nobody has to read a text again to know.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
 from functools import cache
 
 from clew.recall.analyse import hash_term, term_hashes
@@ -25,17 +25,17 @@ _YEARS = range(1900, 2101)
 
 
 @cache  # not for those who only ask
-def _times() -> frozenset[int]:
+def times() -> frozenset[int]:
     return frozenset(term_hashes(_TIMES + " ".join(map(str, _YEARS))))
 
 
-def marks_of(content: str, terms: Iterable[int]) -> list[int]:
-    """The marks of a text with these terms."""
-    found = []
-    if "?" in content:
-        found.append(ASKS)
-        if content.rstrip("\"')]} \n").endswith("?"):
-            found.append(ENDS_ASKING)
-    if not _times().isdisjoint(terms):
-        found.append(TELLS_TIME)
-    return found
+@cache
+def times_in_order() -> array[int]:
+    return array("I", sorted(times()))
+
+
+def asking(content: str) -> list[int]:
+    """The marks of a text that asks something."""
+    if "?" not in content:
+        return []
+    return [ASKS, ENDS_ASKING] if content.rstrip("\"')]} \n").endswith("?") else [ASKS]

@@ -1,8 +1,8 @@
 """Whether a text holds nothing that masking or classification would look closer at. Pure.
 
-In: the words of a text. Out: yes, if each of them is known to be harmless by itself, so that no rule of either can
-match anywhere. Both begin with a search for hints over the whole text; words repeat, and looking them up costs a
-tenth of it. A word is kept only from a text that is harmless as a whole.
+In: a text. Out: yes, if each of its words is known to be harmless by itself, so that no rule of either can match
+anywhere. Both begin with a search for hints over the whole text; words repeat, and looking them up costs a tenth of
+it. A word is kept only from a text that is harmless as a whole.
 
 INVARIANT: of a plain text `redact` changes nothing, and by its words `classify` calls it neither restricted nor
 confidential. A new rule there needs its hint here: test_plain.py compares both.
@@ -11,8 +11,8 @@ confidential. A new rule there needs its hint here: test_plain.py compares both.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
+from clew import native
 from clew.remember import assigned, classify, redact
 
 _CACHE_SIZE = 100_000
@@ -26,18 +26,15 @@ _ANYWHERE = tuple(_HINTS.difference(assigned.NAME_WORDS, classify.HINTS) | {"pri
 _HINTED = re.compile("|".join(map(re.escape, sorted(_HINTS))))
 _AFTER = ".,;!?"
 
-_PLAIN: set[str] = set()
+_PLAIN = native.words(lambda _word: b"", most=_CACHE_SIZE, longest=redact.SHORTEST_PREFIXED)
 
 
-def is_plain(words: Sequence[str]) -> bool:
-    if _PLAIN.issuperset(words):
-        return True
-    new = [word for word in words if word not in _PLAIN]
+def is_plain(text: str) -> bool:
+    new = _PLAIN.unknown(text)
     if not all(map(_is_harmless, new)):
         return False
-    if len(_PLAIN) > _CACHE_SIZE:
-        _PLAIN.clear()
-    _PLAIN.update(new)
+    for word in new:
+        _PLAIN.join(word)
     return True
 
 

@@ -14,8 +14,9 @@ from functools import lru_cache
 from hashlib import sha256
 from os import PathLike, fspath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
+from clew import native
 from clew.errors import InvalidInput
 from clew.model.choice import one_of
 from clew.model.ids import new_id
@@ -23,8 +24,8 @@ from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, In
 from clew.model.metadata import metadata_text
 from clew.model.scope import Scope
 from clew.model.times import zoned
-from clew.recall.analyse import term_hashes
-from clew.recall.marks import marks_of
+from clew.recall import marks
+from clew.recall.analyse import packed_hashes
 from clew.remember.assigned import NAME_WORDS
 from clew.remember.classify import classify, highest
 from clew.remember.plain import is_plain
@@ -68,90 +69,95 @@ def draft_memory(
     """
     masked: set[str] = set()
     content = _checked_text(draft.content, policy.max_chars)
-    words = content.split()
-    plain = is_plain(words)
+    plain = is_plain(content)
     if not plain:
         content = _mask(content, masked)
-        words = content.split()
     if not content:
         raise _empty("nothing is left of the content once private parts are removed")
     type_ = one_of("type", draft.type, TYPES)
     layer = _layer(draft, type_)
-    at = zoned("at", draft.at) or now
-    valid_at = zoned("valid_at", draft.valid_at) or at
-    past = draft.past or _begun(now)
-    paths = _labels("path", draft.paths, masked)
-    upsert_key, metadata = _label("upsert_key", draft.upsert_key, masked), _metadata(draft.metadata, masked)
-    memory = Memory(
-        id=_given_id(draft.id) or new_id("mem", at_ms=int(now.timestamp() * 1000)),
-        org=scope.org,
-        project=scope.project,
-        user=scope.user,
-        agent=scope.agent,
-        session=scope.session,
-        namespace=scope.namespace,
-        type=type_,
-        layer=layer,
-        title=_label("title", draft.title, masked),
-        content=content,
-        tags=_labels("tag", draft.tags, masked),
-        category=_label("category", draft.category, masked),
-        paths=paths,
-        author=_label("author", draft.author, masked),
-        thread=_label("thread", draft.thread, masked),
-        at=at,
-        origin=_label("origin", draft.origin, masked) or "user",
-        tool_call=_label("tool_call", draft.tool_call, masked),
-        parents=tuple(draft.parents),
-        trust=_trust(draft, [trust, *parents.values()]),
-        classification=_classification(draft, content, paths, type_, masked, policy, plain=plain),
-        confidence=_fraction("confidence", draft.confidence),
-        weight=_finite("weight", draft.weight),
-        upsert_key=upsert_key,
-        content_hash=_hash_of(words),
-        valid_at=valid_at,
-        invalid_at=_after("invalid_at", zoned("invalid_at", draft.invalid_at), valid_at),
-        superseded_by=past.superseded_by,
-        expires_at=expiry(layer, zoned("expires_at", draft.expires_at), now, policy),
-        created_at=min(past.created_at, now),
-        updated_at=min(past.updated_at, now),
-        deleted_at=None,
-        version=past.version,
-        metadata=metadata,
+    begun = _begun(now)
+    past = draft.past or begun.past
+    at = now if draft.at is None else zoned("at", draft.at) or now
+    valid_at = at if draft.valid_at is None else zoned("valid_at", draft.valid_at) or at
+    title, tags = _label("title", draft.title, masked), _labels("tag", draft.tags, masked)
+    category, paths = _label("category", draft.category, masked), _labels("path", draft.paths, masked)
+    author, thread = _label("author", draft.author, masked), _label("thread", draft.thread, masked)
+    origin = "user" if draft.origin == "user" else _label("origin", draft.origin, masked) or "user"
+    tool_call, upsert_key = (
+        _label("tool_call", draft.tool_call, masked),
+        _label("upsert_key", draft.upsert_key, masked),
     )
-    return memory, tuple(sorted(masked))
+    metadata = _metadata(draft.metadata, masked)
+    # In the order of its fields: naming 35 of them takes as long as making the memory.
+    memory = Memory(
+        _given_id(draft.id) or new_id("mem", at_ms=begun.ms),
+        scope.org, scope.project, scope.user, scope.agent, scope.session, scope.namespace,
+        type_, layer, title, content, tags, category, paths, author, thread, at, origin, tool_call,
+        tuple(draft.parents),
+        _trusted(draft.origin, draft.trust, (trust, *parents.values())),
+        _classification(draft, content, paths, type_, masked, policy, plain=plain),
+        _fraction("confidence", draft.confidence),
+        _finite("weight", draft.weight),
+        upsert_key,
+        content_hash(content),
+        valid_at,
+        _after("invalid_at", zoned("invalid_at", draft.invalid_at), valid_at),
+        past.superseded_by,
+        expiry(layer, zoned("expires_at", draft.expires_at), now, policy),
+        now if past is begun.past else min(past.created_at, now),
+        now if past is begun.past else min(past.updated_at, now),
+        None,
+        past.version,
+        metadata,
+    )  # fmt: skip
+    return memory, tuple(sorted(masked)) if masked else ()
 
 
 def content_hash(content: str) -> str:
     """The same text in another encoding form or spacing has the same hash."""
-    return _hash_of(content.split())
-
-
-def _hash_of(words: list[str]) -> str:
-    text = " ".join(words)
+    text = content.strip()
+    if not text.isprintable() or "  " in text:  # otherwise a single blank is all that parts its words
+        text = " ".join(text.split())
     if not text.isascii():
         text = " ".join(unicodedata.normalize("NFC", text).split())
     return sha256(text.encode()).hexdigest()
 
 
+class _Begun(NamedTuple):
+    """What the new memories of a batch have behind them, which is nothing, and when that was in milliseconds."""
+
+    past: Past
+    ms: int
+
+
 @lru_cache(maxsize=1)
-def _begun(now: datetime) -> Past:
-    """What the new memories of a batch have behind them: nothing."""
-    return Past(created_at=now, updated_at=now)
+def _begun(now: datetime) -> _Begun:
+    return _Begun(Past(created_at=now, updated_at=now), int(now.timestamp() * 1000))
 
 
 def index_terms(memory: Memory, vector: bytes | None = None, space: str = "") -> Indexed:
     """What the indices keep: the terms of everything one would search a memory by, and its vector."""
-    found = term_hashes(_searchable(memory))
-    length = len(found)
-    found += marks_of(memory.content, found)
+    hashes = packed_hashes(_searchable(memory))
+    asking = array("I", marks.asking(memory.content)).tobytes()
+    if native.compiled is None or sys.byteorder != "little":
+        terms = _tally(hashes, asking)
+    else:
+        terms = native.compiled.tally(hashes, marks.times_in_order(), marks.TELLS_TIME, asking)
+    return Indexed(len(hashes) // 4, terms, vector, space)
+
+
+def _tally(hashes: bytes, asking: bytes) -> bytes:
+    """The distinct terms in their order, each in four bytes, then how often each occurs, in one."""
+    found = array("I", hashes + asking).tolist()
+    if not marks.times().isdisjoint(found):
+        found.append(marks.TELLS_TIME)
     distinct = sorted(set(found))
-    hashes = array("I", distinct)
-    is_often = len(distinct) < len(found)  # not so in most short texts
-    often = _often(Counter(found), distinct) if is_often else b"\x01" * len(found)
+    terms = array("I", distinct)
     if sys.byteorder == "big":
-        hashes.byteswap()
-    return Indexed(length, hashes.tobytes() + often, vector, space)
+        terms.byteswap()
+    is_often = len(distinct) < len(found)  # not so in most short texts
+    return terms.tobytes() + (_often(Counter(found), distinct) if is_often else b"\x01" * len(found))
 
 
 def _often(counts: Mapping[int, int], terms: list[int]) -> bytes:
@@ -244,10 +250,6 @@ def _labels(name: str, values: Iterable[str], masked: set[str]) -> tuple[str, ..
             next=f"keep the {name}s that matter",
         )
     return tuple(dict.fromkeys(labels))
-
-
-def _trust(draft: Draft, limits: Iterable[str]) -> str:
-    return _trusted(draft.origin, draft.trust, tuple(limits))
 
 
 @lru_cache(maxsize=256)  # most memories come from a few origins

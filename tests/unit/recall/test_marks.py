@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from clew.clew import Clew
 from clew.model.memory import Draft, Memory
 from clew.model.scope import Scope
 from clew.recall.analyse import REVISION, query_terms, term_hashes
-from clew.recall.marks import ASKS, ENDS_ASKING, MARKS, TELLS_TIME, marks_of
+from clew.recall.marks import ASKS, ENDS_ASKING, MARKS, TELLS_TIME
 from clew.remember.prepare import WritePolicy, draft_memory, index_terms
 from clew.store.sqlite import connect
 from toys import START, ToldClock, ToyEmbedder, contents, open_toy
@@ -26,7 +27,7 @@ FILLING = [f"nothing of the kind, part {number} of thirty" for number in range(3
 
 
 def marked(content: str) -> set[int]:
-    return set(marks_of(content, term_hashes(content)))
+    return terms_in(index_terms(replace(a_memory("x"), content=content)).terms) & MARKS
 
 
 def a_memory(content: str, **fields: str) -> Memory:
