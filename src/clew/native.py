@@ -1,4 +1,4 @@
-"""The compiled part, where there is one: inner loops of recall that numpy needs many calls for, and of reading words.
+"""The compiled part, where there is one: inner loops of recall that numpy needs many calls for, and words to bytes.
 
 `compiled` is None where it was not built, or by another revision of the sources; then the Python beside each use of
 it does the same work. Both give the same numbers (tests compare them), so nothing else depends on which one runs.
