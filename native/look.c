@@ -93,7 +93,9 @@ enum { NAMED, ASSISTANTS, PARTS, REACHED, STRENGTH, KNOWN, OF_QUESTION };
 
 typedef struct {
     Array corpus[OF_CORPUS], run[OF_RUN], matches[OF_MATCHES], question[OF_QUESTION], language[OF_LANGUAGE];
-    Array candidates, vectors, out; /* of each candidate its vector */
+    Array candidates, vectors, out; /* of each candidate its vector, or of all memories as whole numbers */
+    Py_ssize_t dim;
+    int is_whole;
     Array alive;
     int64_t dead; /* memories that are there no longer; without any, `alive` is not looked at */
     Segment *segments;
@@ -250,20 +252,29 @@ static float dot(const float *one, const float *other, Py_ssize_t count) {
     return sum;
 }
 
+/* The vector of a candidate, in `made` if it has to be made. */
+static const float *vector_of(const Look *look, Py_ssize_t c, float *made) {
+    if (!look->is_whole) return AT(look->vectors, float) + c * look->dim;
+    const int16_t *whole = AT(look->vectors, int16_t) + look->places[0][c] * look->dim;
+    for (Py_ssize_t at = 0; at < look->dim; at++) made[at] = (float)whole[at] * 0x1p-15f;
+    return made;
+}
+
 /* How near each candidate is to the best ones together. */
 static int compare_typical(Look *look) {
-    Py_ssize_t count = look->candidates.count, dim = count ? look->vectors.count / count : 0;
-    const float *vectors = AT(look->vectors, float);
+    Py_ssize_t count = look->candidates.count, dim = look->dim;
     Py_ssize_t first = count < look->typical ? count : look->typical;
-    float *mean = calloc((size_t)dim + 1, sizeof *mean);
+    float *mean = calloc(2 * (size_t)dim + 1, sizeof *mean), *made = mean + dim;
     if (!mean) {
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t c = 0; c < first; c++)
-        for (Py_ssize_t at = 0; at < dim; at++) mean[at] += vectors[c * dim + at];
+    for (Py_ssize_t c = 0; c < first; c++) {
+        const float *vector = vector_of(look, c, made);
+        for (Py_ssize_t at = 0; at < dim; at++) mean[at] += vector[at];
+    }
     for (Py_ssize_t at = 0; at < dim; at++) mean[at] /= (float)(first ? first : 1);
-    for (Py_ssize_t c = 0; c < count; c++) row_of(look, TYPICAL)[c] = dot(vectors + c * dim, mean, dim);
+    for (Py_ssize_t c = 0; c < count; c++) row_of(look, TYPICAL)[c] = dot(vector_of(look, c, made), mean, dim);
     free(mean);
     return 0;
 }
@@ -592,10 +603,17 @@ static int open_segments(PyObject *tuple, Look *look) {
     return 0;
 }
 
+/* After the segments: whole numbers are there of every memory. */
 static int open_vectors(PyObject *object, Look *look) {
-    if (open_array(object, &look->vectors, F32, -1, 0, "vectors") < 0) return -1;
-    Py_ssize_t count = look->candidates.count;
-    return count && look->vectors.count % count ? do_not_fit("vectors") : 0;
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) < 0) return -1;
+    look->is_whole = view.itemsize == 2;
+    PyBuffer_Release(&view);
+    if (open_array(object, &look->vectors, look->is_whole ? I16 : F32, -1, 0, "vectors") < 0) return -1;
+    Py_ssize_t rows = look->is_whole ? look->size : look->candidates.count;
+    int fits = look->vectors.view.ndim == 2 && look->vectors.view.shape[0] == rows;
+    look->dim = fits ? look->vectors.view.shape[1] : 0;
+    return fits ? 0 : do_not_fit("vectors");
 }
 
 static int open_corpus(PyObject *tuple, Look *look) {
@@ -656,7 +674,7 @@ static void close_look(Look *look) {
     free(look->shared);
 }
 
-/* look(candidates i64, vectors f32 (candidates, dim), out f32 (features, candidates), segments, corpus, run, matches, question, language, numbers, alive
+/* look(candidates i64, vectors f32 (candidates, dim) or i16 (memories, dim), out f32 (features, candidates), segments, corpus, run, matches, question, language, numbers, alive
    or None): fills `out`. */
 PyObject *native_look(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
@@ -664,9 +682,8 @@ PyObject *native_look(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     PyObject *result = NULL;
     if (count != 11) return PyErr_Format(PyExc_TypeError, "look takes 11 arguments, got %zd", count);
     if (open_array(args[0], &look.candidates, I64, -1, 0, "candidates") == 0 &&
-        open_vectors(args[1], &look) == 0 &&
         open_array(args[2], &look.out, F32, ROWS * look.candidates.count, 1, "out") == 0 &&
-        open_segments(args[3], &look) == 0 && open_corpus(args[4], &look) == 0 &&
+        open_segments(args[3], &look) == 0 && open_vectors(args[1], &look) == 0 && open_corpus(args[4], &look) == 0 &&
         open_all(args[5], RUN, look.run, OF_RUN, look.size) == 0 && open_matches(args[6], &look) == 0 &&
         open_question(args[7], &look) == 0 && open_language(args[8], look.language) == 0 &&
         open_numbers(args[9], &look) == 0 && open_alive(args[10], &look) == 0 && look_at(&look) == 0)

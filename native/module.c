@@ -4,6 +4,7 @@
 
 static PyMethodDef METHODS[] = {
     FUNCTION(best),
+    FUNCTION(compare),
     FUNCTION(embed),
     FUNCTION(fuse),
     FUNCTION(look),

@@ -228,12 +228,25 @@ static Scored scored(const Choice *choice, Py_ssize_t at) {
     return (Scored){AT(choice->scores, float)[at], at, AT(choice->row, int64_t)[at]};
 }
 
+#define BLOCK 32 /* scores that are looked at together */
+
+/* From `at` on the first block that has a score that is not below `last`, or what is left behind the blocks. */
+WIDE static Py_ssize_t skip_below(const float *scores, Py_ssize_t at, Py_ssize_t count, float last) {
+    for (; at + BLOCK <= count; at += BLOCK) {
+        int is_any = 0;
+        for (int lane = 0; lane < BLOCK; lane++) is_any |= scores[at + lane] >= last;
+        if (is_any) return at;
+    }
+    return at;
+}
+
 /* The best above `least`, in a heap of at most `wanted`: how many they are. */
 static Py_ssize_t choose(const Choice *choice, Scored *heap, Py_ssize_t wanted, float least) {
     const float *scores = AT(choice->scores, float);
     Py_ssize_t found = 0;
     float last = least; /* of the best so far, once there are so many */
     for (Py_ssize_t at = 0; at < choice->scores.count; at++) {
+        if (at % BLOCK == 0 && (at = skip_below(scores, at, choice->scores.count, last)) == choice->scores.count) break;
         if (!(scores[at] > least) || scores[at] < last || !is_open(choice, at)) continue;
         if (found < wanted) {
             heap[found] = scored(choice, at);
@@ -334,6 +347,51 @@ PyObject *native_scan(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     scan(AT(a[ROWS], int16_t), AT(a[VECTOR], int16_t), a[VECTOR].count, scale, &a[OUT]);
     result = Py_NewRef(Py_None);
 done:
+    close_arrays(a, ARRAYS);
+    return result;
+}
+
+/* A vector as whole numbers of 1/32768, which `rows` are; 0 if it has no length that is a number. `scale` is what a
+   product of two counts. */
+static int whole_of(const Array *vector, double longest, int16_t *whole, double *scale) {
+    const float *numbers = AT(*vector, float);
+    double squares = 0, unit = 32768;
+    for (Py_ssize_t at = 0; at < vector->count; at++) squares += (double)numbers[at] * numbers[at];
+    if (!isfinite(squares)) return 0;
+    if (sqrt(squares) > longest) unit /= sqrt(squares);
+    for (Py_ssize_t at = 0; at < vector->count; at++) {
+        float number = rintf(numbers[at] * (float)unit);
+        whole[at] = (int16_t)(number > 32767 ? 32767 : number < -32768 ? -32768 : number);
+    }
+    *scale = 1 / unit / 32768;
+    return 1;
+}
+
+/* compare(rows i16 (vectors, components), vector f32, longest, out f32) -> whether `vector` is one: `Vectors.cosines`. */
+PyObject *native_compare(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    enum { ROWS, VECTOR, OUT, ARRAYS };
+    Array a[ARRAYS] = {0};
+    int16_t *whole = NULL;
+    PyObject *result = NULL;
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "compare takes 4 arguments, got %zd", count);
+    double scale, longest = PyFloat_AsDouble(args[2]);
+    if (PyErr_Occurred()) return NULL;
+    if (open_array(args[1], &a[VECTOR], F32, -1, 0, "vector") < 0 ||
+        open_array(args[3], &a[OUT], F32, -1, 1, "out") < 0 ||
+        open_array(args[0], &a[ROWS], I16, -1, 0, "rows") < 0)
+        goto done;
+    if (!are_rows(&a[ROWS], a[OUT].count, a[VECTOR].count)) goto done;
+    whole = malloc((size_t)(a[VECTOR].count + 1) * sizeof *whole);
+    if (!whole) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    int is_one = whole_of(&a[VECTOR], longest, whole, &scale);
+    if (is_one) scan(AT(a[ROWS], int16_t), whole, a[VECTOR].count, scale, &a[OUT]);
+    result = PyBool_FromLong(is_one);
+done:
+    free(whole);
     close_arrays(a, ARRAYS);
     return result;
 }

@@ -84,13 +84,20 @@ def packed_hashes(text: str) -> bytes:
 def query_terms(text: str) -> dict[int, str]:
     """The distinct terms of a query, hash to text, in order. A lone character of an unspaced script
     stands for itself; longer runs ask for their bigrams only."""
-    found = {}
+    found: dict[int, str] = {}
     for chunk in _chunks(text):
-        wanted = _split(chunk)
-        if len(chunk) > 1 and _is_unspaced(chunk):
-            wanted = tuple(term for term in wanted if len(term) == 2)
-        found.update({hash_term(term): term for term in wanted})
+        found.update(_known_asked(chunk) if len(chunk) <= MAX_TERM_CHARS else _asked(chunk))
     return found or {hash_term(term): term for term in _only_stop_words(text)}
+
+
+def _asked(chunk: str) -> dict[int, str]:
+    wanted = _split(chunk)
+    if len(chunk) > 1 and _is_unspaced(chunk):
+        wanted = tuple(term for term in wanted if len(term) == 2)
+    return {hash_term(term): term for term in wanted}
+
+
+_known_asked = lru_cache(maxsize=4096)(_asked)  # questions repeat their words, and each other
 
 
 def hash_term(term: str) -> int:

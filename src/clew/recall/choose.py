@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clew.model.recalled import RecallOptions, Removed, Stage
+from clew.recall.explain import shown
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
 from clew.recall.settle import lowest_of_best, show_exactly
 
@@ -36,6 +37,9 @@ class _Layer(NamedTuple):
     is_enough: NDArray[np.bool_]  # of each of these, whether it may be answered and has enough evidence
     open: int  # may be answered
     found: int  # and have enough evidence
+
+
+_NOTHING = _Layer(NOWHERE, np.empty(0, np.bool_), 0, 0)
 
 
 def choose(run: Run, rules_limit: int, started: float) -> None:
@@ -69,12 +73,13 @@ def _hits(run: Run) -> NDArray[np.bool_]:
     if run.beside:
         hits[run.beside] = True
     if run.refined is not None:
-        scores = run.rank_score[run.refined]
-        own = scores[hits[run.refined]]
+        scores = run.rank_score.take(run.refined)
+        own = scores[hits.take(run.refined)]
         if len(own) >= ENOUGH:
             last = min(len(own), AMONG)
             before = run.refined[scores >= np.partition(own, -last)[-last]]
-            hits[before[run.corpus.layer[before] == LONG_TERM]] = True  # working ones would come first for nothing
+            is_long_term = run.corpus.layer.take(before) == LONG_TERM  # working ones would come first for nothing
+            hits[before[is_long_term]] = True
     if run.options.floor > 0:
         hits &= run.relevance >= run.options.floor - SHOWN / 2
     return hits
@@ -83,6 +88,8 @@ def _hits(run: Run) -> NDArray[np.bool_]:
 def _enough(run: Run, layer: int, hits: NDArray[np.bool_] | None) -> _Layer:
     """Rules always have enough evidence."""
     places = run.corpus.by_layer.get(layer, NOWHERE)
+    if places is not None and not len(places):
+        return _NOTHING
     is_open = run.allowed if places is None else run.allowed[places]
     count = found = int(np.count_nonzero(is_open))
     if hits is not None and layer != RULE:
@@ -106,15 +113,20 @@ def _best(run: Run, layer: _Layer | None, limit: int, hits: NDArray[np.bool_] | 
     found = None if hits is None else _refined(run, hits, limit)
     if found is None:
         found = np.flatnonzero(layer.is_enough) if layer.places is None else layer.places[layer.is_enough]
-    key = (run.rank_score if has_query else run.corpus.updated_at)[found]
+    key = (run.rank_score if has_query else run.corpus.updated_at).take(found)
     if len(found) > limit:  # sort only what can win, ties included
         can_win = key >= lowest_of_best(key, limit) - (2 * ROUNDED if has_query else 0)
         found, key = found[can_win], key[can_win]
-    first = np.round(key, DIGITS) if has_query else key
-    relevance, updated = np.round(run.relevance[found], DIGITS), run.corpus.updated_at[found]
-    rows = zip((-first).tolist(), (-relevance).tolist(), (-updated).tolist(), found.tolist(), strict=True)
-    best = sorted((*order, ids[at], at) for *order, at in rows)
+    first = rounded(key.tolist()) if has_query else key.tolist()
+    relevance, updated = rounded(run.relevance.take(found).tolist()), run.corpus.updated_at.take(found).tolist()
+    rows = zip(first, relevance, updated, found.tolist(), strict=True)
+    best = sorted([(-score, -relevant, -at, ids[place], place) for score, relevant, at, place in rows])
     return [row[-1] for row in best[:limit]]
+
+
+def rounded(scores: list[float]) -> list[float]:
+    """As they are compared, and shown."""
+    return shown(scores, 10.0**DIGITS)
 
 
 def _refined(run: Run, hits: NDArray[np.bool_], limit: int) -> NDArray[np.int64] | None:
@@ -122,10 +134,10 @@ def _refined(run: Run, hits: NDArray[np.bool_], limit: int) -> NDArray[np.int64]
     look at a hundred memories instead of all."""
     if run.refined is None:
         return None
-    found = run.refined[hits[run.refined] & run.allowed[run.refined]]
-    found = found[run.corpus.layer[found] == LONG_TERM]
+    places = run.refined
+    found = places[hits.take(places) & run.allowed.take(places) & (run.corpus.layer.take(places) == LONG_TERM)]
     others = run.least_refined + 2 * ROUNDED  # what equals it when rounded would have to be compared
-    return found if np.count_nonzero(run.rank_score[found] > others) >= limit else None
+    return found if np.count_nonzero(run.rank_score.take(found) > others) >= limit else None
 
 
 def stage(name: str, into: int, out: int, removed: Iterable[Removed] = (), started: float | None = None) -> Stage:

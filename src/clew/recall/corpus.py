@@ -173,6 +173,11 @@ class Corpus:
         for segment in self.segments if small_too else self.segments[:1]:
             segment.sort_terms()
 
+    def vectors_of(self, places: NDArray[np.int64]) -> NDArray[np.float32] | NDArray[np.int16]:
+        """The same for what is compiled; or all, where they are whole numbers in one piece."""
+        rows = self.segments[0].vectors.rows
+        return rows if len(self.segments) == 1 and rows.dtype == np.int16 else self.vectors_at(places)
+
     def vectors_at(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of the memories that stand there; zero for those that have none."""
         if len(self.segments) == 1:

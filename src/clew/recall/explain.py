@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from clew.recall.fuse import of_allowed
 from clew.recall.run import LONG_TERM, RULE, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 Floats = NDArray[np.float32]
 
@@ -29,18 +30,23 @@ def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
     rows = zip(
         chosen,
         run.corpus.layer[at].tolist(),
-        zip(by_words.tolist(), _ranks(evidence.lexical, by_words, run.allowed), run.words[at].tolist(),
-            strict=True),
-        zip(by_meaning.tolist(), _ranks(evidence.cosine, by_meaning, run.allowed), run.meaning[at].tolist(),
-            strict=True),
+        zip(shown(by_words.tolist()), _ranks(evidence.lexical, by_words, run.allowed),
+            shown(run.words[at].tolist()), strict=True),
+        zip(shown(by_meaning.tolist()), _ranks(evidence.cosine, by_meaning, run.allowed),
+            shown(run.meaning[at].tolist()), strict=True),
         run.corpus.weight[at].tolist(),
         strict=True,
     )  # fmt: skip
     asks, beside = bool(run.query.strip()), set(run.beside)
     return [
-        tuple(_of_one(run, place, layer, words, meaning, weight, asks=asks, is_beside=place in beside))
+        _of_one(run, place, layer, words, meaning, weight, asks=asks, is_beside=place in beside)
         for place, layer, words, meaning, weight in rows
     ]
+
+
+def shown(numbers: list[float], parts: float = 1e6) -> list[float]:
+    """As they are told, in whole parts of 1. `round` takes ten times as long."""
+    return [floor(number * parts + 0.5) / parts for number in numbers]
 
 
 _Found = tuple[float, int, float]  # by one kind of evidence: how much, which place it has by that, its relevance
@@ -48,26 +54,29 @@ _Found = tuple[float, int, float]  # by one kind of evidence: how much, which pl
 
 def _of_one(
     run: Run, place: int, layer: int, words: _Found, meaning: _Found, weight: float, *, asks: bool, is_beside: bool
-) -> Iterator[Why]:
+) -> tuple[Why, ...]:
+    found = []
     if layer != LONG_TERM:
-        yield Why("rule" if layer == RULE else "working")
+        found.append(Why("rule" if layer == RULE else "working"))
     if not asks:  # the newest are the answer
-        yield Why("boost", via="recency")
-    for source, (raw, rank, relevance) in (("lexical", words), ("semantic", meaning)):
-        if raw > 0:
-            yield Why(source, rank, round(raw, 6), round(relevance, 6))
+        found.append(Why("boost", via="recency"))
+    if words[1]:  # places begin with 1
+        found.append(Why("lexical", words[1], words[0], words[2]))
+    if meaning[1]:
+        found.append(Why("semantic", meaning[1], meaning[0], meaning[2]))
     reached = run.reached.get(place)
     if reached:
-        yield Why("graph", raw=round(reached.activation, 6), via=reached.seed)
-    elif layer != RULE and asks and words[0] <= 0 and run.relevance[place] <= 0:  # no evidence of its own
-        yield Why("boost", via=BROUGHT[0] if is_beside else BROUGHT[1])
+        found.append(Why("graph", raw=round(reached.activation, 6), via=reached.seed))
+    elif layer != RULE and asks and not words[1] and run.relevance[place] <= 0:  # no evidence of its own
+        found.append(Why("boost", via=BROUGHT[0] if is_beside else BROUGHT[1]))
     if weight != 1.0:
-        yield Why("boost", raw=round(weight, 6))
+        found.append(Why("boost", raw=round(weight, 6)))
+    return tuple(found)
 
 
 def _ranks(scores: Floats, mine: Floats, allowed: NDArray[np.bool_]) -> list[int]:
-    """The place of each chosen memory by one kind of evidence alone, 1 for the best; a score of zero is no
-    evidence. To count what is better is cheaper than to sort, as long as few ask."""
+    """The place of each chosen memory by one kind of evidence alone, 1 for the best; 0 for a score of zero, which is
+    no evidence. To count what is better is cheaper than to sort, as long as few ask."""
     if native.compiled is not None:
         found: list[int] = native.compiled.ranks(scores, allowed, mine)
         return found
@@ -75,5 +84,6 @@ def _ranks(scores: Floats, mine: Floats, allowed: NDArray[np.bool_]) -> list[int
     if len(mine) <= FEW:
         return [1 + int(np.count_nonzero(among > score)) if score > 0 else 0 for score in mine]
     better = np.sort(among[among >= mine.min(where=mine > 0, initial=np.inf)])
-    ranks: list[int] = (len(better) - np.searchsorted(better, mine, side="right") + 1).tolist()
+    places = len(better) - np.searchsorted(better, mine, side="right") + 1
+    ranks: list[int] = np.where(mine > 0, places, 0).tolist()
     return ranks

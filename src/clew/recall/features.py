@@ -127,11 +127,10 @@ def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops
     """The same as `by_name`, in one call. Titles and dates are left to Python: few questions are about them."""
     assert native.compiled is not None
     corpus, evidence, (words, meaning) = run.corpus, run.evidence, run.scales
-    said = np.concatenate([_NO_TERMS, *map(corpus.terms_at, candidates[:hops_from].tolist())])
     segments = tuple(
         (segment.said, segment.said_from, of.terms, of.starts, of.docs)
         for segment in corpus.segments
-        for of in (segment.postings_of(said),)
+        for of in (segment.sorted_postings or segment.postings_of(_said_in(corpus, candidates[:hops_from])),)
     )
     of_corpus = (corpus.length, corpus.thread, corpus.author, *corpus.neighbours,
                  *map(corpus.marked, (ASKS, ENDS_ASKING, TELLS_TIME)))  # fmt: skip
@@ -145,7 +144,7 @@ def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops
     found = np.empty((len(NAMES), len(candidates)), np.float32)
     of_run = (run.allowed, evidence.lexical, evidence.covered, evidence.cosine, run.meaning)
     native.compiled.look(
-        candidates, corpus.vectors_at(candidates), found, segments, of_corpus, of_run, tuple(matches), question,
+        candidates, corpus.vectors_of(candidates), found, segments, of_corpus, of_run, tuple(matches), question,
         common_arrays(), numbers, None if corpus.all_alive else corpus.alive,
     )  # fmt: skip
     if asked.dates:
@@ -155,6 +154,10 @@ def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops
         for name, row in _title(corpus, candidates, run.query).items():
             found[PLACE[name]] = row
     return found
+
+
+def _said_in(corpus: Corpus, places: Places) -> NDArray[np.uint32]:
+    return np.concatenate([_NO_TERMS, *map(corpus.terms_at, places.tolist())])
 
 
 def by_name(

@@ -10,6 +10,7 @@ without a word of its own.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -35,6 +36,7 @@ LEAST = 24  # memories: in a scope of fewer there is nothing to measure anything
 PER_DOUBLING = 2.0
 BESIDE = 0.1  # of what the words of a question can give: said around a memory, it brings that into the answer
 _APART = 1e-3
+_PER_HALF = math.log(2) / PER_DOUBLING
 _NAMES_ONE = re.compile(r"\d|\w[_./:#@\\]\w|[a-z][A-Z]")
 WHOLE = 0.999  # of the weight of a question's words
 AHEAD = 0.85  # what the next may have of the words' score of an exact match
@@ -168,11 +170,13 @@ def _exact(run: Run, places: NDArray[np.int64]) -> int | None:
 
 def _put(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> None:
     """Between the best score that there was and that of the best that is no candidate, whose order stays."""
-    best = float(run.rank_score[places].max())
-    least = float(run.least_refined)
-    best = max(best, least * (1 + _APART), _APART)
-    spread = np.exp((score - score.max()) / (PER_DOUBLING / np.log(2)))
-    run.rank_score[places] = least + (best - least) * spread
+    least = run.least_refined
+    best = max(float(run.rank_score.take(places).max()), least * (1 + _APART), _APART)
+    below = score - score.max()
+    spread = np.exp(np.multiply(below, _PER_HALF, out=below), out=below)
+    spread *= best - least
+    spread += least
+    run.rank_score[places] = spread
     run.refined = places
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import field, replace
 from itertools import chain
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,11 +29,11 @@ from clew.model.recalled import (
     Trace,
 )
 from clew.model.times import zoned
-from clew.recall.choose import DIGITS, choose, stage
+from clew.recall.choose import choose, rounded, stage
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_asked_for, with_memories
 from clew.recall.disputed import Disputed
-from clew.recall.explain import reasons
+from clew.recall.explain import reasons, shown
 from clew.recall.fuse import Evidence, fuse, rank_scores
 from clew.recall.graph import GraphOptions, Reached, apply_activation, note_failure, reach_through
 from clew.recall.holding import Condition, held, times, without
@@ -453,10 +454,11 @@ def _query_vector(
         notes["semantic"] = "query_embedding_unavailable"
         notes["semantic_error"] = getattr(error, "code", type(error).__name__)
         return None
-    if not np.isfinite(vector).all():
+    squares = float(np.vecdot(vector, vector))  # tells both with one look: whether it is a vector, and has a length
+    if not isfinite(squares):
         notes["semantic"] = "query_embedding_unavailable"
         return None
-    return vector if vector.any() else None
+    return vector if squares else None
 
 
 def _note_coverage(run: Run, vector: NDArray[np.float32] | None) -> None:
@@ -493,17 +495,10 @@ def _ways(tx: Tx, run: Run) -> dict[int, GraphWay]:
 
 def _results(run: Run, memories: dict[str, Memory], ways: dict[int, GraphWay]) -> list[Result]:
     found = [at for at in run.chosen if run.corpus.ids[at] in memories]
-    scores = np.round(run.rank_score[found], DIGITS).tolist()  # as they were compared
-    relevance = run.relevance[found].tolist()
+    scores = rounded(run.rank_score[found].tolist())
+    relevance = shown(run.relevance[found].tolist())
     return [
-        Result(
-            memory=memories[run.corpus.ids[at]],
-            relevance=round(relevant, 6),
-            rank_score=round(score, DIGITS),
-            rank=rank,
-            why=why,
-            way=ways.get(at),
-        )
+        Result(memories[run.corpus.ids[at]], relevant, score, rank, why, ways.get(at))
         for rank, (at, relevant, score, why) in enumerate(
             zip(found, relevance, scores, reasons(run, found), strict=True), 1
         )

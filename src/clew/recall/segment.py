@@ -120,6 +120,11 @@ class Segment:
             counts=self.often[at][order].astype(np.float32),
         )
 
+    @property
+    def sorted_postings(self) -> Postings | None:
+        """Of all terms, if they have been sorted."""
+        return self._postings[0] if self._postings else None
+
     def marked(self, mark: int) -> NDArray[np.bool_]:
         """Which memories carry a mark: a term that stands for something about them. Looked up once."""
         if mark not in self._marked:

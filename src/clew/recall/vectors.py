@@ -62,15 +62,15 @@ class Vectors:
     def cosines(self, vector: Floats, places: Places | None = None) -> Floats:
         """With one vector, of all or of those that stand at some places."""
         rows = self.rows if places is None else self.rows.take(places, axis=0)
+        if native.compiled is not None and rows.dtype == np.int16:
+            found = np.empty(len(rows), np.float32)
+            if native.compiled.compare(rows, vector, LONGEST, found):
+                return found
         scale, length = 1 / self.unit, math.sqrt(float(np.vecdot(vector, vector)))
         is_whole = self.unit == UNIT and math.isfinite(length)
         if is_whole:
             unit = UNIT / length if length > LONGEST else UNIT
             vector, scale = np.minimum(np.rint(vector * np.float32(unit)), LARGEST), 1 / UNIT / unit
-        if is_whole and native.compiled is not None and rows.dtype == np.int16:
-            found = np.empty(len(rows), np.float32)
-            native.compiled.scan(rows, vector.astype(np.int16), scale, found)
-            return found
         # Not `@`: for a matrix of this size BLAS wakes its threads, and on a busy machine waits for them.
         return np.asarray(np.vecdot(rows.astype(np.float32, copy=False), vector * np.float32(scale)), np.float32)
 

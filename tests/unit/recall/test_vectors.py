@@ -106,3 +106,11 @@ def test_any_vector_is_as_near_to_itself_as_it_is_long(numbers: list[float]) -> 
 def test_a_question_that_is_no_vector_raises_nothing(number: float) -> None:
     with np.errstate(all="ignore"):
         assert len(Vectors.of(made_up(5, 100)).cosines(np.full(100, number, np.float32))) == 5
+
+
+def test_a_number_beyond_what_16_bits_hold_is_the_largest(by_both: None) -> None:
+    rows = np.zeros((3, 100), np.float32)
+    rows[0, 0], rows[1, 0], rows[2, 1] = 1, -1, 1
+    asked = np.zeros(100, np.float32)
+    asked[0] = 1.005
+    assert Vectors.of(rows).cosines(asked) == pytest.approx([1, -1, 0], abs=1e-2)
