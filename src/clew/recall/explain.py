@@ -75,8 +75,8 @@ def _of_one(
 
 
 def _ranks(scores: Floats, mine: Floats, allowed: NDArray[np.bool_]) -> list[int]:
-    """The place of each chosen memory by one kind of evidence alone, 1 for the best; 0 for a score of zero, which is
-    no evidence. To count what is better is cheaper than to sort, as long as few ask."""
+    """The place of each chosen memory by one kind of evidence alone, 1 for the best; 0 for a score of zero, which
+    is no evidence. To count what is better is cheaper than to sort, as long as few ask."""
     if native.compiled is not None:
         found: list[int] = native.compiled.ranks(scores, allowed, mine)
         return found
