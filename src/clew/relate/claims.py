@@ -312,7 +312,7 @@ def _measured(words: tuple[str, ...], at: int) -> tuple[str, str, int]:
     unit, used = match[2], 1
     if not unit and at + 1 < len(words):
         following = words[at + 1]
-        name = following if following in UNITS else stem(following)
+        name = following if following in UNITS else following.removesuffix("s")
         unit, used = (name, 2) if name in UNITS else ("", 1)
     dimension, factor = UNITS.get(unit, (unit, 1))
     return f"number {dimension}", f"{float(match[1].replace(',', '')) * factor:.9g}", used
