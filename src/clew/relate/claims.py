@@ -22,6 +22,7 @@ from clew.relate.wording import (
     ADDING,
     ADDITIVE,
     BARE,
+    CLAUSES,
     DOUBT,
     EMPTY,
     EXCLUSIVE,
@@ -29,6 +30,7 @@ from clew.relate.wording import (
     KIND_OF,
     NEGATIONS,
     NO_LONGER_SO,
+    NOBODY,
     PAST,
     PLACES,
     POINTING,
@@ -36,7 +38,11 @@ from clew.relate.wording import (
     RELATIONS,
     SEEN_ONCE,
     SINGLE,
+    STATES,
+    TEAMS,
+    TURNS,
     UNITS,
+    UNNAMED,
     USAGE,
     VAGUE,
     VALUED,
@@ -248,9 +254,9 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str) -> Sa
         return None
     is_past, flat = not known.isdisjoint(PAST), f" {' '.join(words)} "
     mine = frozenset((f"@{author.lower()}",)) if author and not known.isdisjoint(_FIRST) else frozenset()
-    is_plain = not negations and not is_past and known.isdisjoint(ADDING) and "should" not in known
+    is_plain = not is_past and known.isdisjoint(ADDING) and "should" not in known
     always = mine | _usage_of(words)
-    claims = tuple(_claims(words, always)) if is_plain else ()
+    claims = tuple(_claims(words, always, negations)) if is_plain else ()
     about = meaning(words) | always
     return Said(
         text=shown,
@@ -280,8 +286,13 @@ _PARTIAL = frozenset((("not", "always"), ("not", "only"), ("no", "doubt")))
 # -- values ----------------------------------------------------------------------------------------
 
 
-def _claims(words: tuple[str, ...], always: frozenset[str]) -> Iterator[Claim]:
-    for claim in (_number(words), _kind(words), _single(words), _owner(words)):
+def _claims(words: tuple[str, ...], always: frozenset[str], negations: int) -> Iterator[Claim]:
+    found: tuple[Claim | None, ...]
+    if not negations:
+        found = (_number(words), _kind(words), _single(words), _owner(words), _state(words))
+    else:  # `it is forbidden` gives a state as well as it denies
+        found = (None if _SAYS_NOT.isdisjoint(words) else _state(words),)
+    for claim in found:
         if claim and claim.about:
             yield Claim(claim.kind, claim.value, claim.about | always) if always else claim
 
@@ -356,8 +367,66 @@ def _single(words: tuple[str, ...]) -> Claim | None:
 
 
 def _owner(words: tuple[str, ...]) -> Claim | None:
-    at = words.index("owned") if "owned" in words else len(words)
-    value = [word for word in words[at + 2 :] if word not in EMPTY]
-    if words[at + 1 : at + 2] != ("by",) or not 1 <= len(value) <= 3 or "and" in words[at:]:
+    """`billing is owned by Kim`, `Kim owns billing`; not whose turn it is."""
+    if _OWNING.isdisjoint(words) or not TURNS.isdisjoint(words):
         return None
-    return Claim("owner", " ".join(value), meaning(words[:at]) | {"<owner>"})
+    owned, owner = _owned_and_owner(words)
+    name = [word for word in owner if word not in EMPTY]
+    who, about = [word for word in name if word not in TEAMS], meaning(owned)
+    is_team = who != name
+    # `the worker owns the session` and `thread 2 owns the lock` are about code.
+    is_name = _NO_NAMES.isdisjoint(word for word in owner if not (is_team and word == "the"))
+    if not 1 <= len(who) <= 3 or not is_name or any(map(_NUMBER.match, who)) or about <= UNNAMED:
+        return None
+    # Kim may be of the team that owns it: they are not compared.
+    return Claim("owner team" if is_team else "owner", " ".join(who), about | {"<owner>"})
+
+
+def _owned_and_owner(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    at = next(at for at, word in enumerate(words) if word in _OWNING)
+    if words[at] == "owned":
+        return (words[:at], words[at + 2 :]) if words[at + 1 : at + 2] == ("by",) else ((), ())
+    # Who owns `a laptop` owns one of many.
+    is_the_one = words.count("owns") == 1 and _OF_MANY.isdisjoint(words[at + 1 : at + 2])
+    return (words[at + 1 :], words[:at]) if is_the_one else ((), ())
+
+
+_OWNING = frozenset(("owned", "owns"))
+_NO_NAMES = NOBODY | EMPTY - {"now", "currently", "still"}
+_OF_MANY = frozenset("a an some any many several most part parts half one two three four five no all more".split())
+
+
+def _state(words: tuple[str, ...]) -> Claim | None:
+    """`uploads are disabled for guests`: which of two it is, right after the verb, said of something that is named.
+    What holds in a case (`tests pass when uploads are disabled`) or in some way (`disabled by -q`) is no state."""
+    if STATES.keys().isdisjoint(words):
+        return None
+    verb = next((at for at, word in enumerate(words) if word in _IS or word == "be"), 0)
+    at = next((at for at in range(verb + 1, len(words)) if words[at] not in _BEFORE_STATE), verb)
+    subject, after = words[:verb], words[at + 1 :]
+    if words[at] not in STATES or sum(word in STATES and word != "on" for word in words) > 1:
+        return None
+    sort, which = STATES[words[at]]
+    if not _is_plain_subject(subject, words[verb], sort) or not _is_where(after, sort):
+        return None
+    about = meaning(subject + after)
+    kind = f"state must {sort}" if words[verb] == "be" else f"state {sort}"
+    return None if about <= UNNAMED else Claim(kind, which, about)
+
+
+def _is_plain_subject(subject: tuple[str, ...], verb: str, sort: str) -> bool:
+    if not subject or not CLAUSES.isdisjoint(subject) or (len(subject) > 1 and (verb == "=" or sort == "truth")):
+        return False
+    return verb != "be" or subject[-1] == "must"
+
+
+def _is_where(after: tuple[str, ...], sort: str) -> bool:
+    """Whether what follows a state tells where it holds, or says nothing."""
+    if not after or sort == "truth":
+        return not after
+    return after[0] in _AT or (after[0] == "to" and sort != "switch")
+
+
+_SAYS_NOT = NEGATIONS & STATES.keys()
+_BEFORE_STATE = frozenset(("now", "currently", "always", "still", "already", "turned", "set", "to"))
+_AT = frozenset(("in", "for", "on", "at", "by-default", "during"))

@@ -6,7 +6,8 @@ of two memories of one place (project and user): what holds for one project only
 share. They must speak of the same thing under the same circumstances, word by word, and what stands around them
 (label, heading, title, what the text opens with) must name the same:
 
-- different_value: both give a value to what has one at a time, and the values differ (contradicts)
+- different_value: both give a value to what has one at a time (a number, an owner, one of two states), and the
+  values differ (contradicts)
 - opposite: one states what the other denies, in the same words (contradicts)
 - no_longer, changed_over, replaced: the new one says that something is over that the old one states (supersedes)
 - newer_version: the new one tells of an upgrade, the old one names an earlier version (supersedes)
@@ -133,6 +134,9 @@ MEANT = tuple(1.024**power for power in range(5))  # who writes MB may mean MiB,
 
 
 def _is_same(one: Claim, two: Claim) -> bool:
+    if one.kind.startswith("owner"):  # `Kim` and `Kim Lee` may be one
+        first, second = set(one.value.split()), set(two.value.split())
+        return first <= second or second <= first
     if not one.kind.startswith("number b "):
         return one.value == two.value
     small, large = sorted((float(one.value), float(two.value)))

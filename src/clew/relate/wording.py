@@ -89,9 +89,32 @@ BARE_WORDS = frozenset(
 )
 # There are many of them: the word alone does not say which.
 WEAK = frozenset("service server component module system job app tool library package".split())
+UNNAMED_WORDS = WEAK | GENERIC | frozenset(
+    "feature features flag flags option options mode check checks rule test tests step field fields parameter "
+    "argument plugin extension button user users account name id type value email key input".split()
+)  # fmt: skip
 # What a number stands in: every 5 minutes is not for 5 minutes.
 RELATIONS = {"every": "every", "each": "every", "per": "every", "for": "for", "after": "after", "in": "after",
              "within": "after"}  # fmt: skip
+# (of what sort, which of the two): one of them holds at a time.
+STATES = {
+    "enabled": ("switch", "on"), "on": ("switch", "on"), "activated": ("switch", "on"),
+    "disabled": ("switch", "off"), "off": ("switch", "off"), "deactivated": ("switch", "off"),
+    "allowed": ("leave", "yes"), "permitted": ("leave", "yes"),
+    "forbidden": ("leave", "no"), "prohibited": ("leave", "no"), "disallowed": ("leave", "no"),
+    "required": ("need", "yes"), "mandatory": ("need", "yes"), "optional": ("need", "no"),
+    "true": ("truth", "yes"), "false": ("truth", "no"),
+}  # fmt: skip
+# Before the verb they tell that it is no plain statement of what is so, or of how many it is.
+CLAUSES = frozenset(
+    "when whenever while where who whose how why what after before during with without that as and or some many "
+    "most few several various this these those check checks ensure ensures verify verifies confirm show shows "
+    "mean means explain explains tell tells sure nothing anything everything".split()
+)
+# Somebody's turn: the next has it without contradiction.
+TURNS = frozenset("week weeks sprint shift month day tonight turn rotation quarter round".split())
+NOBODY = frozenset("nobody noone one someone somebody anyone anybody everyone everybody whoever who which".split())
+TEAMS = frozenset("team teams squad group guild department tribe crew".split())
 # Too vague to be what an attribute is.
 VAGUE = frozenset(
     "generous short long slow fast good bad fine ok okay better worse high low small large big new old same "
@@ -150,7 +173,7 @@ VALUED = frozenset(
 )
 VERBS = USAGE | ADDITIVE | PAST | NEGATIONS | VALUED - {"timeout", "set"} | frozenset(
     "always prefer prefers has have do does must should shall can need needs comes come works work means "
-    "fails fail lets let gives give".split()
+    "fails fail lets let gives give owns owned".split()
 )  # fmt: skip
 
 # -- words -----------------------------------------------------------------------------------------
@@ -192,4 +215,6 @@ def naming(words: Iterable[str]) -> frozenset[str]:
     return frozenset([stem(word) for word in words if word not in _NAMES_NOTHING])
 
 
-BARE, SEEN_ONCE, NO_LONGER_SO = (frozenset(stem(word) for word in some) for some in (BARE_WORDS, OBSERVED, HISTORY))
+BARE, SEEN_ONCE, NO_LONGER_SO, UNNAMED = (
+    frozenset(stem(word) for word in some) for some in (BARE_WORDS, OBSERVED, HISTORY, BARE_WORDS | UNNAMED_WORDS)
+)
