@@ -24,7 +24,8 @@ TRICKY = (
     "card. Iİ é sshpass -p -phunter2 mysql mysqldump mariadb -uroot: -uadmin:hunter2 ENV DB_PASSWORD machine "
     "login me **Password:** | `password` 'it's-x1' p@ss,w0rd1 re_use ops_team token budget: 4000 FlyV1 fm2_ "
     "ibm_cloud_iam_key cookie Cookie: Set-Cookie: sid=hunter2hunter2 zip unzip -P ssh-keygen -N htpasswd -b "
-    "sqlplus me/hunter2 smbclient -U me%hunter2 -passin pass:hunter2 storepass -storepass gh set --body git config"
+    "sqlplus me/hunter2 smbclient -U me%hunter2 -passin pass:hunter2 storepass -storepass gh set --body git config "
+    "NO93 8601 1117 947"
 ).split()
 WORDS = st.sampled_from(TRICKY) | st.text(alphabet="abkeytopswdsrn.,;!?_-:= 0123456789", min_size=1, max_size=21)
 
@@ -97,6 +98,7 @@ def test_everyday_words_are_plain(text: str) -> None:
         "sshpass -p a1",
         "mysql -pa1",
         "4111 1111 1111 1111",
+        "NO93 8601 1117 947",
         "é",
     ],
 )

@@ -100,6 +100,11 @@ KEYS = {
         )
     ],
     "card": ["4111 1111 1111 1111", "5500-0000-0000-0004", "3782 822463 10005", "6011000990139424"],
+    "iban": [
+        "DE89370400440532013000", "DE89 3704 0044 0532 0130 00", "GB29-NWBK-6016-1331-9268-19", "NO9386011117947",
+        "FR1420041010050500013M02606", "MT84MALT011000012345MTLCAST001S", "BE68\xa05390\xa00754\xa07034",
+        "KW81CBKU0000000000001234560101", "LC55HEMM000100010012001200023015", "CH93 0076 2011 6238 5295 7",
+    ],
 }  # fmt: skip
 WHOLE = [(kind, key) for kind, keys in KEYS.items() for key in keys]
 FRAMES = [
@@ -313,6 +318,10 @@ def test_odd_values_are_masked_whole_and_code_is_not(text: str, masked: str) -> 
     assert redact(text).text == masked
 
 
+def test_an_account_ends_where_its_country_says_and_the_next_word_stays() -> None:
+    assert redact("BE68 5390 0754 7034 CODE 1234").text == "[masked:iban] CODE 1234"
+
+
 def test_a_random_string_is_masked_only_in_suspicious_company() -> None:
     assert redact("the new api key (prod) " + MIXED).text == "the new api key (prod) [masked:random]"
     assert redact(MIXED + " is the token").text == "[masked:random] is the token"
@@ -406,6 +415,9 @@ CLEAN = [
     "Passwort: siehe 1Password, Kennwort: wie immer",
     "密码不能为空", "密码为8到16位字符", "密码是8位", "パスワードは8文字以上", "la contraseña es obligatoria",
     "le mot de passe est trop court", "passengers: 12ab34", "bypass=cache1234", "5 pass=12", "tests pass=120/120",
+    "DE88370400440532013000", "DE89 3704 0044 0532 0130 0", "DE89 37 04 0044 0532 0130 00",
+    "xDE89370400440532013000",
+    "ZZ89370400440532013000", "DE893704004405320130001", "build AT61 of the 1904 series", "CH93 0076 2011",
     "order 1234567890123456", "at 1700000000000000", "4111 1111 1111 1112", "call 5500 0000", "v4.1111.1111",
 ]  # fmt: skip
 NEAR_MISSES = [
@@ -571,6 +583,7 @@ HOSTILE = [
     "bearer ", "password",
     "password=", "password='", "token:", "token: a", "secret is ", "--password ", "api_key: 'a ", "key",
     "pass_", "token: a[",
+    "DE89 ", "DE89", "GB29NWBK", "GB29 NWBK 6016 ", "AB12-",
     "passwordkey", "secret_key_", "4111 ", "4111111111111111", "1", " ", "\n", "A1b", "A1b/", "=",
     "[masked:aws-id]", "İtoken=",
     "ATATT3", "dapi", "dapi0", "1:A", "123456:A", "tskey-", "tskey-a-", "r8_", "sbp_", "sbp_v0_", "sb_secret_",
