@@ -81,6 +81,36 @@ _GIVEN_BEFORE = (
     r"|\b(?:git|p?npm|yarn)[ \t]{1,3}config(?:[ \t]{1,3}(?:set|--?[\w-]{1,20})){0,3}[ \t]{1,3}\S{0,80}$"
     r"|(?:^|[\s`'\"])(?:machine\s{1,9}\S{1,80}|default)\s{1,9}login\s{1,9}\S{1,80}\s{1,9}$"
 )
+# Talk that gives a password away without any sign of its own: behind what it is for or was set to, or right behind
+# its name where the sentence has no other use for such a word.
+_SPOKEN_WAY = (
+    r"(?i:\s{1,3}(?:for|of|on|at)(?:\s{1,3}[\w.@'-]{1,40}){1,5}?(?:\s{1,3}(?:is|was)|\s{0,2}:)(?:\s{1,3}(?:now|still))?"
+    r"|\s{1,3}(?:is|was)\s{1,3}(?:now|still|currently|just)"
+    r"|(?:\s{1,3}(?:is|was|has\sbeen|got))?\s{1,3}(?:changed|set|reset|updated)\s{1,3}to|\s{1,3}(?P<to>to)"
+    r"|\s{1,3}(?:->|→|[–—-]))\s{1,3}"
+)
+_SPOKEN_SET = r"(?i:\b(?:set|sets|setting|changed?|changes|reset|updated?|rotated?)\b[\w '’-]{0,30})$"
+_SPOKEN_BEFORE = (
+    r"(?i:(?:^|[\n.,;:(/-]|\b(?:the|my|our|your|his|her|their|its|and|with|use|using|this|temporary|default|initial|new"
+    r"|old|admin|root|sudo|db|database|wifi|ssh|vpn|master|staging|prod|production|das|dem|mein|unser))[ \t]{0,3})$"
+)
+_SPOKEN_AFTER = (
+    r"(?i:[.,;:!?)\"'’*_]{0,3}(?:\s{0,3}$|\n|\s{1,3}(?:for|on|in|at|to|and|or|is|was|works?|worked|still|as|when|from|with|which"
+    r"|that|until|because|so|if|but|everywhere|again|now|there|here|has|will|does|can|should|must|gets?|got)\b))"
+)
+# What people say of passwords and has a digit: versions, lengths, tickets, paths, names of settings, systems and
+# numbered things; ways to hash and to sign in, standards.
+_SPOKEN_OF = (
+    r"(?i:v?\d+(?:[._-]\d+)*+[a-z]?|\d+-?[a-z]+|[a-z]{2,10}-\d+|[a-z]*\d+-?(?:chars?|characters|digits?|letters|days?|bits?)"
+    r"|[\w.-]+(?:/[\w.-]+)+|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,5}|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"
+    rf"|\w*(?:{'|'.join(NAME_WORDS)})\w*_\w*|(?:[a-z]+[_-])*(?:python|node|java|php|mysql|postgres(?:ql)?|oracle|ubuntu"
+    r"|debian|windows|django|ldap|saml|http|ipv|step|field|table|column|user|page|line|case|phase|option|type|level|section"
+    r"|issue|ticket|policy|rule|host|server|db|u?int|float|char)[\d._-]+)"
+)
+_SPOKEN_TOPIC = (
+    r"(?i:(?<![a-z0-9])(?:sha-?\d|md5|argon2|[bs]crypt|pbkdf2|hmac|aes-?\d|rsa-?\d|ed25519|x\.?509|oauth-?2|ntlm|utf-?\d"
+    r"|base-?\d\d|rfc-?\d|cve-|iso-?\d|nist|fips|1password|log4j|[hr]s256))"
+)
 
 Span = tuple[int, int]
 
@@ -95,6 +125,8 @@ def find_assigned(text: str, lowered: str) -> Iterator[Span]:
         if match is None or not _names_a_secret(match, text):
             continue
         span = _quoted_secret(match, text) if match["quote"] else _bare_secret(match, text)
+        if span is None:
+            span = _spoken_secret(match, text)
         if span is not None:
             yield span
             at = span[1]
@@ -305,6 +337,40 @@ def _given_secret(match: re.Match[str], text: str) -> Span | None:
     if not could_be_secret(match["name"], match["bare"]) or compiled(_GIVEN_BEFORE).search(before) is None:
         return None
     return _whole_run(match, text)
+
+
+def _spoken_secret(match: re.Match[str], text: str) -> Span | None:
+    """``the password for staging is x1y2z3``, ``use the password x1y2z3 for it``; with a letter and a digit."""
+    if not names_a_password(match["name"]):
+        return None
+    way = compiled(_SPOKEN_WAY).match(text, match.end("name"))
+    if way is not None and way["to"]:  # set to; but `move the password to vault2`
+        is_set = compiled(_SPOKEN_SET).search(text[max(0, match.start() - 40) : match.start()])
+        way = way if is_set else None
+    if way is not None and (span := _spoken_span(text, way.end(), match["name"])):
+        return span
+    space = compiled(r"[ \t]{1,3}").match(text, match.end("name"))
+    span = _spoken_span(text, space.end(), match["name"]) if space else None
+    return span if span and _is_named_so(text, match.start(), span[1]) else None
+
+
+def _spoken_span(text: str, start: int, name: str) -> Span | None:
+    bare = compiled(_BARE).match(text, start)
+    value = bare[0][: _first_unmatched(bare[0])].rstrip(".,;:!?*_") if bare else ""
+    if not is_worded(value) or not could_be_secret(name, value):
+        return None
+    if (
+        compiled(_SPOKEN_OF).fullmatch(value)
+        or compiled(_SPOKEN_TOPIC).search(value)
+        or compiled(_CALL).match(value)
+    ):
+        return None
+    return start, start + len(value)
+
+
+def _is_named_so(text: str, name_at: int, value_end: int) -> bool:
+    before, after = text[max(0, name_at - 20) : name_at], text[value_end : value_end + 20]
+    return compiled(_SPOKEN_BEFORE).search(before) is not None and compiled(_SPOKEN_AFTER).match(after) is not None
 
 
 def _tagged_secret(match: re.Match[str], text: str) -> Span | None:

@@ -60,7 +60,8 @@ SPOKEN = (
     "mysqldump -p{}", "mariadb -h x -p{}", "ENV DB_PASSWORD {}", "setenv TOKEN {}",
     "machine h login me password {}",
     "default login me password {}", "**Password:** {}", "**Password**: {}", "| password | {} |", "`password`: `{}`",
-    "password: a,{}", "password: 'a b {}'", "iam_key = '{}'", "the password is {}",
+    "password: a,{}", "password: 'a b {}'", "iam_key = '{}'", "the password is {}", "the password {}",
+    "password for staging is {}", "the password was set to {}", "password -> {}",
 )  # fmt: skip
 
 
