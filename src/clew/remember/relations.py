@@ -2,8 +2,8 @@
 
 In: a text and the things found in it. Out: edges, each with the sentence that says so. A sentence is read where a
 cue stands ("depends on", "was replaced by"): who stands before it, who after it, and whether it is said at all.
-Questions, negations, suppositions, quotations, open tasks and what a label or a heading calls false, rejected or
-past state nothing. Precision comes before recall: a wrong edge misleads, a missing one does not.
+Questions, negations, suppositions, hearsay, quotations, open tasks and what a label or a heading calls false,
+rejected or past state nothing. Precision comes before recall: a wrong edge misleads, a missing one does not.
 
 Directions: the new supersedes the old; the effect is caused_by its cause; the part is part_of the whole; the owner
 owns; the preferred prefers_over the other; what holds only then is conditional_on its condition.
@@ -206,6 +206,20 @@ _SUPPOSITIONS = frozenset(
     "supposedly rumour rumor rumours rumors misconception misconceptions fallacy formerly previously originally "
     "historically".split()
 )
+# What others said or what somebody believes is no fact. What the user said is first-hand.
+_MAYBE = "apparently|seemingly|reportedly|presumably|iirc|afaik|afaict"
+_HEARSAY = re.compile(
+    rf"(?<!\w)(?:{_MAYBE}|hears?|heard|thinks?|thought|believes?|believed|reckons?|seems?|seemed|appears? to"
+    r"|according to|(?:i|we|my) (?:guess|guessed|suspect|suspected|feel)|claimed"
+    r"|(?:claims?|argues|argued|insists|insisted|mentions|mentioned|suggests|suggested|reports|reported) that"
+    r"|(?<!user )(?<!(?<!\w)i )(?<!(?<!\w)we )(?<!(?<!\w)as )(?:say|says|said|told))(?!\w)"
+)
+# Behind what it is said of: "A uses B, I think".
+_HEARD = re.compile(
+    rf",? (?:{_MAYBE}|allegedly|supposedly|probably|possibly|perhaps|maybe)(?:,|$)"
+    r"|, (?![^,]{0,40}user )[^,]{1,40} (?:thinks?|thought|believes?|guess|suspects?|reckons?|hears?|heard|says?"
+    r"|said|claims?|claimed|told)(?: me| us)?(?:,|$)"
+)
 _USED_TO = re.compile(r"(?<!\w)used to$")  # depend on it
 _ASKS = re.compile(
     r"(?:do|does|did|is|are|was|were|should|could|can|would|why|what|which|who|how|where)(?!\w)(?!.*,)"
@@ -332,6 +346,8 @@ def _flatten(said: str, low: str, start: int, stop: int, things: list[Thing]) ->
     flat = " ".join("".join(pieces).lstrip("-+• ").split()).replace(" ,", ",").replace(" 's ", " ")
     words = flat.split(" ")
     doubt = next((i for i, word in enumerate(words) if word.rstrip(MARKS) in _SUPPOSITIONS), len(words))
+    if hearsay := _HEARSAY.search(flat):
+        doubt = min(doubt, flat.count(" ", 0, hearsay.start()))
     return Sentence(said, flat, words, doubt, inside)
 
 
@@ -362,7 +378,7 @@ def _stated(sentence: Sentence) -> list[EdgeDraft]:
 
 def _is_said(sentence: Sentence) -> bool:
     flat = sentence.flat
-    is_other = _ASKS.match(flat) or _CALLED_FALSE.match(flat) or _LABELLED.match(flat)
+    is_other = _ASKS.match(flat) or _CALLED_FALSE.match(flat) or _LABELLED.match(flat) or _HEARD.search(flat)
     return not (is_other or _MARKED_FALSE.search(sentence.text) or _OPEN_TASK.match(sentence.text))
 
 

@@ -430,5 +430,5 @@ def test_what_others_state_in_private_makes_no_edge_surer_in_any_view(memory: Cl
     before = shown()
     memory.remember("We found that UserController calls BillingApi", scope=ALICE)
     assert shown() == before and len(before) >= 4
-    memory.remember("They say UserController calls BillingApi", scope=SHOP)
+    memory.remember("As ever, UserController calls BillingApi", scope=SHOP)
     assert max(shown()) > max(before)

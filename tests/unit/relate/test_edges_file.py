@@ -270,7 +270,7 @@ def test_many_edges_and_the_same_ones_twice(clew: Clew, tmp_path: Path) -> None:
 def test_an_export_holds_what_its_reader_may_see(clew: Clew) -> None:
     clew.remember("AuthService depends on Redis", scope=Scope(user="ada"))
     clew.remember("BillingService depends on Kafka", scope=SHOP)
-    shared = clew.remember("AuthService depends on Redis, they say").id
+    shared = clew.remember("AuthService depends on Redis, as ever").id
     names = {(line["from"], line["to"]) for line in lines(clew, identity=BOB)}
     assert ("service:billingservice", "service:kafka") in names
     [line] = [line for line in lines(clew, identity=BOB) if line["to"] == "service:redis"]

@@ -114,6 +114,52 @@ def test_what_is_denied_anywhere_else_taken_back_or_over_is_not_stated(text: str
 @pytest.mark.parametrize(
     "text",
     [
+        "I heard that AuthService calls PaymentService.",
+        "Bob thinks AuthService depends on Redis.",
+        "Apparently AuthService depends on Redis.",
+        "Someone said AuthService depends on Redis.",
+        "We were told that AuthService depends on Redis.",
+        "Bob told me AuthService depends on Redis.",
+        "Bob believes that Kafka was replaced by Redis.",
+        "According to Bob, AuthService depends on Redis.",
+        "AuthService seems to depend on Redis.",
+        "AuthService, I think, depends on Redis.",
+        "I guess AuthService uses Redis.",
+        "A blog post claims that AuthService uses Redis.",
+        "AFAIK AuthService uses Redis.",
+        "AuthService depends on Redis, I think.",
+        "AuthService depends on Redis, or so I heard.",
+        "AuthService depends on Redis, Bob says.",
+        "AuthService depends on Redis, as Bob told me.",
+        "AuthService depends on Redis apparently.",
+        "AuthService depends on Redis, probably.",
+        "AuthService depends on Redis, I believe, and calls PaymentService.",
+    ],
+)
+def test_what_was_heard_or_is_believed_is_not_stated(text: str) -> None:
+    assert found_in(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user said that AuthService depends on Redis.",
+        "The user told me that AuthService depends on Redis.",
+        "AuthService depends on Redis, the user said.",
+        "AuthService depends on Redis, which Bob thinks is slow.",
+        "As said, AuthService depends on Redis.",
+        "The claims module depends on Redis.",
+        "It appears in the logs when AuthService uses Redis.",
+        "The issue mentioned in the log is caused by Redis.",
+    ],
+)
+def test_what_the_user_said_and_what_others_think_of_it_is_stated(text: str) -> None:
+    assert len(found_in(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         'Someone wrote "AuthService depends on Redis" in the wiki.',
         "The wiki says: “AuthService depends on Redis”.",
         "The test looks for 'AuthService depends on Redis'.",
