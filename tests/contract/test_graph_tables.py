@@ -289,3 +289,19 @@ def test_an_org_does_not_walk_into_another(place: Path | str) -> None:
             found = tx.graph.edges_at_many(Reach.everything("other"), [*own, *things], limit=9, **TIMES)
             assert set(map(str, found.values())) == {"([], [])"}
             assert tx.graph.described("other", own + things) == {}
+
+
+def test_a_memory_knows_who_stands_before_and_behind_it_in_its_thread(store: Store) -> None:
+    days = {"a": 0, "b": 1, "b2": 1, "c": 3, "of ann": 2}
+    memories = [
+        a_memory(f"text {id}", id=id, project="shop", thread="t", at=NOW + timedelta(days=day),
+                 user="ann" if id == "of ann" else None)
+        for id, day in days.items()
+    ]  # fmt: skip
+    rows = dict(zip(days, store.write(lambda tx: tx.memories.insert(memories)), strict=True))
+    names = {row: id for id, row in rows.items()} | {None: None}
+    with store.read() as tx:
+        found = {one.id: tx.graph.in_thread(one, rows[one.id]) for one in memories}
+    assert {id: (names[before], names[after]) for id, (before, after) in found.items()} == {
+        "a": (None, "b"), "b": ("a", "b2"), "b2": ("b", "c"), "of ann": ("b2", None), "c": ("b2", None)
+    }  # fmt: skip

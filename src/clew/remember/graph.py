@@ -274,9 +274,14 @@ def _add(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -
     org, first = entries[0].memory.org, entries[0].memory
     rows = _put_nodes(tx, entries, now, fresh=True)
     new_from = rows[_place(first, _self_ref(first))]  # the first node that was made is that of the first memory
-    said = _statements(tx, entries, rows, policy, _Fresh(entries, rows, new_from))
+    next_in_thread: dict[int, int] = {}
+    said = _statements(tx, entries, rows, policy, _Fresh(entries, rows, new_from), next_in_thread)
     new = frozenset(entry.row for entry in entries)
     tx.graph.state(org, said, now, new_from=new_from, new_memories=new)
+    for follower in (
+        set(next_in_thread.values()) - new
+    ):  # they came late: whoever stands behind them is to look again
+        _leave(tx, org, follower, UNSETTLED, now)
 
 
 def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
@@ -286,13 +291,14 @@ def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
     graph.unlink(org, row, keep_self=True)
     graph.drop_names(org, row)
     rows = _put_nodes(tx, [entry], now)
-    said = _statements(tx, [entry], rows, policy)
+    next_in_thread: dict[int, int] = {}
+    said = _statements(tx, [entry], rows, policy, next_in_thread=next_in_thread)
     mine = {statement.key: statement for statement in said if statement.memory_row == row}
     gone = [edge for key, edge in before.items() if key not in mine]
     graph.retract(org, row, [edge.edge_row for edge in gone])
     touched = {node for edge in gone for node in (edge.source, edge.target)} | {node for node, _role in links}
     touched |= _retract_mentions(tx, entry, {statement.memory_row for statement in said}, rows)
-    touched |= _retract_leaning(tx, entry, rows, now)
+    touched |= _retract_leaning(tx, entry, rows, set(next_in_thread.values()), now)
     new = [statement for statement in said if statement.key not in before]
     graph.state(org, new, now)
     touched |= {node for statement in new for node in (statement.source, statement.target)}
@@ -315,14 +321,20 @@ def _retract_mentions(tx: Tx, entry: Entry, naming: set[int], rows: dict[tuple[s
     return set(tx.graph.self_nodes(org, [by for _edge, by in stale]).values())
 
 
-def _retract_leaning(tx: Tx, entry: Entry, rows: dict[tuple[str, NodeRef], int], now: datetime) -> set[int]:
+def _retract_leaning(
+    tx: Tx, entry: Entry, rows: dict[tuple[str, NodeRef], int], followers: set[int], now: datetime
+) -> set[int]:
     """Who hung on this memory by a thing that it no longer names, or followed it in a thread that it left, does so
-    no more, and looks for others; returns their nodes."""
+    no more, and looks for others; returns their nodes. Who should follow it and does not, or the other way round,
+    looks again."""
     org, own = entry.memory.org, rows[_place(entry.memory, _self_ref(entry.memory))]
     named = {("entity", f"{ref.type}:{ref.key}") for ref in _named(entry)} | {("time", entry.memory.thread or "")}
-    stale = [(edge, by) for edge, by, *why in tx.graph.leaning_on(org, own) if tuple(why) not in named]
+    leaning = tx.graph.leaning_on(org, own)
+    stale = [(edge, by) for edge, by, *why in leaning if tuple(why) not in named]
     for edge, by in stale:
         tx.graph.retract(org, by, [edge])
+        _leave(tx, org, by, UNSETTLED, now)
+    for by in {by for _edge, by, type_, _label in leaning if type_ == "time"} ^ followers:
         _leave(tx, org, by, UNSETTLED, now)
     return set(tx.graph.self_nodes(org, [by for _edge, by in stale]).values())
 
@@ -398,16 +410,24 @@ def _statements(
     rows: dict[tuple[str, NodeRef], int],
     policy: GraphPolicy,
     fresh: _Fresh | None = None,
+    next_in_thread: dict[int, int] | None = None,
 ) -> list[Statement]:
+    """`next_in_thread` is filled: by memory, the one that should follow it."""
     said: dict[tuple[object, ...], Statement] = {}
-    for statement in _all_statements(tx, entries, rows, policy, fresh or _Fresh((), rows, sys.maxsize)):
+    fresh, after = fresh or _Fresh((), rows, sys.maxsize), {} if next_in_thread is None else next_in_thread
+    for statement in _all_statements(tx, entries, rows, policy, fresh, after):
         if statement.source != statement.target:
             said.setdefault((*statement.key, statement.memory_row), statement)
     return list(said.values())
 
 
 def _all_statements(
-    tx: Tx, entries: Sequence[Entry], rows: dict[tuple[str, NodeRef], int], policy: GraphPolicy, fresh: _Fresh
+    tx: Tx,
+    entries: Sequence[Entry],
+    rows: dict[tuple[str, NodeRef], int],
+    policy: GraphPolicy,
+    fresh: _Fresh,
+    next_in_thread: dict[int, int],
 ) -> Iterable[Statement]:
     related = _siblings(tx, entries, rows, policy.max_entity_edges, fresh) if policy.entity_edges else {}
     named = {sibling for labels in related.values() for sibling in labels}
@@ -419,7 +439,7 @@ def _all_statements(
             continue
         own = rows[_place(memory, _self_ref(memory))]
         if memory.thread or memory.session:
-            yield from _in_time(tx, entry, own, policy)
+            yield from _in_time(tx, entry, own, policy, next_in_thread)
         if siblings:
             yield from _entities(entry, own, siblings, nodes)
         if memory.parents:
@@ -441,15 +461,19 @@ def _stated(entry: Entry, rows: dict[tuple[str, NodeRef], int]) -> Iterable[Stat
     ]  # fmt: skip
 
 
-def _in_time(tx: Tx, entry: Entry, own: int, policy: GraphPolicy) -> Iterable[Statement]:
+def _in_time(
+    tx: Tx, entry: Entry, own: int, policy: GraphPolicy, next_in_thread: dict[int, int]
+) -> Iterable[Statement]:
     """Engram's time and causal edges: from the memory before it in its thread; for causes also in its session."""
-    memory, before = entry.memory, None
+    memory, before, after = entry.memory, None, None
     cue = causal_cue(memory.content) if policy.causal_edges else None
     if memory.thread and (policy.time_edges or cue):
-        before = tx.graph.predecessor(memory, entry.row, by="thread")
+        before, after = tx.graph.in_thread(memory, entry.row)
+    if after is not None and policy.time_edges:
+        next_in_thread[entry.row] = after
     from_thread = before
     if before is None and cue and memory.session and policy.session_adjacency:
-        before = tx.graph.predecessor(memory, entry.row, by="session")
+        before = tx.graph.in_session(memory, entry.row)
     source = tx.graph.self_nodes(memory.org, [before]).get(before) if before is not None else None
     if source is None:
         return

@@ -156,16 +156,17 @@ class GraphTable(GraphReads):
         """The newest memories at a node beside this one."""
         return [row for (row,) in self._session.all("siblings", **_beside(memory, memory_row, node_row, limit))]
 
-    def predecessor(self, memory: Memory, memory_row: int, *, by: str) -> int | None:
-        """The memory that came last before this one in its thread, or in its session."""
-        place = {
-            "org_id": memory.org, "project_id": memory.project or "", "user_id": memory.user or "",
-            "at": to_micros(memory.at), "row": memory_row,
-        }  # fmt: skip
-        if by == "thread":
-            row = self._session.value("thread_predecessor", **place, thread=memory.thread or "")
-        else:
-            row = self._session.value("session_predecessor", **place, session_id=memory.session or "")
+    def in_thread(self, memory: Memory, memory_row: int) -> tuple[int | None, int | None]:
+        """The memory that came last before this one in its thread, and the next of the same user."""
+        found = self._session.one("thread_neighbours", **_moment(memory, memory_row), thread=memory.thread or "")
+        before, after = found or (None, None)
+        return before, after
+
+    def in_session(self, memory: Memory, memory_row: int) -> int | None:
+        """The memory that came last before this one in its session."""
+        row = self._session.value(
+            "session_predecessor", **_moment(memory, memory_row), session_id=memory.session or ""
+        )
         return None if row is None else int(row)
 
     def places_of(self, org: str, memory_rows: Iterable[int]) -> dict[int, tuple[str, str, int | None]]:
@@ -331,6 +332,13 @@ class GraphTable(GraphReads):
     def memory_at(self, org: str, memory_row: int) -> Memory | None:
         row = self._session.one("memory_at_row", org_id=org, row=memory_row)
         return from_row(row) if row else None
+
+
+def _moment(memory: Memory, memory_row: int) -> dict[str, object]:
+    return {
+        "org_id": memory.org, "project_id": memory.project or "", "user_id": memory.user or "",
+        "at": to_micros(memory.at), "row": memory_row,
+    }  # fmt: skip
 
 
 def _beside(memory: Memory, memory_row: int, node_row: int, limit: int) -> dict[str, object]:

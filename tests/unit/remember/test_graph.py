@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -297,8 +298,49 @@ def test_a_thread_is_followed_in_the_order_of_time(clew: Clew, clock: ToldClock)
     clock.pass_by(hours=2)
     third = clew.remember("third", thread="t", scope=SHOP).id
     late = clew.remember("second, written late", thread="t", at=first.memory.at.replace(minute=59), scope=SHOP).id
-    names = [(f"memory:{first.id}", f"memory:{third}"), (f"memory:{first.id}", f"memory:{late}")]
-    assert edges(clew, "time") == names
+    assert edges(clew, "time") == [(f"memory:{first.id}", f"memory:{late}"), (f"memory:{late}", f"memory:{third}")]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_a_thread_that_arrives_in_any_order_is_the_same_thread(
+    clew: Clew, clock: ToldClock, order: tuple[int, ...]
+) -> None:
+    for number in order:
+        at = clock.now() + timedelta(days=number - 9)
+        clew.remember(Draft(content=f"step {number}", id=f"m{number}", thread="t", at=at), scope=SHOP)
+    for number in range(4):
+        clew.remember(f"something else {number}", scope=SHOP)  # the next passes
+    assert sorted(edges(clew, "time")) == [(f"memory:m{n}", f"memory:m{n + 1}") for n in range(3)]
+    assert counts(clew)["graph_pending"] == 0
+
+
+def test_a_memory_that_moves_within_its_thread_leaves_no_gap(clew: Clew, clock: ToldClock) -> None:
+    ids = [
+        clew.remember(f"step {number}", thread="t", scope=SHOP).id for number in range(3) if clock.pass_by(hours=1)
+    ]
+    clew.edit(ids[0], at=clock.now() + timedelta(hours=9))
+    for number in range(3):
+        clew.remember(f"something else {number}", scope=SHOP)  # the next passes
+    assert sorted(edges(clew, "time")) == sorted(
+        [(f"memory:{ids[1]}", f"memory:{ids[2]}"), (f"memory:{ids[2]}", f"memory:{ids[0]}")]
+    )
+
+
+def test_a_late_memory_of_one_user_is_between_that_users_own(clew: Clew, clock: ToldClock) -> None:
+    ann, bob = (Scope(project="shop", user=name) for name in ("ann", "bob"))
+    first = clew.remember("shared", thread="t", scope=SHOP).id
+    clock.pass_by(hours=2)
+    of_ann, of_bob = (clew.remember("later", thread="t", scope=scope).id for scope in (ann, bob))
+    late = clew.remember("between", thread="t", at=clock.now() - timedelta(hours=1), scope=ann).id
+    clew.remember("something else", scope=SHOP)  # the next pass
+    pairs = ((first, late), (late, of_ann), (first, of_bob))
+    assert set(edges(clew, "time")) == {(f"memory:{one}", f"memory:{other}") for one, other in pairs}
+
+
+def test_a_thread_that_is_appended_to_leaves_nothing_to_look_at_again(clew: Clew) -> None:
+    list(clew.remember_many([Draft(content=f"step {number}", thread="t") for number in range(3)], scope=SHOP))
+    clew.remember("step 3", thread="t", scope=SHOP)
+    assert counts(clew)["graph_pending"] == 0
 
 
 def test_at_most_so_many_entity_edges_and_those_of_rare_things_first(tmp_path: Path) -> None:

@@ -15,11 +15,21 @@ DELETE FROM memory_node_links WHERE org_id = :org_id AND memory_row = :memory_ro
 -- names_delete: forget what a memory named
 DELETE FROM memory_names WHERE org_id = :org_id AND memory_row = :memory_row
 
--- thread_predecessor: the memory that came last before another in its thread
-SELECT row FROM memories
-WHERE org_id = :org_id AND project_id = :project_id AND thread = :thread AND thread <> '' AND deleted_at IS NULL
-  AND (at < :at OR (at = :at AND row < :row)) AND user_id IN ('', :user_id)
-ORDER BY at DESC, row DESC LIMIT 1
+-- thread_neighbours: the memory that came last before another in its thread, and the first after it of the same user
+SELECT (
+  SELECT row FROM memories
+  WHERE org_id = :org_id AND project_id = :project_id AND thread = :thread AND thread <> '' AND deleted_at IS NULL
+    AND (at < :at OR (at = :at AND row < :row)) AND user_id IN ('', :user_id)
+  ORDER BY at DESC, row DESC LIMIT 1),
+coalesce((
+  SELECT row FROM memories
+  WHERE org_id = :org_id AND project_id = :project_id AND thread = :thread AND thread <> '' AND deleted_at IS NULL
+    AND at = :at AND row > :row AND user_id = :user_id
+  ORDER BY row LIMIT 1), (
+  SELECT row FROM memories
+  WHERE org_id = :org_id AND project_id = :project_id AND thread = :thread AND thread <> '' AND deleted_at IS NULL
+    AND at > :at AND user_id = :user_id
+  ORDER BY at, row LIMIT 1))
 
 -- session_predecessor: the memory that came last before another in its session
 SELECT row FROM memories
