@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from engines import opened
+from engines import ENGINES, opened
 from memories import NOW, a_memory
 
 from clew.clew import Clew
@@ -305,3 +307,31 @@ def test_a_memory_knows_who_stands_before_and_behind_it_in_its_thread(store: Sto
     assert {id: (names[before], names[after]) for id, (before, after) in found.items()} == {
         "a": (None, "b"), "b": ("a", "b2"), "b2": ("b", "c"), "of ann": ("b2", None), "c": ("b2", None)
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_hung_on_a_forgotten_memory_comes_back_with_it(
+    engine: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    scope = Scope(project="shop")
+    with open_toy(ENGINES[engine](request, tmp_path)) as clew:
+        parent, other = (clew.remember(text, scope=scope).id for text in ("Deploys are slow", "The cache is cold"))
+        child = clew.remember("so we deploy less", parents=(parent,), scope=scope).id
+        clew.link(parent, "caused_by", other, scope=scope)
+        clew.link("service:turbine", "blocks", parent, scope=scope)
+        before = _edges(clew)
+        for id in (parent, other):
+            clew.forget(id)
+        for id in (parent, other):
+            clew.revert(id, 1)
+        clew.remember("something else", scope=Scope(project="blog"))  # the next pass
+        assert _edges(clew) == before >= {
+            (parent, "caused_by", other), ("turbine", "blocks", parent), (child, "derived_from", parent)
+        }  # fmt: skip
+
+
+def _edges(clew: Clew) -> set[tuple[str, ...]]:
+    file = io.StringIO()
+    clew.graph.export(file, scope=Scope(project="shop"))
+    lines = [json.loads(line) for line in file.getvalue().splitlines()[1:]]
+    return {(line["from"].partition(":")[2], line["type"], line["to"].partition(":")[2]) for line in lines}

@@ -116,6 +116,25 @@ class Witnessed(NamedTuple):
         return self.source, self.target, self.type, self.project
 
 
+class Link(NamedTuple):
+    """What a person linked to a memory, seen from there and by names."""
+
+    leads_away: bool
+    type: str
+    project: str
+    weight: float
+    node_type: str
+    key: str
+    node_project: str
+
+
+class Ties(NamedTuple):
+    """What hangs on a memory beside what it gives to the graph itself. `leaning`: ids of memories."""
+
+    links: tuple[Link, ...] = ()
+    leaning: tuple[str, ...] = ()
+
+
 def type_weight(edge_type: str) -> float:
     return TYPE_WEIGHTS.get(edge_type, OTHER_WEIGHT)
 

@@ -32,6 +32,7 @@ from clew.remember.lifecycle import (
     with_present_weight,
 )
 from clew.remember.prepare import WritePolicy, draft_memory, expiry
+from clew.remember.ties import retie
 from clew.remember.trust import trust_of
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def apply_edit(
     if old.deleted_at or old.superseded_by != stored.superseded_by:
         for id in (old.superseded_by, stored.superseded_by):  # a revert: who replaced it does so no more, or again
             remap_id(tx, stored.org, id, graph, stored.updated_at)
+    if old.deleted_at:
+        retie(tx, old, stored.updated_at)
     enqueue_changed(tx, old, stored)
     _note(tx, old, stored, change, actor)
     return stored

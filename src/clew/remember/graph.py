@@ -78,6 +78,11 @@ def _leave(tx: Tx, org: str, row: int, reason: str, now: datetime, *, attempts: 
     tx.graph.put_pending(org, row, reason, now, attempts=attempts)
 
 
+def look_again(tx: Tx, memory: Memory, now: datetime) -> None:
+    """What it relates to has changed: the next pass finds what it relates to now."""
+    _leave(tx, memory.org, tx.memories.row_of(memory), UNSETTLED, now)
+
+
 def draft_of(memory: Memory, policy: GraphPolicy) -> GraphDraft | None:
     """What the text and the fields give; None when that failed or is switched off."""
     if not policy.write:

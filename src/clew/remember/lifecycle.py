@@ -7,21 +7,23 @@ from dataclasses import replace
 from datetime import datetime
 
 from clew.errors import Conflict, NotFound
+from clew.model.graph import Ties
 from clew.model.memory import Indexed, Memory
 from clew.model.scope import Reach
 from clew.ports import Tx
 from clew.relate.queue import enqueue
 from clew.remember.graph import GraphPolicy, remap, remap_id, unmap_quietly
 from clew.remember.prepare import index_terms
+from clew.remember.ties import NONE, retie, ties_of
 
 # What policies say about memories, one answer each: `Door.may`. None where everything is allowed.
 May = Callable[[str, Sequence[Memory]], list[bool]]
 
 
-def put_state(tx: Tx, old: Memory, new: Memory, change: str) -> Memory:
+def put_state(tx: Tx, old: Memory, new: Memory, change: str, ties: Ties = NONE) -> Memory:
     """Replace a memory's state; the old one becomes history. The indices are the caller's business."""
     old, new = with_present_weight(tx, old, new)
-    tx.memories.keep_version(old)
+    tx.memories.keep_version(old, ties)
     numbered = replace(new, version=old.version + 1)
     if not tx.memories.update(numbered, change=change, expected_version=old.version):
         raise changed_meanwhile(old.id)
@@ -55,8 +57,10 @@ def supersede(tx: Tx, old: Memory, new: Memory, now: datetime) -> Memory:
 
 def soft_delete(tx: Tx, memory: Memory, now: datetime) -> Memory:
     """Out of every index and every answer; history and row stay until a hard forget."""
-    gone = put_state(tx, memory, replace(memory, deleted_at=now, updated_at=now), "forgotten")
     row = tx.memories.row_of(memory)
+    gone = put_state(
+        tx, memory, replace(memory, deleted_at=now, updated_at=now), "forgotten", ties_of(tx, memory, row)
+    )
     tx.index.drop(memory.org, row)
     unmap_quietly(tx, row, memory, now)
     tx.changes.note(memory.org, memory.project, "memory", memory.id, "drop")
@@ -71,6 +75,7 @@ def revive(tx: Tx, memory: Memory, graph: GraphPolicy, now: datetime, may: May |
     tx.index.put(row, back, index_terms(back))
     remap(tx, row, back, graph, now)
     remap_id(tx, back.org, back.superseded_by, graph, now)  # who replaced it does so again
+    retie(tx, memory, now)
     enqueue(tx, back.org, [back.id], operation="edit")
     return back
 

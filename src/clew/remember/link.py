@@ -2,8 +2,8 @@
 
 In: two names and a relation. A name is the id of a memory (or its unique beginning), `type:key`, or what a thing is
 called. Out: what is linked now. Both ends must be visible to whoever asks. Such an edge is sure (weight and
-confidence 1), does not decay, outlives edits of the memory, and goes when the memory is forgotten. Run twice, the
-second run changes nothing.
+confidence 1), does not decay, outlives edits of the memory, goes when the memory is forgotten, and comes back with
+it (ties.py). Run twice, the second run changes nothing.
 """
 
 from __future__ import annotations

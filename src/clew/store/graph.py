@@ -10,7 +10,7 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from clew.model.graph import ORG_WIDE, EdgeKey, NodeDraft, NodeRef, Statement, Witnessed, node_id
+from clew.model.graph import ORG_WIDE, EdgeKey, Link, NodeDraft, NodeRef, Statement, Witnessed, node_id
 from clew.model.memory import Memory
 from clew.model.times import to_micros
 from clew.store.graph_reads import GraphReads
@@ -96,6 +96,15 @@ class GraphTable(GraphReads):
     def followers(self, org: str, node_row: int) -> list[int]:
         """Memories that follow the one with this node in a thread, by what they state."""
         return [row for (row,) in self._session.all("followers", org_id=org, node_row=node_row)]
+
+    def links_at(self, org: str, node_row: int) -> tuple[Link, ...]:
+        """What people linked to a node."""
+        found = self._session.all("links_at", org_id=org, node_row=node_row)
+        return tuple(Link(bool(leads_away), *rest) for leads_away, *rest in found)
+
+    def leaning_at(self, org: str, node_row: int) -> tuple[str, ...]:
+        """Ids of memories that come from the one with this node, or hang on it by a thing."""
+        return tuple(id for (id,) in self._session.all("leaning_at", org_id=org, node_row=node_row))
 
     def replaced_by(self, org: str, ids: Sequence[str]) -> list[tuple[str, int]]:
         """(id, node of a memory that it replaced)"""

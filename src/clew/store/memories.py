@@ -9,6 +9,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
+from clew.model.graph import Link, Ties
 from clew.model.memory import NOTHING, Filter, Memory, Version
 from clew.model.scope import Reach
 from clew.model.times import Micros, from_micros, to_micros, zoned
@@ -29,6 +30,10 @@ _LISTS_AT = [at for at, name in enumerate(FIELDS) if name in _LISTS]
 
 
 _US = "\x1f"
+
+
+_DELETED_AT = FIELDS.index("deleted_at")
+_NO_TIES = Ties()
 
 
 class MemoryTable:
@@ -156,16 +161,37 @@ class MemoryTable:
                     yield memory
             after = rows[-1][0]
 
-    def keep_version(self, memory: Memory) -> None:
-        """Keep the state that is about to be replaced."""
-        state = json.dumps(_values_of_row(memory), ensure_ascii=False)
+    def keep_version(self, memory: Memory, ties: Ties = _NO_TIES) -> None:
+        """Keep the state that is about to be replaced; of one that goes, also what hung on it."""
+        state = _state(_values_of_row(memory), ties)
         self._session.run("version_insert", org_id=memory.org, memory_id=memory.id, state=state)
+
+    def ties_kept(self, forgotten: Memory) -> Ties:
+        """What hung on a softly forgotten memory when it went."""
+        _version, _values, ties = self._last_state(forgotten)
+        return ties
+
+    def keep_ties(self, forgotten: Memory, ties: Ties) -> None:
+        """Keep more of that."""
+        version, values, known = self._last_state(forgotten)
+        links, leaning = dict.fromkeys(known.links + ties.links), dict.fromkeys(known.leaning + ties.leaning)
+        key = {"org_id": forgotten.org, "memory_id": forgotten.id, "version": version}
+        self._session.run("version_restate", **key, state=_state(values, Ties(tuple(links), tuple(leaning))))
+
+    def _last_state(self, forgotten: Memory) -> tuple[int, list[Any], Ties]:
+        """The version and values it had when it was last there, and its ties."""
+        key = {"org_id": forgotten.org, "memory_id": forgotten.id, "version": forgotten.version}
+        for version, state in self._session.all("version_before", **key):
+            values = json.loads(state)
+            if values[_DELETED_AT] is None:
+                return version, values[: len(FIELDS)], _ties(values[len(FIELDS) :])
+        return 0, [], _NO_TIES
 
     def versions(self, memory: Memory) -> list[Version]:
         """Every state, the present one last."""
         key = {"org_id": memory.org, "memory_id": memory.id}
         kept = [
-            Version(version, change, from_micros(changed_at), from_row(json.loads(state)))
+            Version(version, change, from_micros(changed_at), from_row(json.loads(state)[: len(FIELDS)]))
             for version, change, changed_at, state in self._session.all("version_list", **key)
         ]
         change = self._session.value("memory_change", **key)
@@ -193,6 +219,17 @@ class MemoryTable:
 def _seen(reach: Reach, rows: Iterable[Row]) -> dict[str, Memory]:
     found = map(from_row, rows)
     return {memory.id: memory for memory in found if reach.sees(memory.project, memory.user)}
+
+
+def _state(values: list[Any], ties: Ties) -> str:
+    return json.dumps([*values, ties] if any(ties) else values, ensure_ascii=False)
+
+
+def _ties(kept: list[Any]) -> Ties:
+    if not kept:
+        return _NO_TIES
+    links, leaning = kept[0]
+    return Ties(tuple(Link(*link) for link in links), tuple(leaning))
 
 
 def _place(memory: Memory) -> dict[str, Any]:

@@ -428,3 +428,97 @@ def test_the_doctor_finds_a_stranded_edge_and_reindex_sweeps_it(clew: Clew) -> N
 
 def changed(clew: Clew, sql: str) -> None:
     clew.store.write(lambda tx: tx.session.connection.execute(sql))  # type: ignore[attr-defined]
+
+
+# -- what comes back with a memory ---------------------------------------------------------------------
+
+
+def lasting(clew: Clew, **who: Any) -> list[list[tuple[str, Any]]]:
+    """The edges that someone sees, without their times."""
+    lines = [
+        {key: value for key, value in line.items() if not key.endswith("_at")} for line in exported(clew, **who)
+    ]
+    return sorted([list(line.items()) for line in lines], key=str)
+
+
+def test_what_people_linked_comes_back_with_a_memory_that_was_softly_forgotten(clew: Clew) -> None:
+    one, two = (clew.remember(text, scope=SHOP).id for text in ("Deploys are slow", "The cache is cold"))
+    clew.link(one, "caused_by", two, scope=SHOP)
+    clew.link(one, "depends_on", "service:turbine", scope=SHOP)
+    clew.link("service:turbine", "blocks", one, scope=SHOP)
+    before = by_users(clew), lasting(clew)
+    clew.forget(one)
+    assert by_users(clew) == set()
+    clew.revert(one, 1)
+    assert (by_users(clew), lasting(clew)) == before
+    assert clew.unlink(one, "depends_on", "service:turbine", scope=SHOP).changed
+
+
+@pytest.mark.parametrize("first_back", [0, 1])
+@pytest.mark.parametrize("first_gone", [0, 1])
+def test_a_link_between_two_forgotten_memories_comes_back_with_the_last_of_them(
+    clew: Clew, first_gone: int, first_back: int
+) -> None:
+    ids = [clew.remember(text, scope=SHOP).id for text in ("Deploys are slow", "The cache is cold")]
+    clew.link(ids[0], "contradicts", ids[1], scope=SHOP)
+    before = by_users(clew)
+    for at in (first_gone, 1 - first_gone):
+        clew.forget(ids[at])
+    for at in (first_back, 1 - first_back):
+        assert by_users(clew) == set()
+        clew.revert(ids[at], 1)
+    assert by_users(clew) == before
+
+
+def test_what_was_taken_back_or_forgotten_for_good_does_not_come_back(clew: Clew) -> None:
+    one, two = (clew.remember(text, scope=SHOP).id for text in ("Deploys are slow", "The cache is cold"))
+    clew.link(one, "caused_by", two, scope=SHOP)
+    clew.link(one, "depends_on", "service:turbine", scope=SHOP)
+    clew.forget(one)
+    clew.revert(one, 1)
+    clew.unlink(one, "depends_on", "service:turbine", scope=SHOP)
+    clew.forget(one)
+    clew.forget(two, hard=True)
+    clew.revert(one, 3)
+    assert by_users(clew) == set()
+
+
+def test_a_link_comes_back_with_an_import_of_what_was_forgotten(clew: Clew, tmp_path: Path) -> None:
+    one = clew.remember("Deploys are slow", scope=SHOP).id
+    with (tmp_path / "x.jsonl").open("w") as file:
+        clew.export(file)
+    clew.link(one, "depends_on", "service:turbine", scope=SHOP)
+    clew.forget(one)
+    clew.import_file(tmp_path / "x.jsonl")
+    assert by_users(clew) == {(one, "depends_on", "turbine")}
+
+
+@pytest.mark.parametrize("first_back", ["parent", "child"])
+def test_what_was_derived_from_a_memory_hangs_on_it_again(clew: Clew, first_back: str) -> None:
+    parent = clew.remember("we use PostgreSQL", scope=SHOP).id
+    child = clew.remember("so backups are pg_dump", parents=(parent,), scope=SHOP).id
+    clew.forget(child)
+    clew.forget(parent)
+    for id in (parent, child) if first_back == "parent" else (child, parent):
+        clew.revert(id, 1)
+    clew.remember("something else", scope=SHOP)  # the next pass
+    derived = run(clew, "SELECT n.node_key FROM graph_edges e JOIN graph_nodes n ON n.row = e.to_row"
+                        " WHERE e.edge_type = 'derived_from'")  # fmt: skip
+    assert derived == [(parent,)]
+
+
+def test_children_and_those_that_share_a_thing_hang_on_a_memory_again(clew: Clew) -> None:
+    parent = clew.remember("AuthService is slow", scope=SHOP).id
+    clew.remember("so AuthService gets a cache", parents=(parent,), scope=SHOP)
+    before = lasting(clew)
+    clew.forget(parent)
+    clew.revert(parent, 1)
+    clew.remember("something else", scope=BLOG)  # the next pass
+    assert lasting(clew, scope=SHOP) == before
+
+
+def test_history_tells_the_states_of_a_memory_that_was_linked(clew: Clew) -> None:
+    one = clew.remember("Deploys are slow", scope=SHOP)
+    clew.link(one.id, "depends_on", "service:turbine", scope=SHOP)
+    clew.forget(one.id)
+    assert clew.history(one.id)[0].memory == one.memory

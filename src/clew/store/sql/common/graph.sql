@@ -77,6 +77,23 @@ UNION
 SELECT row, from_row, to_row FROM graph_edges WHERE org_id = :org_id AND to_row = :node_row
 ORDER BY 1
 
+-- links_at: what people linked to a node: which way, by what, where and how much it weighs, and the other end
+SELECT 1, e.edge_type, e.project_id, e.weight, n.node_type, n.node_key, n.project_id
+FROM graph_edges e JOIN graph_nodes n ON n.row = e.to_row
+WHERE e.org_id = :org_id AND e.from_row = :node_row AND e.is_users = 1
+UNION ALL
+SELECT 0, e.edge_type, e.project_id, e.weight, n.node_type, n.node_key, n.project_id
+FROM graph_edges e JOIN graph_nodes n ON n.row = e.from_row
+WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.is_users = 1
+ORDER BY 2, 5, 6, 1
+
+-- leaning_at: which other memories state something about a node because of where they come from or what they name
+SELECT m.id FROM graph_edges e JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
+JOIN memories m ON m.row = v.memory_row
+WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type IN ('derived_from', 'entity')
+  AND v.origin IN ('derived', 'entity')
+ORDER BY m.row
+
 -- node_relabel: a node is spelled as one of its memories does
 UPDATE graph_nodes SET label = :label WHERE row = :row AND org_id = :org_id
 

@@ -85,6 +85,13 @@ SELECT change FROM memories WHERE org_id = :org_id AND id = :memory_id
 SELECT version, change, changed_at, state FROM memory_versions
 WHERE org_id = :org_id AND memory_id = :memory_id ORDER BY version
 
+-- version_before: the states of a memory before one of them, the newest first
+SELECT version, state FROM memory_versions
+WHERE org_id = :org_id AND memory_id = :memory_id AND version < :version ORDER BY version DESC
+
+-- version_restate: note something more with a state that is kept
+UPDATE memory_versions SET state = :state WHERE org_id = :org_id AND memory_id = :memory_id AND version = :version
+
 -- version_delete: forget all earlier states
 DELETE FROM memory_versions WHERE org_id = :org_id AND memory_id = :memory_id
 
