@@ -322,7 +322,8 @@ def _mask_values(value: Any, masked: set[str]) -> Any:
         case str():
             return _mask(_storable(value), masked)
         case dict():
-            return {_mask(key, masked): _mask_named(key, item, masked) for key, item in value.items()}
+            named = [(_storable(key), item) for key, item in value.items()]
+            return {_mask(key, masked): _mask_named(key, item, masked) for key, item in named}
         case list():
             return [_mask_values(item, masked) for item in value]
         case _:

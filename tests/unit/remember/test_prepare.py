@@ -135,6 +135,11 @@ def test_a_value_of_metadata_is_a_secret_by_its_name() -> None:
     assert masked == ("assigned",) and memory.classification == "restricted"
 
 
+def test_a_name_in_metadata_is_made_storable_before_it_tells_of_a_secret() -> None:
+    memory = drafted(metadata={"pa\x00ssword": "hunter2abc!", "half \ud800": 1})
+    assert memory.metadata == {"password": "[masked:assigned]", "half ?": 1}
+
+
 def test_of_a_text_in_metadata_only_the_secret_is_masked() -> None:
     memory = drafted(metadata={"note": "the old one was password=hunter2abc! until May"})
     assert memory.metadata == {"note": "the old one was password=[masked:assigned] until May"}
