@@ -519,3 +519,42 @@ def test_a_start_block_is_not_opened_again_as_it_was_after_rights_have_changed(s
             states += [row.state for row in tx.injects.of_session("local", lock.session)]
     assert states == ["acked", "cancelled"]
     assert put(store, lock, "one", phase="start")
+
+
+MARKED = "- [m1] [in conflict with m2] tea"
+
+
+@pytest.mark.parametrize(
+    ("fields", "pair", "state"),
+    [
+        ({"text": "a fact", "node_ids": ("n1", "n2", "n3")}, ("n3", "n1"), "cancelled"),
+        ({"text": "a fact", "node_ids": ("n1", "n3")}, ("n1", "n2"), "pending"),
+        ({"text": MARKED, "observation_ids": ("m1",), "source_ids": ("m2",)}, ("m1", "m2"), "cancelled"),
+        ({"text": MARKED, "observation_ids": ("m1",)}, ("m2", "m1"), "cancelled"),
+        ({"text": MARKED, "observation_ids": ("m1",)}, ("m1", "m3"), "pending"),
+        ({"text": "- [m1] tea\n- [m2] no tea", "observation_ids": ("m1", "m2")}, ("m1", "m2"), "pending"),
+        ({"text": MARKED, "kind": "user"}, ("m1", "m2"), "pending"),
+    ],
+)
+def test_what_is_taken_back_cancels_what_says_it(
+    store: Store, fields: dict[str, Any], pair: tuple[str, str], state: str
+) -> None:
+    lock, other = started(store), started(store, org="other")
+    for one in (lock, other):
+        put(store, one, **fields)
+    store.write(lambda tx: tx.injects.take_back("local", *pair, now=NOW))
+    states = []
+    for one in (lock, other):
+        with store.read() as tx:
+            states += [(row.state, row.reason) for row in tx.injects.of_session(one.reach.org, one.session)]
+    assert states == [(state, "taken_back" if state == "cancelled" else None), ("pending", None)]
+
+
+def test_room_tells_whether_something_was_taken_back_since(store: Store) -> None:
+    lock, other = started(store), started(store, org="other")
+    store.write(lambda tx: tx.injects.take_back("local", "n1", "n2", now=NOW))
+    rooms = []
+    for one, seconds in ((lock, 0), (lock, 1), (other, 1)):
+        with store.read() as tx:
+            rooms.append(tx.injects.room(one.reach.org, one.session, since=NOW - timedelta(seconds=seconds)))
+    assert [room and room[5] for room in rooms] == [0, 2, 0]

@@ -33,7 +33,7 @@ else:
 
 MAX_REASON = 200
 SWITCHED_OFF, SOURCE_GONE, SUSPENDED = "injection_switched_off", "source_gone", "agent_suspended"
-RIGHTS_CHANGED = "rights_changed"
+RIGHTS_CHANGED, TAKEN_BACK = "rights_changed", "taken_back"
 SESSION_ENDED, NEVER_ACKNOWLEDGED = "session_ended", "never_acknowledged"
 QUEUE_FULL, TEXT_TOO_LONG, GIVEN_UP = "queue_full", "text_too_long", "given_up_before"
 
@@ -111,7 +111,7 @@ def put(
         return Enqueued(known=known)
     reason = _why_not(draft, state=room[0], waiting=room[4], policy=policy)
     if not reason and draft.is_rendered and room[5]:  # while it was rendered
-        reason = RIGHTS_CHANGED
+        reason = RIGHTS_CHANGED if room[5] == 1 else TAKEN_BACK
     if not reason and _is_source_gone(tx, draft, reach.org, now):
         reason = SOURCE_GONE
     if reason and draft.kind == "user":

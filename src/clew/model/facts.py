@@ -9,3 +9,4 @@ POLICY_DROPPED_AT = "policy_dropped_at"  # when one was last taken away, in micr
 PURGE_PENDING = "purge_pending"  # set while a hard forget has not yet erased the log
 RETENTION_AT = "retention_at"  # when retention policies were last applied to the end, in microseconds
 RETENTION_SO_FAR = "retention_so_far"  # the org and the memory a pass has come to; empty when none is under way
+TAKEN_BACK_AT = "taken_back_at"  # when a fact or a conflict of an org last was, in microseconds; `fact/org`

@@ -208,6 +208,7 @@ def resolve(
             end_now(tx, memory, now)
     hashes = (dispute.a.content_hash, dispute.b.content_hash)
     tx.conflicts.resolve(org, id, keep, hashes=hashes, by=actor, now=now)
+    tx.injects.take_back(org, *current.pair, now=now)
     detail = {"keep": keep, "memories": [dispute.a.id, dispute.b.id]}
     tx.audit.note(org, at=now, actor=actor, action="resolve_conflict", kind="conflict", id=id, detail=detail)
     undo = tuple((memory.id, memory.version) for memory in losers)

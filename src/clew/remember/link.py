@@ -150,6 +150,9 @@ def unlink(
         remap(tx, tx.memories.row_of(memory), memory, policy, now)
     if type_ == "contradicts" and (disputed := _memories(tx, ends)):
         conflicts.unnote_link(tx, reach.org, [row for row, _memory in disputed], now=now)
+        tx.injects.take_back(reach.org, *(memory.id for _row, memory in disputed), now=now)
+    else:
+        tx.injects.take_back(reach.org, *(uuid_text(id) for id in _node_ids(reach.org, ends)), now=now)
     _note_who(tx, reach.org, ends, type_, action="unlink", now=now, actor=actor)
     return _linked(ends, type_, project, True)
 
@@ -209,7 +212,7 @@ def _note(tx: Tx, org: str, project: str, nodes: Sequence[int]) -> None:
 def _note_who(tx: Tx, org: str, ends: Sequence[End], type_: str, *, action: str, now: datetime, actor: str) -> None:
     """Under the edge's id: what a thing is called may come from the text of a memory, and the log keeps none."""
     project = project_of(ends)
-    one, other = (node_id(org, end.project, end.ref) for end in ends)
+    one, other = _node_ids(org, ends)
     tx.audit.note(
         org,
         at=now,
@@ -219,6 +222,10 @@ def _note_who(tx: Tx, org: str, ends: Sequence[End], type_: str, *, action: str,
         id=uuid_text(edge_id(org, project, one, other, type_)),
         detail={"memories": [end.memory.id for end in ends if end.memory]},
     )
+
+
+def _node_ids(org: str, ends: Sequence[End]) -> list[bytes]:
+    return [node_id(org, end.project, end.ref) for end in ends]
 
 
 # -- the ends --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from clew.model.facts import TAKEN_BACK_AT
 from clew.model.scope import Reach
 from clew.model.session import Delivery, Head, Inject, InjectDraft, Lock, ReceiptTarget
 from clew.model.times import Micros, from_micros, to_micros
@@ -26,7 +27,7 @@ class InjectTable:
     # -- putting in --------------------------------------------------------------------------------
 
     def room(self, org: str, session: str, *, since: datetime) -> Row | None:
-        """(state, project, user, agent, how many wait, whether rights have changed since) of a session."""
+        """(state, project, user, agent, how many wait, what speaks since against it) of a session."""
         moment = to_micros(since)
         return self._session.one("inject_room", org_id=org, session_id=session, since=moment, moment=int(moment))
 
@@ -142,6 +143,13 @@ class InjectTable:
         """Cancel what memory would say in sessions that go on: all, or those of an agent, or in a project."""
         whose = {"agent": agent, "project_id": project}
         return self._session.run("injects_revoke", org_id=org, **whose, reason=reason, now=to_micros(now))
+
+    def take_back(self, org: str, one: str, other: str, *, now: datetime) -> int:
+        """Cancel what states a fact between these nodes, or a conflict between these memories, in sessions that go
+        on; and note when, for what is rendered meanwhile."""
+        moment = to_micros(now)
+        self._session.run("meta_put_of_org", org_id=org, fact=TAKEN_BACK_AT, value=str(int(moment)))
+        return self._session.run("injects_take_back", org_id=org, one=one, other=other, now=moment)
 
     def reopen(self, org: str, session: str) -> int:
         """Acknowledged start blocks wait once more, but for those that were revoked since."""

@@ -2,7 +2,8 @@
 id, org_id, session_id, agent, kind, phase, text, content_hash, observation_ids, node_ids, source_ids, state,
   receipt, attempts, fencing_token, reason, enqueued_at, first_delivered_at, last_delivered_at, ended_at
 
--- inject_room: a session that may get an inject, how many wait there, and whether rights have changed since a moment
+-- inject_room: a session that may get an inject, how many wait there, and what speaks since a moment against what was
+-- rendered before: 1, rights have changed; 2, a fact or a conflict was taken back
 SELECT s.state, s.project_id, s.user_id, s.agent,
   (SELECT count(*) FROM session_memory_injects i
    WHERE i.org_id = :org_id AND i.session_id = :session_id AND i.state = 'pending'),
@@ -11,7 +12,9 @@ SELECT s.state, s.project_id, s.user_id, s.agent,
     OR coalesce((SELECT CAST(m.value AS bigint) FROM meta m WHERE m.key = 'policy_dropped_at/' || :org_id), 0) > :moment
     OR EXISTS (SELECT 1 FROM agents a WHERE a.org_id = :org_id AND a.agent = s.agent AND a.updated_at > :since)
     OR EXISTS (SELECT 1 FROM cross_project_transfer_grants g
-      WHERE g.org_id = :org_id AND g.dest_project = s.project_id AND g.revoked_at > :since) THEN 1 ELSE 0 END
+      WHERE g.org_id = :org_id AND g.dest_project = s.project_id AND g.revoked_at > :since) THEN 1
+    WHEN coalesce((SELECT CAST(m.value AS bigint) FROM meta m WHERE m.key = 'taken_back_at/' || :org_id), 0) > :moment
+    THEN 2 ELSE 0 END
 FROM sessions s WHERE s.org_id = :org_id AND s.id = :session_id
 
 -- inject_insert: put a text at the end of a session's queue, unless it is there already. One that was cancelled waits
@@ -129,6 +132,22 @@ WHERE org_id = :org_id AND kind = 'memory' AND (phase = 'start' OR (source_ids <
     SELECT 1 FROM sessions s
     WHERE s.org_id = :org_id AND s.id = session_memory_injects.session_id AND s.ended_at IS NULL
       AND (:agent = '' OR s.agent = :agent) AND (:project_id = '' OR s.project_id = :project_id))
+
+-- injects_take_back: a person took back a fact between two nodes, or two memories are no longer in conflict: what says
+-- so is not delivered. A start block that the agent has is marked, as above
+UPDATE session_memory_injects SET
+  state = CASE state WHEN 'acked' THEN 'acked' ELSE 'cancelled' END,
+  ended_at = CASE state WHEN 'acked' THEN ended_at ELSE :now END,
+  reason = 'taken_back'
+WHERE org_id = :org_id AND kind = 'memory' AND (phase = 'start' OR state <> 'acked')
+  AND state IN ('pending', 'delivered', 'acked')
+  AND ((replace(node_ids, :one, '') <> node_ids AND replace(node_ids, :other, '') <> node_ids)
+    OR (replace(text, '[in conflict with ', '') <> text
+      AND replace(source_ids || text, :one, '') <> source_ids || text
+      AND replace(source_ids || text, :other, '') <> source_ids || text))
+  AND EXISTS (
+    SELECT 1 FROM sessions s
+    WHERE s.org_id = :org_id AND s.id = session_memory_injects.session_id AND s.ended_at IS NULL)
 
 -- injects_reopen: a new agent process has not seen the start block; one that was marked has to be made anew
 UPDATE session_memory_injects SET
