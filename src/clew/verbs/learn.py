@@ -136,13 +136,23 @@ class Learning:
             )  # fmt: skip
         return counted
 
+    def _at_end(self, tx: Tx, session: AgentSession, outcome: str, now: datetime) -> None:
+        """Learn in the transaction that ends the session, so that no crash comes between the two. It ends whatever
+        becomes of this; what it reports is kept later, and teaches the same once more, which counts once."""
+        try:
+            with tx.savepoint():
+                self._learn(tx, session, outcome, now)
+        except Exception as error:
+            if not tx.is_open:
+                raise  # a full disk made the engine undo everything, the end too
+            _warn(error)
+
     def on_session_end(self, session: AgentSession, report: SessionReport | None = None) -> FeedbackReport | None:
         """Keep how a session went and learn from its outcome, if there is one. An extra: it never raises."""
         try:
             return self._clew.store.write(partial(self._ended, session=session, report=report or SessionReport()))
         except Exception as error:  # the session ends whatever becomes of this
-            message = "a session was not learnt from: %s"
-            logging.getLogger(__name__).warning(message, type(error).__name__)
+            _warn(error)
             return None
 
     def _ended(self, tx: Tx, *, session: AgentSession, report: SessionReport) -> FeedbackReport | None:
@@ -226,3 +236,8 @@ class Learning:
                 "the window ends before it begins", code="WINDOW_INVALID", next="give an earlier --since"
             )
         return identity.org, first, last
+
+
+def _warn(error: Exception) -> None:
+    """By its kind alone: the text of an error may quote a memory."""
+    logging.getLogger(__name__).warning("a session was not learnt from: %s", type(error).__name__)

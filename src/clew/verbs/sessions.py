@@ -156,7 +156,8 @@ class Sessions(_Verbs):
         lock = None if worker is None else _lock(may, id, worker, token or 0)
         end = partial(steps.end, id=id, state=state, outcome=outcome, lock=lock, reach=may.reach)
         end = partial(self._ended, end=partial(end, policy=self.policy, now=now), outcome=outcome, who=who, now=now)
-        session = self._clew.store.write(may.guarded(end, id), lock=steps.lock_key(id))
+        # An outcome moves weights of the whole org.
+        session = self._clew.store.write(may.guarded(end, id), lock=steps.lock_key(id) if outcome is None else "")
         self._look_back(session, report)
         return may.shown(session)
 
@@ -166,6 +167,7 @@ class Sessions(_Verbs):
         session = end(tx)
         if outcome is not None:
             self._clew.learn._note(tx, session, outcome, actor=who.actor, now=now)
+            self._clew.learn._at_end(tx, session, outcome, now)
         return session
 
     def _look_back(self, session: AgentSession, report: SessionReport) -> None:

@@ -18,7 +18,7 @@ from lessons import SHOP, an_edge, remembered, shown, tell, weight
 
 from clew.clew import Clew
 from clew.errors import Denied, InvalidInput, NotFound
-from clew.learn import apply_feedback
+from clew.learn import apply_feedback, feedback
 from clew.model.config import AgentRights
 from clew.model.learning import FeedbackReport
 from clew.model.scope import Identity, Scope
@@ -391,6 +391,36 @@ def test_r074_a_session_from_its_block_to_its_outcome(memory: Clew) -> None:
     memory.sessions.end(session.id, "rework", errors=[{"message": "eslint is unhappy", "tool": "Bash"}])
     assert weight(memory, id) == 0.85
     assert memory.learn.diagnostics(session.id).failure_category == "style"
+
+
+def test_a_crash_right_after_the_end_of_a_session_loses_no_outcome(
+    memory: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = remembered(memory, "Redis holds sessions")
+    session = shown(memory, id)
+    memory.sessions.claim(session, "worker")
+    monkeypatch.setattr(memory.sessions.__class__, "_look_back", lambda *_told: None)
+    memory.sessions.end(session, "rejected")
+    assert weight(memory, id) == 0.85 and memory.learn.diagnostics(session).outcome == "rejected"
+
+
+def test_a_session_ends_with_its_outcome_also_when_it_cannot_be_learnt_from(
+    memory: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id, broken = remembered(memory, "Redis holds sessions"), feedback.put
+
+    def fails_late(*told: Any, **options: Any) -> None:
+        broken(*told, **options)
+        raise RuntimeError
+
+    session = shown(memory, id)
+    memory.sessions.claim(session, "worker")
+    monkeypatch.setattr(feedback, "put", fails_late)
+    assert memory.sessions.end(session, "rejected").outcome == "rejected"
+    assert (memory.sessions.show(session).state, weight(memory, id)) == ("completed", 1.0)
+    monkeypatch.undo()
+    memory.learn.feedback(session, "rejected")
+    assert weight(memory, id) == 0.85
 
 
 # -- between projects ----------------------------------------------------------------------------------
