@@ -339,13 +339,27 @@ def test_what_the_agent_has_makes_room_for_the_same_text_only_if_asked(store: St
     store.write(lambda tx: tx.injects.hand_out("local", seq, token=1, now=NOW))
     store.write(lambda tx: tx.injects.ack("local", seq, token=1, receipt="consumed", now=NOW))
     assert first and put(store, lock, "one") is None
-    store.write(lambda tx: tx.injects.make_room("local", first.delivery_id))
+    store.write(lambda tx: tx.injects.make_room("local", lock.session, first.content_hash))
     second = put(store, lock, "one")
     assert second and second.delivery_id != first.delivery_id and second.content_hash == first.content_hash
-    store.write(lambda tx: tx.injects.make_room("local", second.delivery_id))  # it still waits
+    store.write(lambda tx: tx.injects.make_room("local", lock.session, first.content_hash))  # it still waits
     assert put(store, lock, "one") is None
     with store.read() as tx:
         assert [one.state for one in tx.injects.of_session("local", lock.session)] == ["acked", "pending"]
+
+
+@pytest.mark.parametrize("is_handed_out", [True, False])
+def test_what_was_cancelled_makes_room_only_if_the_agent_may_have_it(store: Store, is_handed_out: bool) -> None:
+    lock = started(store)
+    first = put(store, lock, "one")
+    seq = seq_of(store, lock)
+    if is_handed_out:
+        store.write(lambda tx: tx.injects.hand_out("local", seq, token=1, now=NOW))
+    store.write(lambda tx: tx.injects.close("local", seq, "cancelled", reason="why", now=NOW))
+    assert first
+    store.write(lambda tx: tx.injects.make_room("local", lock.session, first.content_hash))
+    second = put(store, lock, "one")
+    assert second and (second.delivery_id != first.delivery_id) == is_handed_out
 
 
 def test_the_head_knows_whether_its_agent_is_suspended(store: Store) -> None:

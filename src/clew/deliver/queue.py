@@ -94,8 +94,8 @@ def put(
     tx: Tx, draft: InjectDraft, *, reach: Reach, policy: DeliverPolicy, now: datetime, again: bool = False
 ) -> Enqueued:
     """Put a prepared text at the end of its session's queue. The same text is there once, whoever puts it in.
-    `again`: one that the agent has is delivered once more, since something else was said in between. It is another
-    delivery then: a worker gives none twice that it knows.
+    `again`: one that the agent has, or may have, is delivered once more, since something else was said in between.
+    It is another delivery then: a worker gives none twice that it knows.
 
     What memory would say is left unsaid when there is no room for it, with a reason; what a user says is refused.
     """
@@ -119,8 +119,8 @@ def put(
     if reason:
         return Enqueued(reason=reason)
     draft = draft if draft.agent else replace(draft, agent=room[3] or None)
-    if known:
-        tx.injects.make_room(reach.org, known.delivery_id)
+    if again:
+        tx.injects.make_room(reach.org, draft.session, content_hash)
     id = new_id("inj", at_ms=to_micros(now) // 1000)
     inject = tx.injects.insert(reach.org, id, draft, content_hash=content_hash, now=now)
     return Enqueued(inject, known=None if inject else tx.injects.same(reach.org, draft.session, content_hash))

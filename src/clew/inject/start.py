@@ -269,12 +269,17 @@ def save_start(
 
 def _told_before(tx: Tx, session: AgentSession, draft: InjectDraft, now: datetime) -> Inject | None:
     """The last of the start blocks, if all this is what they say last: a weight that has moved is nothing new, a
-    correction that is taken back is."""
-    told = _in_order([one for one in tx.injects.of_session(session.org, session.id) if _is_told(tx, one, now)])
-    said: dict[str, str] = {}
-    for one in told:
-        said |= _by_subject(one.text)
-    return told[-1] if told and _by_subject(draft.text).items() <= said.items() else None
+    correction that is taken back is. One that was handed out and then taken back the agent may have or not:
+    where it says otherwise, what was said before does not count."""
+    blocks = [one for one in tx.injects.of_session(session.org, session.id) if one.phase == "start"]
+    told, said = None, dict[str, str]()
+    for one in _in_order(blocks):
+        lines = _by_subject(one.text)
+        if _is_told(tx, one, now):
+            told, said = one, said | lines
+        elif one.last_delivered_at:
+            said = {subject: line for subject, line in said.items() if lines.get(subject, line) == line}
+    return told if _by_subject(draft.text).items() <= said.items() else None
 
 
 def _in_order(told: Sequence[Inject]) -> list[Inject]:
@@ -291,7 +296,7 @@ def _by_subject(text: str) -> dict[str, str]:
 
 def _is_told(tx: Tx, inject: Inject, now: datetime) -> bool:
     """Whether the agent has this start block, or will be handed it."""
-    if inject.phase != "start" or inject.state in ("cancelled", "dead"):
+    if inject.state in ("cancelled", "dead"):
         return False
     if inject.state == "acked":
         return True

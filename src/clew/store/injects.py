@@ -50,9 +50,9 @@ class InjectTable:
         )
         return _from_row(row) if row else None
 
-    def make_room(self, org: str, id: str) -> None:
-        """For the text of one that was acknowledged, to be put in once more."""
-        self._session.run("inject_make_room", org_id=org, id=id)
+    def make_room(self, org: str, session: str, content_hash: str) -> None:
+        """For a text that was acknowledged, or handed out and then cancelled, to be put in once more."""
+        self._session.run("inject_make_room", org_id=org, session_id=session, content_hash=content_hash)
 
     def expect_same(self, org: str, session: str, content_hash: str) -> None:
         """It will be asked for."""

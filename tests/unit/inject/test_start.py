@@ -195,6 +195,51 @@ def test_a_block_that_is_right_again_is_said_again(shop: Clew) -> None:
     assert told_and_acknowledged(shop, session) == ""
 
 
+def handed_out(clew: Clew, session: AgentSession) -> str:
+    """What a start brings its worker now, which says nothing of it any more; '' for nothing."""
+    token = clew.sessions.claim(session.id, "worker-1")
+    clew.inject.start(session.id)
+    delivery = clew.queue.claim(session.id, "worker-1", token)
+    return delivery.text if delivery else ""
+
+
+def test_a_correction_that_is_taken_back_before_it_is_acknowledged_is_corrected(shop: Clew) -> None:
+    cache = shop.remember("The login loop of AuthService: its cache is redis", scope=SHOP)
+    session = claimed(shop)
+    first = told_and_acknowledged(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is memcached")
+    assert "memcached" in handed_out(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is redis")
+    assert told_and_acknowledged(shop, session) == first
+    assert told_and_acknowledged(shop, session) == ""
+
+
+def test_a_correction_that_never_left_the_queue_needs_no_other(shop: Clew) -> None:
+    cache = shop.remember("The login loop of AuthService: its cache is redis", scope=SHOP)
+    session = claimed(shop)
+    told_and_acknowledged(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is memcached")
+    shop.inject.start(session.id)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is redis")
+    assert told_and_acknowledged(shop, session) == ""
+
+
+def test_what_was_handed_out_and_taken_back_comes_under_another_id_when_it_is_right_again(shop: Clew) -> None:
+    """A worker may have given it, and gives none twice that it knows."""
+    cache = shop.remember("The login loop of AuthService: its cache is redis", scope=SHOP)
+    session = claimed(shop)
+    told_and_acknowledged(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is memcached")
+    corrected = handed_out(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is redis")
+    told_and_acknowledged(shop, session)
+    shop.edit(cache.id, content="The login loop of AuthService: its cache is memcached")
+    assert told_and_acknowledged(shop, session) == corrected
+    told = shop.queue.list(session.id)
+    assert [one.state for one in told] == ["acked", "cancelled", "acked", "acked"]
+    assert told[1].text == told[3].text == corrected
+
+
 class Corrected:
     """An agent whose memory is corrected in one turn, and as it was before in a later one."""
 

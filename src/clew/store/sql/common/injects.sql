@@ -32,9 +32,10 @@ ON CONFLICT (org_id, session_id, content_hash) DO UPDATE SET
 WHERE session_memory_injects.state = 'cancelled'
 RETURNING $inject_columns
 
--- inject_make_room: what the agent has is to be told once more, under an id that its worker does not know yet
+-- inject_make_room: what the agent has, or may have, is to be told once more, under an id that its worker does not know yet
 UPDATE session_memory_injects SET content_hash = content_hash || ':' || id
-WHERE org_id = :org_id AND id = :id AND state = 'acked'
+WHERE org_id = :org_id AND session_id = :session_id AND content_hash = :content_hash
+  AND (state = 'acked' OR (state = 'cancelled' AND last_delivered_at IS NOT NULL))
 
 -- inject_by_hash: the inject of a session with this text, unless it was cancelled
 SELECT $inject_columns FROM session_memory_injects
