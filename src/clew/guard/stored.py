@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from clew.errors import Unavailable
 from clew.lazy import LazyModule
+from clew.model.memory import CLASSIFICATIONS
 
 if TYPE_CHECKING:
     from clew.model import access
@@ -35,6 +36,13 @@ class StoredRights:
         if ever is None:
             ever = self._behind_version(("added", org), _ever_added(org))
         return ever and bool(self.policies(org).policies)
+
+    def hides(self, org: str, agent: str | None) -> bool:
+        """Whether policies may keep more from an agent's prompt than what nobody is told unasked: where none were
+        added, only a clearance does that is below every label but the highest."""
+        if self.has_added(org):
+            return True
+        return agent is not None and self.rights(org, agent).clearance < len(CLASSIFICATIONS) - 2
 
     def policies(self, org: str) -> AddedPolicies:
         return self._behind_version(("policies", org), lambda tx: self._policies(tx, org))

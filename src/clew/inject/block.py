@@ -147,7 +147,8 @@ def _eligible(
 ) -> Eligible:
     """Retrieve and choose; nothing when that fails, so that the session goes on without."""
     try:
-        found = store.retrieve(scope, RetrievalQuery(text=query_text, limit=choice.limit, rules=True))
+        query = RetrievalQuery(text=query_text, limit=choice.limit, rules=True, refused=asker.refused)
+        found = store.retrieve(scope, query)
         named = frozenset(thing.ref for thing in things_in(query_text))
         return choose(found, asker, choice, transfers=transfers, named=named)
     except Exception as error:  # memory is an extra to a session: it starts without
@@ -312,6 +313,8 @@ def _why_not(one: Observation, choice: Choice, named: Collection[NodeRef]) -> st
     has: of a long query a single name covers too little to reach the floor by words alone."""
     if one.retired:
         return "retired"
+    if one.withheld:
+        return one.withheld
     if one.memory.session in choice.held_sessions:
         return "held"
     if choice.rules_only and not _is_rule(one):

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -17,13 +17,14 @@ from clew.model.inject import Observation
 from clew.model.memory import Filter, Memory
 from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
-from clew.ports import Store, Tx
+from clew.ports import Store
 from clew.recall import disputes
 from clew.recall.recall import MAX_LIMIT, Reader, find
 from clew.values import dataclass
 
 MAX_PAGES = 20  # looked through for what is newest and may be told
 Retired = Callable[[str, Sequence[str]], Collection[str]]  # which of these ids of an org outcomes made worthless
+Refused = Callable[[Sequence[Memory]], Mapping[str, str]]  # ids of those that may not be told, with the reasons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class RetrievalQuery:
     floor: float = 0.0  # with one, rules need it too
     counted: bool = True  # for the rollout of the graph; False for rehearsals
     margin: float | None = None  # by so much an answer must stand out from what the question finds anyway
+    # What may not be told to whoever asks takes no place of what may. Not what is asked, so it is not compared.
+    refused: Refused | None = field(default=None, compare=False)
 
 
 class MemoryStore(Protocol):
@@ -69,10 +72,11 @@ class Newest:
 
     def retrieve(self, scope: Scope, query: RetrievalQuery) -> list[Observation]:
         reach, now = Reach.of(scope), self.now()
+        withheld: dict[str, str] = {}
+        find = partial(self._newest, reach, query=query, withheld=withheld, now=now)
+        found = [*find(Filter(layer="rule")), *find(Filter())]
+        ids = list(dict.fromkeys(memory.id for memory in found))
         with self.store.read() as tx:
-            find = partial(_newest, tx, reach, now=now, limit=query.limit)
-            found = [*find(Filter(layer="rule")), *find(Filter())]
-            ids = list(dict.fromkeys(memory.id for memory in found))
             others = disputes.others_of(tx, reach, ids, now)
         retired = self.retired(reach.org, ids)
         # Newer is better, and none is below a floor that a block may ask for.
@@ -83,20 +87,27 @@ class Newest:
                 weight=memory.weight,
                 retired=memory.id in retired,
                 disputed_by=others.get(memory.id, ()),
+                withheld=withheld.get(memory.id, ""),
             )
             for place, memory in enumerate(found)
         ]
 
-
-def _newest(tx: Tx, reach: Reach, wanted: Filter, *, now: datetime, limit: int) -> list[Memory]:
-    """As many as asked for of what may be told, and what lies between; some way back at most."""
-    found: list[Memory] = []
-    for _page in range(MAX_PAGES):
-        page = tx.memories.find(reach, wanted, now=now, limit=limit, cursor=found[-1].id if found else None)
-        found += page
-        if len(page) < limit or sum(map(is_told_unasked, found)) >= limit:
-            break
-    return found
+    def _newest(
+        self, reach: Reach, wanted: Filter, *, query: RetrievalQuery, withheld: dict[str, str], now: datetime
+    ) -> list[Memory]:
+        """As many as asked for of what may be told, and what lies between; some way back at most."""
+        found: list[Memory] = []
+        told = 0
+        for _page in range(MAX_PAGES):
+            last = found[-1].id if found else None
+            with self.store.read() as tx:
+                page = tx.memories.find(reach, wanted, now=now, limit=query.limit, cursor=last)
+            found += page
+            withheld |= query.refused(page) if query.refused and page else {}
+            told += sum(memory.id not in withheld and is_told_unasked(memory) for memory in page)
+            if len(page) < query.limit or told >= query.limit:
+                break
+        return found
 
 
 class RecallStore:
@@ -127,7 +138,8 @@ class RecallStore:
             counted=query.counted,
         )
         now, margin = self._now(), query.margin
-        found, background = find(query.text, reach, options, reader=self._reader, now=now, margin=margin)
+        ask = partial(find, query.text, reach, options, reader=self._reader, now=now)
+        found, background = ask(margin=margin, refused=query.refused)
         light = [one.memory.id for one in found if one.memory.weight < self._retire_below]
         retired = self._retired(reach.org, light) if self._retired and light else ()
         return [
@@ -139,6 +151,7 @@ class RecallStore:
                 retired=one.memory.id in retired,
                 background=background,
                 disputed_by=one.disputed_by,
+                withheld=one.withheld,
             )
             for one in found
         ]

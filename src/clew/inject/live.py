@@ -60,6 +60,7 @@ class InStore:
     weighting: bool = True
     ranking: str = "weight"
     rollout: Callable[[str], GateDecision] = lambda _org: OPEN
+    hides: Callable[[str, str | None], bool] = lambda _org, _agent: True  # whether policies may deny an agent more
 
     # -- before ------------------------------------------------------------------------------------
 
@@ -86,6 +87,7 @@ class InStore:
             graph_status=self._graph_status(session.org, switched, work_type),
             at=at,
             version=version,
+            hides=self.hides(session.org, session.agent),
         )
 
     def _graph_status(self, org: str, switched: Switched, work_type: str) -> str:

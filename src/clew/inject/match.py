@@ -26,7 +26,7 @@ from clew.guard.trust import is_observed
 from clew.inject.access import Asker
 from clew.inject.asking import PATH, Question, focal_path, questions_of
 from clew.inject.boost import BOOST, boost_by_path_overlap
-from clew.inject.candidates import MemoryStore, RetrievalQuery
+from clew.inject.candidates import MemoryStore, Refused, RetrievalQuery
 from clew.inject.config import InSessionConfig
 from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
 from clew.inject.precision import CANDIDATES, background_of, is_sure
@@ -56,6 +56,7 @@ class Situation:
     graph_status: str = "no_engine"  # `ok`: the gates are open
     at: datetime | None = None  # before anything was read
     version: Hashable = None  # another one when something the session was shown no longer counts
+    hides: bool = False  # policies may deny more of what is found than what nobody is told unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def match(
     found, skipped = _found(event, questions, situation, by, check)
     seen |= _own(found, event)
     new = [one for one in found if one.id not in seen]
-    refused = situation.asker.refused(one.memory for one in new)
+    refused = {one.id: one.withheld for one in new if one.withheld}
+    refused |= situation.asker.refused(one.memory for one in new if not one.withheld)
     check()
     allowed = told_disputes([one for one in new if one.id not in refused], seen)
     skipped += [Skipped(one.id, "seen") for one in found if one.id in seen]
@@ -137,7 +139,8 @@ def _found(
     best: dict[str, Observation] = {}
     unsure: dict[str, str] = {}
     for question in questions:
-        found = by.store.retrieve(situation.scope, _query(question, event, by, floor=floor - BOOST))
+        refused = situation.asker.refused if situation.hides else None
+        found = by.store.retrieve(situation.scope, _query(question, event, by, refused, floor=floor - BOOST))
         check()
         background = max([background_of(found), *(one.background for one in found)]) if by.precise else 0.0
         for one in _of_scope(boost_by_path_overlap(found, path), event, situation.scope):
@@ -159,7 +162,9 @@ def _own(found: Iterable[Observation], event: VerbEvent) -> frozenset[str]:
     return frozenset(one.id for one in found if one.memory.session == event.session)
 
 
-def _query(question: Question, event: VerbEvent, by: Matching, *, floor: float) -> RetrievalQuery:
+def _query(
+    question: Question, event: VerbEvent, by: Matching, refused: Refused | None, *, floor: float
+) -> RetrievalQuery:
     """Not read at all is what cannot reach the floor even with the boost, or cannot stand out where it must."""
     return RetrievalQuery(
         text=question.text,
@@ -171,6 +176,7 @@ def _query(question: Question, event: VerbEvent, by: Matching, *, floor: float) 
         graph=question.kind != PATH,  # what the graph leads to is about another file
         floor=max(0.0, floor),
         margin=floor if by.precise and question.kind != PATH else None,
+        refused=refused,
     )
 
 

@@ -35,7 +35,9 @@ def is_sure(
 
 def background_of(found: Sequence[Observation]) -> float:
     """What a question finds anyway: the last of as many as were asked for, of what may be told."""
-    best = sorted((one.relevance for one in found if is_told_unasked(one.memory)), reverse=True)
+    best = sorted(
+        (one.relevance for one in found if not one.withheld and is_told_unasked(one.memory)), reverse=True
+    )
     return best[CANDIDATES - 1] if len(best) >= CANDIDATES else 0.0
 
 

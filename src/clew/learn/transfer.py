@@ -93,7 +93,7 @@ class CrossProjectTransferStore:
 
     def _rows_of(self, peer: Peer, scope: Scope, query: RetrievalQuery) -> list[Observation]:
         """At most five, each allowed by the policies; what the org shares is not the peer's to give."""
-        asked = replace(query, rules=False)
+        asked = replace(query, rules=False, refused=None)  # the transfer's own policy decides below
         found = self._inner.retrieve(Scope(scope.org, peer.project), asked)
         rows = [one for one in found if is_transferable(one, org=scope.org, source=peer.project)]
         allowed = self._config.allowed([one.memory for one in rows], peer.percent)

@@ -37,6 +37,7 @@ class Observation:
     retired: bool = False  # outcomes made it worthless: no longer injected
     background: float = 0.0  # what the question finds anyway, where the store tells
     disputed_by: tuple[str, ...] = ()  # memories that contradict it; whether they may be named is asked later
+    withheld: str = ""  # why it may not be told to whoever asks, where the store was told whom to ask
 
     @property
     def id(self) -> str:

@@ -47,7 +47,7 @@ from clew.rollout.standing import CANARY, Standing
 from clew.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -58,11 +58,14 @@ if TYPE_CHECKING:
     from clew.recall import disputes
     from clew.recall.corpus import Corpora, Corpus
     from clew.recall.graphs import Graphs
+
+    Refused = Callable[[Sequence[Memory]], Mapping[str, str]]  # ids of what may not be told, with the reasons
 else:
     disputes = LazyModule("clew.recall.disputes")  # where nothing contradicts anything, nobody needs it
 
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
 MAX_LIMIT = 1_000
+MAX_CHOICES = 20  # as often others are chosen for what may not be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,7 @@ class Found(NamedTuple):
     relevance: float
     by_graph: bool
     disputed_by: tuple[str, ...] = ()  # those that cannot be current if it is; not all of them may be named
+    withheld: str = ""  # why it may not be told to whoever asks
 
 
 def find(
@@ -131,15 +135,19 @@ def find(
     reader: Reader,
     now: datetime,
     margin: float | None = None,
+    refused: Refused | None = None,
 ) -> tuple[list[Found], float]:
     """What a recall finds before its last look, for those who show no reasons and order by relevance: an injector
     asks twice per tool call. And what the question finds anyway: the relevance of the last of as many as were
     asked for. Read is only what reaches the floor, rules too, and with a `margin` only what lies so far above.
-    What is never told unasked takes no place of what is: it comes on top, for whoever says why it is left out."""
+    What is never told unasked takes no place of what is, nor does what is `refused` to whoever asks: it comes on
+    top, for whoever says why it is left out."""
     began = time.perf_counter()
     run = search(query, reach, options, reader=reader, now=now, exact=False, refined=False, names_read=False)
     _count(run, reader, began)
     untold = _set_apart(run, reader)
+    withheld = _withhold(run, reader, reach, refused) if refused else {}
+    untold += withheld
     scores = [round(float(score), 6) for score in run.relevance[run.chosen]]
     best = sorted(scores, reverse=True)
     background = best[options.limit - 1] if len(best) >= options.limit else 0.0
@@ -155,7 +163,7 @@ def find(
         is_disputed = reader.disputed.any_of(tx, reach.org, memories, version)
         others = disputes.others_of(tx, reach, list(memories), now) if is_disputed else {}
     found = [
-        Found(memories[id], score, at in run.reached, others.get(id, ()))
+        Found(memories[id], score, at in run.reached, others.get(id, ()), withheld.get(at, ""))
         for id, at, score in wanted
         if id in memories
     ]
@@ -170,6 +178,26 @@ def _set_apart(run: Run, reader: Reader) -> list[int]:
         run.allowed = run.allowed & ~run.corpus.untold
         choose(run, reader.rules_limit, time.perf_counter())
     return untold
+
+
+def _withhold(run: Run, reader: Reader, reach: Reach, refused: Refused) -> dict[int, str]:
+    """What was chosen and is refused, with the reasons; others are chosen in its place, as often as that may be."""
+    reasons: dict[int, str] = {}
+    known: set[int] = set()
+    for _time in range(MAX_CHOICES):
+        new = [at for at in run.chosen if at not in known]
+        known.update(new)
+        with reader.store.read() as tx:
+            memories = tx.memories.at_rows(reach, run.corpus.row[new].tolist()) if new else {}
+        told = refused(list(memories.values())) if memories else {}
+        found = {at: told[run.corpus.ids[at]] for at in new if run.corpus.ids[at] in told}
+        if not found:
+            break
+        reasons |= found
+        run.allowed = run.allowed.copy()
+        run.allowed[list(found)] = False
+        choose(run, reader.rules_limit, time.perf_counter())
+    return reasons
 
 
 def _count(run: Run, reader: Reader, began: float) -> None:

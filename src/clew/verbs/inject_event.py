@@ -41,6 +41,7 @@ def injector_of(clew: Clew) -> InSessionMemoryInjector:
         weighting=learn.weighting,
         ranking=learn.ranking,
         rollout=clew.inject.rollout_gate,
+        hides=lambda org, agent: clew._stored_rights.hides(org, agent),
     )
     return InSessionMemoryInjector(
         _Memories(clew),

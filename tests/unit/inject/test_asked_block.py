@@ -8,6 +8,8 @@ from clew import Clew, Denied, Identity, Scope
 from findings import found
 
 HERE = Scope(project="web")
+NO_CONFIDENCES = """forbid (principal, action == Mem::Action::"inject", resource)
+when { resource.classification == "confidential" };"""
 
 
 def remember(memory: Clew, text: str, **fields: object) -> str:
@@ -53,6 +55,17 @@ def test_what_may_not_be_told_keeps_nothing_else_out(memory: Clew, question: str
     rule, note = remember(memory, "never flush the cache", type="rule"), remember(memory, "the cache is redis")
     for number in range(60):
         remember(memory, f"the cache, says page {number}, is the cache", **crowd)
+    assert memory.inject.block(question, scope=HERE).memory_ids == (rule, note)
+
+
+@pytest.mark.parametrize("question", ["the cache", ""])
+def test_what_a_policy_denies_keeps_nothing_else_out(memory: Clew, question: str) -> None:
+    rule = remember(memory, "never flush the cache", type="rule")
+    note = remember(memory, "what the shop keeps for a while lies in the cache of its neighbour")
+    for number in range(60):
+        text = f"the cache, says page {number}, is the cache"
+        remember(memory, text, classification="confidential", type="rule" if number % 2 else "note")
+    memory.policies.load(NO_CONFIDENCES, name="none")
     assert memory.inject.block(question, scope=HERE).memory_ids == (rule, note)
 
 

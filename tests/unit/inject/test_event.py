@@ -16,6 +16,16 @@ from toys import ToyEmbedder
 
 PATH = "src/pay/vat.py"
 NOTE = "VAT is rounded per line, never on the total"
+NO_CONFIDENCES = """forbid (principal, action == Mem::Action::"inject", resource)
+when { resource.classification == "confidential" };"""
+
+
+def deny_by_policy(clew: Clew) -> None:
+    clew.policies.load(NO_CONFIDENCES, name="none")
+
+
+def deny_by_clearance(clew: Clew) -> None:
+    clew.policies.agent("bob", clearance=1)
 
 
 @pytest.fixture
@@ -212,6 +222,20 @@ def test_what_may_not_be_told_does_not_silence_a_hint(shop: Clew, crowd: dict[st
     for number in range(40):
         shop.remember(f"LedgerService closes at midnight, page {number}", scope=SHOP, **crowd)
     assert note in said(shop, running(shop), query="LedgerService closes at midnight").memory_ids
+
+
+@pytest.mark.parametrize("deny", [deny_by_policy, deny_by_clearance])
+def test_what_a_policy_denies_does_not_silence_a_hint(shop: Clew, deny: Callable[[Clew], object]) -> None:
+    note = shop.remember("LedgerService closes at midnight in Lisbon", scope=SHOP).id
+    for number in range(40):
+        text = f"LedgerService closes at midnight, page {number}"
+        shop.remember(text, scope=SHOP, classification="confidential")
+    assert said(shop, running(shop), query="LedgerService closes at midnight").memory_ids == ()
+    deny(shop)
+    session = running(shop)
+    result = said(shop, session, query="LedgerService closes at midnight")
+    assert result.memory_ids == (note,)
+    assert "denied" in {one.reason for one in result.skipped}
 
 
 def test_another_users_private_memory_is_not_injected(shop: Clew) -> None:
