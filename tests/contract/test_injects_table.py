@@ -297,6 +297,24 @@ def test_a_source_is_gone_when_it_changed_or_no_longer_holds(store: Store, chang
     assert gone == [False, True]
 
 
+def test_a_source_is_gone_while_the_memory_of_its_project_is_off(store: Store) -> None:
+    ours, shared = a_memory("ours", project="bank"), a_memory("shared", project=None)
+    off = ProjectConfig(memory_enabled=False)
+
+    def change(tx: Tx) -> None:
+        tx.memories.insert([ours, shared])
+        for project in ("bank", None):
+            tx.config.put_project("local", project, off, by="o", at=NOW)
+
+    store.write(change)
+    with store.read() as tx:
+        gone = [
+            tx.injects.are_sources_gone("local", json.dumps([one.id]), since=to_micros(NOW), now=NOW)
+            for one in (ours, shared)
+        ]
+    assert gone == [True, False]
+
+
 def test_a_summary_is_a_source_that_is_there_or_gone(store: Store) -> None:
     summary = SessionSummary("sum_1", "local", "ses_1", "shop", None, None, None, None, None, "VAT", "It went.")
     store.write(lambda tx: tx.injections.put_summary(summary, at=NOW))

@@ -70,6 +70,7 @@ class InStore:
         with self.store.read() as tx:
             session = rights.must_see(tx, event.session)
             version = tx.injections.taken_back(session.org, session.id)
+            silent = _silent(tx, session.org) if event.memory_scope == "org" else frozenset()
         work_type = session.work_type or self.config.work_type
         switched = self.switches.of(session.org, session.project, work_type)
         scope = Scope(session.org, session.project, session.user, session.agent, session.id)
@@ -87,7 +88,8 @@ class InStore:
             graph_status=self._graph_status(session.org, switched, work_type),
             at=at,
             version=version,
-            hides=self.hides(session.org, session.agent),
+            silent=silent,
+            hides=bool(silent) or self.hides(session.org, session.agent),
         )
 
     def _graph_status(self, org: str, switched: Switched, work_type: str) -> str:
@@ -179,6 +181,11 @@ class InStore:
         weighting = situation.weighting if situation else self.weighting
         note = partial(_note, log=log, matched=matched, result=result, weighting=weighting, now=self.now())
         self.store.submit(note, durable=False, org=log.org_id).add_done_callback(_tell_failure)
+
+
+def _silent(tx: Tx, org: str) -> frozenset[str]:
+    """The projects of which nothing is told anywhere: their memory is off."""
+    return frozenset(name for name, config in tx.config.projects(org).items() if not config.memory_enabled)
 
 
 def _why_skipped(session: AgentSession, switched: Switched) -> str | None:

@@ -56,7 +56,14 @@ class Situation:
     graph_status: str = "no_engine"  # `ok`: the gates are open
     at: datetime | None = None  # before anything was read
     version: Hashable = None  # another one when something the session was shown no longer counts
+    silent: frozenset[str] = frozenset()  # projects whose memory is off, where the whole org is asked
     hides: bool = False  # policies may deny more of what is found than what nobody is told unasked
+
+    def refused(self, memories: Iterable[Memory]) -> dict[str, str]:
+        """Why single memories may not be told in this session; the others may."""
+        asked = list(memories)
+        off = {one.id: "memory_off" for one in asked if one.project in self.silent}
+        return off | self.asker.refused(one for one in asked if one.id not in off)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ def match(
     seen |= _own(found, event)
     new = [one for one in found if one.id not in seen]
     refused = {one.id: one.withheld for one in new if one.withheld}
-    refused |= situation.asker.refused(one.memory for one in new if not one.withheld)
+    refused |= situation.refused(one.memory for one in new if not one.withheld)
     check()
     allowed = told_disputes([one for one in new if one.id not in refused], seen)
     skipped += [Skipped(one.id, "seen") for one in found if one.id in seen]
@@ -139,7 +146,7 @@ def _found(
     best: dict[str, Observation] = {}
     unsure: dict[str, str] = {}
     for question in questions:
-        refused = situation.asker.refused if situation.hides else None
+        refused = situation.refused if situation.hides else None
         found = by.store.retrieve(situation.scope, _query(question, event, by, refused, floor=floor - BOOST))
         check()
         background = max([background_of(found), *(one.background for one in found)]) if by.precise else 0.0

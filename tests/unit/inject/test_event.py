@@ -350,6 +350,33 @@ def test_only_what_is_an_id_is_kept_as_one(shop: Clew, event_id: str, kept: bool
     assert row.event_id and (kept or row.event_id.startswith("sha256:"))
 
 
+def test_a_project_whose_memory_is_off_is_told_nowhere(shop: Clew) -> None:
+    for number in range(25):
+        text = f"LedgerService closes at midnight, branch {number}"
+        shop.remember(text, scope=Scope(project="bank"))
+    here = shop.remember("LedgerService closes at midnight in Lisbon", scope=Scope(project="till")).id
+    asked = {"query": "LedgerService closes at midnight", "memory_scope": "org"}
+    shop.projects.set("bank", "memory", False)
+    assert said(shop, running(shop), **asked).memory_ids == (here,)
+    shop.projects.set("till", "memory", False)
+    result = said(shop, running(shop), **asked)
+    assert result.memory_ids == () and "memory_off" in {one.reason for one in result.skipped}
+
+
+def test_what_waits_of_a_project_whose_memory_is_switched_off_is_not_told(shop: Clew) -> None:
+    shop.remember("LedgerService closes at midnight in Lisbon", scope=Scope(project="bank"))
+    session = shop.sessions.start(project="shop", agent="bob")
+    token = shop.sessions.claim(session.id, "w1")
+    asked = {"query": "LedgerService closes at midnight in Lisbon", "memory_scope": "org"}
+    assert said(shop, session, **asked).outcome == "queued"
+    shop.projects.set("bank", "memory", False)
+    assert shop.queue.claim(session.id, "w1", token) is None
+    assert [one.reason for one in shop.queue.list(session.id)] == ["source_gone"]
+    shop.projects.set("bank", "memory", True)
+    assert said(shop, session, event_id="again", **asked).outcome == "queued"
+    assert shop.queue.claim(session.id, "w1", token)
+
+
 def test_fc10_an_agent_does_not_hear_of_what_it_may_not_read(shop: Clew) -> None:
     hidden = shop.remember("Rebate is rounded per line", scope=SHOP, classification="restricted", paths=("a/b.py",))
     for identity, reasons in ((Identity(), ["denied"]), (Identity(agent="bob", roles=()), [])):

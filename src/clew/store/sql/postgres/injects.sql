@@ -16,6 +16,8 @@ m.deleted_at IS NOT NULL OR (m.id IS NULL AND starts_with(j.value, 'mem_'))
       AND NOT EXISTS (SELECT 1 FROM session_summaries t WHERE t.org_id = :org_id AND t.id = j.value))
     OR m.classification = 'restricted' OR m.superseded_by <> '' OR m.invalid_at <= :now OR m.expires_at <= :now
     OR EXISTS (SELECT 1 FROM quarantine q WHERE q.org_id = :org_id AND q.id = j.value)
+    OR (m.project_id <> '' AND EXISTS (SELECT 1 FROM project_memory_config o
+      WHERE o.org_id = :org_id AND o.project_id = m.project_id AND o.memory_enabled = 0))
 
 -- source_changed: memories behind inject i that may no longer be told as they were (a fragment, used as $source_changed)
 SELECT 1 FROM jsonb_array_elements_text(clew_json(i.source_ids)) AS j (value)
@@ -23,8 +25,9 @@ SELECT 1 FROM jsonb_array_elements_text(clew_json(i.source_ids)) AS j (value)
     WHERE m.updated_at > i.enqueued_at OR $source_gone
 
 -- inject_sources_gone: whether a memory behind an inject may no longer be told as it was then: forgotten, in
--- quarantine, replaced, over, restricted or changed since. What outcomes make of its weight is no change of it. An id
--- that is not of our making belongs to someone else's store of memories: of that we know nothing
+-- quarantine, replaced, over, restricted, changed since, or of a project whose memory is off. What outcomes make of its
+-- weight is no change of it. An id that is not of our making belongs to someone else's store of memories: of that we know
+-- nothing
 SELECT EXISTS (
   SELECT 1 FROM unnest(:ids::text[]) AS j (value) LEFT JOIN memories m ON m.org_id = :org_id AND m.id = j.value
   WHERE m.updated_at > :since OR $source_gone
