@@ -11,6 +11,7 @@ from __future__ import annotations
 from clew.model.memory import CLASSIFICATIONS, Memory
 
 MAY_BE_INJECTED = frozenset({"agent", "user"})
+TOLD_LABELS, TOLD_TRUSTS = CLASSIFICATIONS[:-1], tuple(sorted(MAY_BE_INJECTED))  # of what may be told unasked
 OBSERVED = "observed"
 
 

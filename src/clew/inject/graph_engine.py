@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
 from clew.errors import InvalidInput, Misconfigured
+from clew.guard.trust import TOLD_LABELS, TOLD_TRUSTS
 from clew.inject.access import Asker, Decider
 from clew.model.explored import Fact, Facts, SeenNode
 from clew.model.graph_fact import FactEnd, GraphFact
@@ -62,13 +64,14 @@ class GraphSearchEngine:
     def facts(
         self, query: str, scope: Scope, *, mode: str = MODES[0], top_k: int = SEED_MEMORIES, depth: int = DEPTH
     ) -> list[GraphFact]:
-        """As they were found: whoever shows them must ask first who may see them."""
+        """As they were found: whoever shows them must ask first who may see them. What only web pages say, and else
+        is never told unasked, takes no place; where nobody else says anything it is found, for whoever tells why it
+        is left out."""
         _check_mode(mode)
         reach = Reach.across_projects(scope) if self._all_projects else Reach.of(scope)
         seeds = self._seeds(query, reach, top_k) if mode == MODES[0] else []
-        with self._reader.store.read() as tx:
-            view = View(tx, reach, self._now(), max_witnesses=self._memories)
-            return _with_memories(view, self._found(view, query, seeds, mode, depth), per_node=self._memories)
+        told = self._facts(_told_unasked(reach), query, seeds, mode, depth) if mode == MODES[0] else []
+        return told or self._facts(reach, query, seeds, mode, depth)
 
     def facts_from(
         self,
@@ -79,14 +82,10 @@ class GraphSearchEngine:
         depth: int = DEPTH,
         floor: float = 0.0,
     ) -> list[GraphFact]:
-        """The same, entered from memories that were found already, each with its relevance; only facts of at least
-        this importance, since reading the memories behind them is what takes the time."""
+        """Those that may be told unasked, entered from memories that were found already, each with its relevance;
+        only facts of at least this importance, since reading the memories behind them is what takes the time."""
         reach = Reach.across_projects(scope) if self._all_projects else Reach.of(scope)
-        with self._reader.store.read() as tx:
-            view = View(tx, reach, self._now(), max_witnesses=self._memories)
-            found = self._found(view, query, seeds, MODES[0], depth)
-            near = [fact for fact in found if fact.importance >= floor]
-            return _with_memories(view, near, per_node=self._memories)
+        return self._facts(_told_unasked(reach), query, seeds, MODES[0], depth, floor=floor)
 
     def search(
         self,
@@ -105,6 +104,22 @@ class GraphSearchEngine:
         facts = self.facts(query, scope, mode=mode, top_k=top_k, depth=depth)
         return in_order(fact.triplet for fact in authorised(facts, Asker.of(identity, scope, pep=pep)))
 
+    def _facts(
+        self,
+        reach: Reach,
+        query: str,
+        seeds: Sequence[tuple[str, float]],
+        mode: str,
+        depth: int,
+        *,
+        floor: float = 0.0,
+    ) -> list[GraphFact]:
+        with self._reader.store.read() as tx:
+            view = View(tx, reach, self._now(), max_witnesses=self._memories)
+            found = self._found(view, query, seeds, mode, depth)
+            near = [fact for fact in found if fact.importance >= floor]
+            return _with_memories(view, near, per_node=self._memories)
+
     def _found(
         self, view: View, query: str, seeds: Sequence[tuple[str, float]], mode: str, depth: int
     ) -> Iterable[Fact]:
@@ -120,6 +135,10 @@ class GraphSearchEngine:
         options = RecallOptions(limit=max(1, top_k), graph=False, floor=self._floor, counted=False)
         found = recall(query, reach, options, reader=self._reader, now=self._now())
         return recalled_seeds(found.results, top_k=top_k)
+
+
+def _told_unasked(reach: Reach) -> Reach:
+    return replace(reach, labels=TOLD_LABELS, trusts=TOLD_TRUSTS)
 
 
 def _along_path(view: View, query: str, depth: int) -> list[Fact]:

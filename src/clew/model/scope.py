@@ -90,9 +90,10 @@ class Identity:
 class Reach:
     """Which rows of an org a query may see: every store call takes one. None means any.
 
-    `labels` narrows the graph to what memories of these classifications say, `hidden` takes out single ones by
-    their rows; the lists of memories themselves are looked through by the policies, one by one. Where nothing but
-    the label decides what may be read, `by_label`, a recall does without the others from the start.
+    `labels` narrows the graph to what memories of these classifications say, `trusts` to those of these levels of
+    trust, `hidden` takes out single ones by their rows; the lists of memories themselves are looked through by the
+    policies, one by one. Where nothing but the label decides what may be read, `by_label`, a recall does without
+    the others from the start.
     """
 
     org: str
@@ -101,6 +102,7 @@ class Reach:
     labels: tuple[str, ...] | None = None
     hidden: tuple[int, ...] | None = None
     by_label: bool = False
+    trusts: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, scope: Scope) -> Reach:

@@ -94,12 +94,15 @@ def _memory_node(view: View, text: str) -> dict[int, SeenNode] | None:
 
 def _may_in(view: View) -> May | None:
     """What a narrowed reach shows: memories of its labels, without those that it hides."""
-    labels, hidden = view.reach.labels, view.reach.hidden
-    if labels is None and hidden is None:
+    labels, trusts, hidden = view.reach.labels, view.reach.trusts, view.reach.hidden
+    if labels is None and trusts is None and hidden is None:
         return None
 
     def may(_action: str, memories: Sequence[Memory]) -> list[bool]:
-        shown = [labels is None or memory.classification in labels for memory in memories]
+        shown = [
+            (labels is None or memory.classification in labels) and (trusts is None or memory.trust in trusts)
+            for memory in memories
+        ]
         rows = [view.tx.memories.row_of(memory) for memory in memories] if hidden else [0] * len(memories)
         return [is_shown and row not in (hidden or ()) for is_shown, row in zip(shown, rows, strict=True)]
 

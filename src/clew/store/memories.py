@@ -248,6 +248,7 @@ def reach_values(reach: Reach) -> dict[str, Any]:
         "in_users": None if reach.users is None else f"\x1f{_US.join(reach.users)}\x1f",
         "hidden": None if reach.hidden is None else f"\x1f{_US.join(map(str, reach.hidden))}\x1f",
         "in_labels": None if reach.labels is None else f"\x1f{_US.join(reach.labels)}\x1f",
+        "in_trusts": None if reach.trusts is None else f"\x1f{_US.join(reach.trusts)}\x1f",
         # Where nothing else decides what may be read: lists of memories do without the others as well.
         "only_labels": f"\x1f{_US.join(reach.labels)}\x1f" if reach.by_label and reach.labels is not None else None,
     }

@@ -103,3 +103,20 @@ def test_a_suspended_agent_is_told_so(memory: Clew) -> None:
     memory.policies.agent("bot", suspended=True)
     with pytest.raises(Denied):
         memory.inject.block("cache", identity=Identity(agent="bot"))
+
+
+@pytest.mark.parametrize("crowd", [{"origin": "web"}, {"classification": "restricted"}])
+def test_facts_that_may_not_be_told_keep_no_other_out(memory: Clew, crowd: dict[str, object]) -> None:
+    remember(memory, "AuthService uses PostgreSQL")
+    for number in range(60):
+        remember(memory, f"AuthService uses Aaa{number}Service", **crowd)
+    block = memory.inject.block("AuthService", scope=HERE)
+    assert block.text.count("→ uses →") == 1 and "AuthService → uses → PostgreSQL" in block.text
+
+
+@pytest.mark.parametrize("crowd", [{"origin": "web"}, {"classification": "restricted"}])
+def test_a_fact_is_told_however_many_state_it_that_may_not_be_told(memory: Clew, crowd: dict[str, object]) -> None:
+    remember(memory, "AuthService uses PostgreSQL")
+    for number in range(20):
+        remember(memory, f"AuthService uses PostgreSQL, says page {number}", **crowd)
+    assert "AuthService → uses → PostgreSQL" in memory.inject.block("AuthService", scope=HERE).text

@@ -5,6 +5,7 @@ m.org_id = :org_id AND m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expir
   AND (CAST(:in_projects AS text) IS NULL OR strpos(:in_projects, chr(31) || m.project_id || chr(31)) > 0)
   AND (CAST(:in_users AS text) IS NULL OR strpos(:in_users, chr(31) || m.user_id || chr(31)) > 0)
   AND (CAST(:in_labels AS text) IS NULL OR strpos(:in_labels, chr(31) || m.classification || chr(31)) > 0)
+  AND (CAST(:in_trusts AS text) IS NULL OR strpos(:in_trusts, chr(31) || m.trust || chr(31)) > 0)
   AND (CAST(:hidden AS text) IS NULL OR strpos(:hidden, chr(31) || m.row::text || chr(31)) = 0)
 
 -- node_rows: rows of the nodes with these ids, a list of hexadecimal texts, and whether they lack a spelling

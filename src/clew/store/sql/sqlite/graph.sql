@@ -5,6 +5,7 @@ m.org_id = :org_id AND m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expir
   AND (:in_projects IS NULL OR instr(:in_projects, char(31) || m.project_id || char(31)))
   AND (:in_users IS NULL OR instr(:in_users, char(31) || m.user_id || char(31)))
   AND (:in_labels IS NULL OR instr(:in_labels, char(31) || m.classification || char(31)))
+  AND (:in_trusts IS NULL OR instr(:in_trusts, char(31) || m.trust || char(31)))
   AND (:hidden IS NULL OR NOT instr(:hidden, char(31) || m.row || char(31)))
 
 -- node_rows: rows of the nodes with these ids, a JSON list of hexadecimal texts, and whether they lack a spelling
