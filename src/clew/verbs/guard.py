@@ -38,7 +38,8 @@ _PAGE = 100  # of what is held, at a look
 
 class Policies:
     """The Cedar policies in force. Who may change them is decided by the shipped ones alone, so that nobody can
-    lock everybody out. `org`: None is the own one, `*` all of them."""
+    lock everybody out. An agent may not, whatever its roles and whoever's credential it uses, or it could give
+    itself any right. `org`: None is the own one, `*` all of them."""
 
     __slots__ = ("_clew",)
 
@@ -57,13 +58,13 @@ class Policies:
         self, text: str, *, name: str, org: str | None = None, identity: Identity | None = None
     ) -> AddedPolicy:
         """Put a policy in force, in place of the one of this name. A bad one is refused, and nothing changes."""
-        given, who, now = self._allowed(org, identity), identity or Identity(), self._clew.clock.now()
+        given, who, now = self._changing(org, identity), identity or Identity(), self._clew.clock.now()
         load = partial(added.load, engine=self._engine, text=text, name=name, org=given, identity=who, now=now)
         return self._clew.store.write(partial(_changed, change=load, org=given, now=now))
 
     def drop(self, name: str, *, org: str | None = None, identity: Identity | None = None) -> AddedPolicy:
         """Take an added policy out of force."""
-        given, who, now = self._allowed(org, identity), identity or Identity(), self._clew.clock.now()
+        given, who, now = self._changing(org, identity), identity or Identity(), self._clew.clock.now()
         drop = partial(added.drop, org=given, name=name, identity=who, now=now)
         return self._clew.store.write(partial(_changed, change=drop, org=given, now=now))
 
@@ -77,9 +78,9 @@ class Policies:
 
     def agent(self, name: str, *, identity: Identity | None = None, **changes: Any) -> AgentRights:
         """What is known of an agent; changes of `clearance` (0 to 3), `suspended` and `can_write` are kept."""
-        org, who, now = self._allowed(None, identity), identity or Identity(), self._clew.clock.now()
         if not changes:
-            return self._clew._rights(org, name)
+            return self._clew._rights(self._allowed(None, identity), name)
+        org, who, now = self._changing(None, identity), identity or Identity(), self._clew.clock.now()
         change = partial(added.set_rights, org=org, agent=name, changes=changes, identity=who, now=now)
         if changes.keys() == {"suspended"}:  # which every delivery looks at
             return self._clew.store.write(change)
@@ -89,8 +90,19 @@ class Policies:
     def _engine(self) -> engine.Engine:
         return self._clew._pep.engine
 
-    def _allowed(self, org: str | None, identity: Identity | None) -> str:
+    def _changing(self, org: str | None, identity: Identity | None) -> str:
         """The org as it is stored, if this identity may change its policies."""
+        given = self._allowed(org, identity)
+        if identity and identity.trust == "agent":
+            raise Denied(
+                f"agent '{identity.agent}' may not change policies or what agents may",
+                code="POLICIES_NOT_FOR_AGENTS",
+                next="ask an owner or admin of the org",
+            )
+        return given
+
+    def _allowed(self, org: str | None, identity: Identity | None) -> str:
+        """The org as it is stored, if this identity looks after its policies."""
         who = identity or Identity()
         name = who.org if org is None else org
         action = "configure" if name == who.org != "*" else "operate"

@@ -77,6 +77,19 @@ def test_a_suspended_agent_is_denied(api: Api) -> None:
     assert (got.status, api("PATCH", "/v1/agents/codex", {"suspended": False}).json["suspended"]) == (403, False)
 
 
+def test_an_agent_with_its_owners_credential_changes_no_policies(api: Api) -> None:
+    agent = Identity(agent="codex")
+    text = {"text": "permit (principal, action, resource);"}
+    refused = [
+        api("PUT", "/v1/policies/open", text, who=agent),
+        api("DELETE", "/v1/policies/open", who=agent),
+        api("PATCH", "/v1/agents/codex", {"clearance": 3}, who=agent),
+    ]
+    assert {(got.status, got.code) for got in refused} == {(403, "POLICIES_NOT_FOR_AGENTS")}
+    assert api("GET", "/v1/policies", who=agent).json["added"] == []
+    assert api("PUT", "/v1/policies/open", text).status == 200
+
+
 # -- the graph -----------------------------------------------------------------------------------------
 
 

@@ -155,6 +155,26 @@ def test_who_looks_after_policies(memory: Clew, who: Identity, org: str | None, 
         assert refused.value.code == "POLICY_DENIED"
 
 
+@pytest.mark.parametrize("who", [Identity(agent="bot"), Identity(user="ann", agent="bot", roles=("admin",))])
+def test_an_agent_changes_no_policies_and_no_rights_whoevers_credential_it_uses(
+    memory: Clew, who: Identity
+) -> None:
+    memory.policies.load(CLOSED, name="closed")
+    calls: list[Any] = [
+        lambda: memory.policies.load(PERMIT_ALL, name="open", identity=who),
+        lambda: memory.policies.drop("closed", identity=who),
+        lambda: memory.policies.agent("bot", clearance=3, identity=who),
+        lambda: memory.policies.agent("bot", suspended=False, identity=who),
+    ]
+    for call in calls:
+        with pytest.raises(Denied) as refused:
+            call()
+        assert refused.value.code == "POLICIES_NOT_FOR_AGENTS"
+    assert [policy.name for policy, _ids in memory.policies.show(identity=who).added] == ["closed"]
+    assert memory.policies.check(PERMIT_ALL, identity=who) == []
+    assert memory.policies.agent("bot", identity=who).clearance == 2
+
+
 def test_loading_and_dropping_are_audited(memory: Clew) -> None:
     memory.policies.load(CLOSED, name="closed", identity=ACME)
     memory.policies.drop("closed", identity=ACME)
