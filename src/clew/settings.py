@@ -430,6 +430,12 @@ def find_project_file(directory: Path) -> Path | None:
     return None
 
 
+def project_named_in(file: Path) -> str | None:
+    """What a project file calls its project, if it says so."""
+    named = _read_toml(file).get("project")
+    return named if isinstance(named, str) else None
+
+
 def _project_layer(directory: Path | None) -> list[tuple[str, dict[str, Any]]]:
     file = find_project_file(directory) if directory else None
     if file is None:

@@ -13,6 +13,7 @@ import pytest
 from cli_driver import Cli
 
 import clew
+from clew.hosts.named import may_name
 from clew.surfaces.cli.completion import paths
 from clew.surfaces.cli.parser import build_parser
 from clew.surfaces.cli.table import COMMANDS
@@ -182,6 +183,17 @@ def test_init_names_the_project_but_overwrites_nothing(cli: Cli) -> None:
     outcome = cli("init", "--project", "other", "--json")
     assert (outcome.code, outcome.error["code"]) == (1, "PROJECT_FILE_EXISTS")
     assert "shop" in file.read_text()
+
+
+def test_init_with_the_name_that_a_file_gives_lets_hooks_heed_it(cli: Cli) -> None:
+    file = cli.directory / ".clew.toml"
+    file.write_text('project = "bank"\n[recall]\nlimit = 3\n')
+    before = cli("doctor", "--json").json["checks"]
+    assert "clew init --project bank" in next(one["detail"] for one in before if one["name"] == "project")
+    assert not may_name(cli.home, cli.directory, "bank")
+    assert cli("init", "--project", "bank").code == 0
+    assert may_name(cli.home, cli.directory, "bank") and "limit = 3" in file.read_text()
+    assert "project" not in {one["name"] for one in cli("doctor", "--json").json["checks"]}
 
 
 def test_config_show_of_one_setting_tells_how_to_change_it(cli: Cli) -> None:

@@ -14,6 +14,7 @@ from routes_driver import Api, Got
 from clew.clew import Clew
 from clew.hosts.around import around_of
 from clew.hosts.events import MAX_BYTES
+from clew.hosts.named import allow_name
 from clew.hosts.off import switch_off
 from clew.model.scope import Identity, Scope
 from clew.surfaces.hooks.telling import around
@@ -82,9 +83,18 @@ def test_what_is_off_here_is_not_kept(api: Api, memory: Clew, shop: Path) -> Non
 def test_the_project_file_narrows(api: Api, memory: Clew, shop: Path) -> None:
     memory.remember(ABOUT_RETRY, scope=Scope(project="web"))
     (shop / ".clew.toml").write_text('project = "web"\n[hooks]\ncapture = false\n')
+    allow_name(memory.home, shop, "web")
     got = told(api, recorded("claude-code", "SessionStart.startup") | {"cwd": str(shop)})
     assert ABOUT_RETRY in shown(got.body.decode())
     assert memory.hosts.capture_waiting() == 0
+
+
+def test_a_cloned_repository_does_not_choose_whose_memories_it_is_told(api: Api, memory: Clew, shop: Path) -> None:
+    memory.remember(ABOUT_RETRY, scope=Scope(project="bank"))
+    (shop / ".clew.toml").write_text('project = "bank"\n')
+    got = told(api, recorded("claude-code", "SessionStart.startup") | {"cwd": str(shop)})
+    assert ABOUT_RETRY not in shown(got.body.decode())
+    assert [session.project for session in memory.sessions.list()] == ["shop"]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from wire_server import ROUTES, app_of, listening, wait_for
 
 import clew_hook
 from clew import Clew, Misconfigured, Scope, Unavailable
+from clew.hosts.named import allow_name
 from clew.hosts.off import switch_off
 from clew.settings import load_settings
 from clew.surfaces.hooks.spool import ATTEMPTS, Spool
@@ -80,6 +81,7 @@ def near(far: Elsewhere, tmp_path: Path) -> Iterator[forward.Forwarding]:
     """What stands on this machine; it works in a project of its own."""
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / ".clew.toml").write_text('project = "shop"\n', encoding="utf-8")
+    allow_name(tmp_path / "near", tmp_path / "shop", "shop")
     settings = load_settings({"hooks": PATIENT}, home=tmp_path / "near", environ={})
     transport = Transport(Address("unix", path=str(far.place)), token=far.token)
     with closing(forward.Forwarding(settings, transport)) as forwarding:
@@ -249,6 +251,7 @@ def test_the_daemon_itself_passes_on_what_hooks_tell_and_what_they_left_behind(
     home, shop = tmp_path / "near", tmp_path / "shop"
     shop.mkdir()
     (shop / ".clew.toml").write_text('project = "shop"\n', encoding="utf-8")
+    allow_name(home, shop, "shop")
     Spool(home).append(f"{1:032x}", HOST, b'{"session_id": "host-0", "hook_event_name": "Stop", "cwd": "/"}')
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
     environment |= {"CLEW_HOME": str(home), "CLEW_URL": f"unix://{far.place}", "CLEW_TOKEN": far.token}

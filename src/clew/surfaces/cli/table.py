@@ -288,7 +288,7 @@ FILES_AND_UPKEEP = (
 SETUP = (
     Command(
         "init", "create the store and tell what to try next", "setup:init",
-        (arg("--project", metavar="NAME", help="name the project in a .clew.toml of this directory"),),
+        (arg("--project", metavar="NAME", help="name the project in a .clew.toml here, also for hooks"),),
     ),
     Command(
         "config", "look at the settings",

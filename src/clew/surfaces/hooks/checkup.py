@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clew.hosts.named import may_name
+from clew.hosts.repository import project_of
 from clew.model.upkeep import Check
+from clew.settings import find_project_file, project_named_in
 from clew.surfaces.hooks import spool
 from clew.surfaces.hooks.hosts import HOSTS
 from clew.surfaces.hooks.install import file_of, root_of
@@ -32,6 +36,7 @@ def check_around(home: Path, directory: Path) -> Iterator[Check]:
     yield from _spool(home, is_up, trouble)
     for host in HOSTS:
         yield from _installed(host, home, directory)
+    yield from _named(home, directory)
 
 
 def is_daemon_up(home: Path) -> bool:
@@ -59,6 +64,18 @@ def _transport(home: Path) -> Transport:
     from clew.wire.transport import Transport
 
     return Transport(Address("unix", path=str(home / "run" / "clew.sock")))
+
+
+def _named(home: Path, directory: Path) -> Iterator[Check]:
+    """The name that the project file here gives, where hooks do not heed it. If it is a stranger's, all is well."""
+    file = find_project_file(directory)
+    named = project_named_in(file) if file else None
+    if file is None or named is None or may_name(home, file.parent, named):
+        return
+    own = project_of(directory)
+    instead = f"they take it for '{own}'" if own else "they neither bring nor keep anything"
+    confirm = f"if that is right, in {file.parent}: clew init --project {shlex.quote(named)}"
+    yield Check("project", True, f"hooks do not heed that {file} names '{named}': {instead}; {confirm}")
 
 
 def _daemon(home: Path, is_up: bool, trouble: str) -> Iterator[Check]:

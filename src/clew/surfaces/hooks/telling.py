@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from clew.hosts.around import Directory, around_unseen, look_around
 from clew.hosts.aside import Aside
 from clew.hosts.events import raw_of
+from clew.hosts.named import may_name
+from clew.hosts.repository import find_repository
 from clew.model.host import Around, HookAnswer
 from clew.model.scope import Identity
-from clew.settings import find_project_file, load_settings
+from clew.settings import find_project_file, load_settings, project_named_in
 
 if TYPE_CHECKING:
     from clew import Clew
@@ -63,15 +65,19 @@ def _looking() -> Aside:
 
 
 def directory_settings(directory: Path, *, home: Path) -> Directory:
-    """What the project file says, if there is one. The environment is that of the daemon, and nobody's here."""
-    if find_project_file(directory) is None:
+    """What the project file says, if there is one. The environment is that of the daemon, and nobody's here. A name
+    that it may not give counts as none; where there is no repository to go by, nothing is on then."""
+    file = find_project_file(directory)
+    if file is None:
         return Directory()
     settings = load_settings(home=home, environ={}, directory=directory)
-    inject = settings.inject
+    inject, named = settings.inject, project_named_in(file)
+    is_known = named is None or may_name(home, file.parent, named)
+    is_on = is_known or find_repository(directory) is not None
     return Directory(
-        settings.project,
-        settings.hooks.inject,
-        settings.hooks.capture,
+        settings.project if is_known else None,
+        settings.hooks.inject and is_on,
+        settings.hooks.capture and is_on,
         looks=inject.enabled and inject.runtime,
         skipped=inject.extra_skip_tools,
         without=inject.disabled_for_agents,

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from clew.errors import Conflict, NotFound
+from clew.hosts.named import allow_name
 from clew.hosts.repository import project_of
 from clew.model.address import without_password
 from clew.model.scope import Scope
 from clew.setting_values import BudgetOverrides
-from clew.settings import PROJECT_FILE, USER_FILE, Settings
+from clew.settings import PROJECT_FILE, USER_FILE, Settings, project_named_in
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import here, opened, settings_of
 from clew.surfaces.cli.progress import progress_bar
@@ -25,7 +26,8 @@ from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
 
 
 def init(args: Namespace) -> None:
-    """Create the store, and the project file if one is asked for. Running it again changes nothing."""
+    """Create the store, and the project file if one is asked for. Running it again changes nothing. Hooks heed
+    the name from then on, also where a file gave it before."""
     from clew.compose import is_new_store
 
     if args.project is not None:
@@ -34,7 +36,10 @@ def init(args: Namespace) -> None:
     is_new = is_new_store(settings)
     with opened(settings, directly=True) as memory:
         store = memory.store.location
-    written = _write_project_file(Path.cwd() / PROJECT_FILE, args.project) if args.project is not None else None
+    written = None
+    if args.project is not None:
+        written = _write_project_file(Path.cwd() / PROJECT_FILE, args.project)
+        allow_name(settings.home, Path.cwd(), args.project)
     project = args.project or settings.project or project_of(here())
     document = {"home": str(settings.home), "store": store, "created": is_new, "project": project}
     if written:
@@ -55,7 +60,7 @@ def _first_steps(document: dict[str, Any], style: Style) -> Iterator[str]:
 
 def _check_project_file(file: Path, name: str) -> None:
     Scope(project=name)  # refuses what cannot be a project
-    if file.exists() and file.read_text("utf-8", "replace") != _project_line(name):
+    if file.exists() and project_named_in(file) != name:
         raise Conflict(
             f"{file} exists and is left as it is",
             code="PROJECT_FILE_EXISTS",
