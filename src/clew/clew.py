@@ -427,9 +427,10 @@ class Clew(Topics):
             text = prepare.embedding_text(new.title, new.content)
             [(vector, space)] = embed.pack_vectors(self._near_embedder, [text])
             indexed = prepare.index_terms(new, vector, space)
-        apply = partial(edit.apply_edit, old=old, new=new, indexed=indexed, change=change)
-        put = partial(apply, graph=self._graph_policy, actor=(identity or Identity()).actor, may=may)
-        stored = self.store.write(put)
+        apply = partial(edit.apply_edit, old=old, indexed=indexed, change=change, graph=self._graph_policy, may=may)
+        actor = (identity or Identity()).actor
+        # As of when it is written: what was put on a queue while this was made says what was so before.
+        stored = self.store.write(lambda tx: apply(tx, new=replace(new, updated_at=self.clock.now()), actor=actor))
         self._jobs_are_waiting()
         return stored
 

@@ -128,6 +128,32 @@ def test_a_change_while_the_block_is_computed_counts(shop: Clew) -> None:
     assert shop.queue.list(session.id) == [] and told(shop, session, token) is None
 
 
+class Slow(ToyEmbedder):
+    """Something happens while it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: list[Callable[[], object]] = []
+
+    def embed(self, texts: Any, *rest: Any, **options: Any) -> Any:
+        if self.meanwhile:
+            self.meanwhile.pop()()
+        return super().embed(texts, *rest, **options)
+
+
+def test_a_block_that_is_put_in_while_a_change_is_embedded_is_not_told(
+    clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    embedder = Slow()
+    clew = clew_at(tmp_path / "home", embedder=embedder)
+    note = clew.remember("the checkout cache is redis", scope=SHOP)
+    session, token = started(clew, "checkout cache redis")
+    embedder.meanwhile.append(lambda: clew.inject.start(session.id))
+    clew.edit(note.id, content="the checkout cache is mango")
+    [waiting] = clew.queue.list(session.id)
+    assert "redis" in waiting.text and told(clew, session, token) is None
+
+
 def test_the_log_names_the_block_that_is_on_the_queue(shop: Clew) -> None:
     note = shop.remember("the checkout cache is redis", scope=SHOP)
     session, token = started(shop, "checkout cache redis")
