@@ -21,7 +21,19 @@ from clew.errors import Denied, InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.ids import new_id
 from clew.model.scope import Reach, is_text
-from clew.model.session import ENDED, KINDS, PHASES, RECEIPTS, Delivery, Enqueued, Head, InjectDraft, Lock, refused
+from clew.model.session import (
+    ENDED,
+    KINDS,
+    PHASES,
+    RECEIPTS,
+    Delivery,
+    Enqueued,
+    Head,
+    Inject,
+    InjectDraft,
+    Lock,
+    refused,
+)
 from clew.model.times import to_micros
 from clew.ports import Tx
 from clew.remember.redact import redact
@@ -105,6 +117,9 @@ def put(
     if room is None or not reach.sees(room[1], room[2]):
         raise session_not_found(draft.session)
     known = tx.injects.same(reach.org, draft.session, content_hash)
+    if known and is_outdated(tx, known, now):  # it would be taken off when it is asked for
+        tx.injects.cancel(reach.org, known.delivery_id, reason=SOURCE_GONE, now=now)
+        known = None
     if known and known.state == "dead":
         return Enqueued(reason=GIVEN_UP)
     if known and not (again and known.state == "acked"):
@@ -137,6 +152,14 @@ def _is_source_gone(tx: Tx, draft: InjectDraft, org: str, now: datetime) -> bool
     if draft.is_rendered and brought and len(tx.memories.taken_ids(org, brought)) < len(brought):
         return True
     return tx.injects.are_sources_gone(org, json.dumps(ids), since=to_micros(now), now=now)
+
+
+def is_outdated(tx: Tx, inject: Inject, now: datetime) -> bool:
+    """Whether something it rests on was changed since it was put in, so that it will not be handed out."""
+    if inject.state not in ("pending", "delivered") or not inject.source_ids:
+        return False
+    since = to_micros(inject.enqueued_at)
+    return tx.injects.are_sources_gone(inject.org, json.dumps(inject.source_ids), since=since, now=now)
 
 
 def claim(tx: Tx, lock: Lock, *, policy: DeliverPolicy, now: datetime) -> Delivery | None:

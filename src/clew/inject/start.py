@@ -7,7 +7,6 @@ nothing. It never raises: a session starts whatever happens here (rensei.md R-06
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections import Counter
@@ -33,7 +32,6 @@ from clew.model.inject import Block, ContextInjectionLog
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import AgentSession, Enqueued, Inject, InjectDraft
 from clew.model.start import Held, InjectReport, SessionSummary
-from clew.model.times import to_micros
 from clew.ports import Store, Tx
 from clew.values import dataclass
 
@@ -296,12 +294,7 @@ def _by_subject(text: str) -> dict[str, str]:
 
 def _is_told(tx: Tx, inject: Inject, now: datetime) -> bool:
     """Whether the agent has this start block, or will be handed it."""
-    if inject.state in ("cancelled", "dead"):
-        return False
-    if inject.state == "acked":
-        return True
-    since = to_micros(inject.enqueued_at)
-    return not tx.injects.are_sources_gone(inject.org, json.dumps(inject.source_ids), since=since, now=now)
+    return inject.state not in ("cancelled", "dead") and not queue.is_outdated(tx, inject, now)
 
 
 def _within(recall: RecallSettings, most_tokens: int) -> RecallSettings:

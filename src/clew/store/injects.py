@@ -87,6 +87,9 @@ class InjectTable:
         told = {"state": state, "reason": reason, "now": to_micros(now)}
         self._session.run("inject_close", org_id=org, seq=seq, **told)
 
+    def cancel(self, org: str, delivery_id: str, *, reason: str, now: datetime) -> None:
+        self._session.run("inject_cancel", org_id=org, id=delivery_id, reason=reason, now=to_micros(now))
+
     def are_sources_gone(self, org: str, ids: str, *, since: int, now: datetime) -> bool:
         """Whether one of a JSON list of memories was forgotten, put into quarantine, replaced, restricted or
         changed since that microsecond, or no longer holds."""

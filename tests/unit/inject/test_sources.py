@@ -113,6 +113,16 @@ def test_a_block_that_says_the_same_after_a_change_reaches_the_agent(shop: Clew)
     assert told(shop, session, token) == text
 
 
+def test_a_block_that_says_the_same_after_a_change_is_told_also_if_nobody_asked_in_between(shop: Clew) -> None:
+    note = shop.remember("the checkout cache is redis", scope=SHOP)
+    session, token = started(shop, "checkout cache redis")
+    text = shop.inject.start(session.id).text
+    shop.edit(note.id, tags=("cache",))
+    assert shop.inject.start_report(session.id).delivered
+    assert told(shop, session, token) == text
+    assert [entry.delivered for entry in shop.inject.log(session.id)] == [False, True]
+
+
 def test_a_change_while_the_block_is_computed_counts(shop: Clew) -> None:
     note = shop.remember("the checkout cache is redis", scope=SHOP)
     session, token = started(shop, "checkout cache redis")

@@ -91,6 +91,10 @@ WHERE org_id = :org_id AND seq = :seq AND state IN ('pending', 'delivered')
 UPDATE session_memory_injects SET state = :state, reason = :reason, ended_at = :now
 WHERE org_id = :org_id AND seq = :seq AND state IN ('pending', 'delivered')
 
+-- inject_cancel: the same of a delivery by its id
+UPDATE session_memory_injects SET state = 'cancelled', reason = :reason, ended_at = :now
+WHERE org_id = :org_id AND id = :id AND state IN ('pending', 'delivered')
+
 -- inject_receipt_target: who asks, and what became of a delivery so far
 SELECT s.project_id, s.user_id, s.worker_id, s.fencing_token, s.ended_at,
   CASE WHEN l.holder = :worker AND l.token = :token AND l.expires_at > ($clock) THEN 1 ELSE 0 END,
