@@ -108,7 +108,7 @@ def test_a_question_that_is_no_vector_raises_nothing(number: float) -> None:
         assert len(Vectors.of(made_up(5, 100)).cosines(np.full(100, number, np.float32))) == 5
 
 
-def test_a_number_beyond_what_16_bits_hold_is_the_largest(by_both: None) -> None:
+def test_a_number_beyond_what_16_bits_hold_is_the_largest() -> None:
     rows = np.zeros((3, 100), np.float32)
     rows[0, 0], rows[1, 0], rows[2, 1] = 1, -1, 1
     asked = np.zeros(100, np.float32)
