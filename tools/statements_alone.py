@@ -13,6 +13,7 @@ import re
 import shutil
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,7 @@ from clew.providers.static import StaticEmbedder
 from clew.recall.analyse import term_hashes
 from clew.remember.prepare import WritePolicy, draft_memory
 from clew.remember.redact import redact
-from clew.store import sqlite
+from clew.store import sqlite, sqlite_log
 
 FIRST, SINGLE, BATCH, BATCHES = 2_000, 300, 500, 10
 Statement = tuple[str, Any]
@@ -41,11 +42,13 @@ LATER = re.compile(r"\b(?:memory_terms|memory_fts|memory_embeddings|graph_pendin
 
 @contextmanager
 def noted() -> Iterator[list[Statement]]:
-    """Every statement that a store's connections execute."""
+    """Every statement that a store's connections execute, except beside a write: what empties the log would stand
+    in the middle of somebody's transaction."""
     seen: list[Statement] = []
 
     def note(_cursor: object, sql: str, values: Any) -> bool:
-        seen.append((sql, dict(values) if isinstance(values, dict) else values))
+        if threading.current_thread().name != sqlite_log.THREAD:
+            seen.append((sql, dict(values) if isinstance(values, dict) else values))
         return True
 
     made = sqlite.connect

@@ -19,6 +19,7 @@ from clew.errors import ClewError
 
 DUE = 4_000  # pages: 16 MB; a single write adds some 33
 MOST = 3 * DUE
+THREAD = "clew-log"
 
 Beside = Callable[[], AbstractContextManager[apsw.Connection]]  # a connection for as long as the block lasts
 
@@ -48,7 +49,7 @@ class Log:
                 connection.wal_checkpoint()
         elif pages >= self._due and (self._thread is None or not self._thread.is_alive()):
             self._due = pages + DUE
-            thread = threading.Thread(target=self._empty, name="clew-log", daemon=True)
+            thread = threading.Thread(target=self._empty, name=THREAD, daemon=True)
             with suppress(RuntimeError):  # no thread to be had: the commit is done, and a later one tries again
                 thread.start()
                 self._thread = thread
