@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -166,7 +167,7 @@ class Daemon:
         # One for each: a crowd on loopback, where anybody may connect, does not keep the owner from the socket.
         servers = [(_Server(self._config()), [one]) for one in self._sockets.near]
         if self._sockets.network and self._where.tls:
-            servers.append((_Server(self._config(*map(str, self._where.tls))), [self._sockets.network]))
+            servers.append((_Server(self._config(_encrypted(*self._where.tls))), [self._sockets.network]))
         _on_signals(lambda: self._stop([server for server, _sockets in servers]))
         tasks = [asyncio.create_task(server.serve(sockets)) for server, sockets in servers]
         while not all(server.started for server, _sockets in servers) and not any(task.done() for task in tasks):
@@ -175,11 +176,11 @@ class Daemon:
             self._tell(told)
         await asyncio.gather(*tasks)
 
-    def _config(self, cert: str | None = None, key: str | None = None) -> uvicorn.Config:
+    def _config(self, protocol: Any = Protocol) -> uvicorn.Config:
         return uvicorn.Config(
             self._app,
             loop="asyncio",
-            http=Protocol,
+            http=protocol,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -189,8 +190,6 @@ class Daemon:
             backlog=AT_ONCE,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=ceil(self._clew.settings.serve.shutdown_s),
-            ssl_certfile=cert,
-            ssl_keyfile=key,
         )
 
     def _tell(self, told: Callable[[Started], None]) -> None:
@@ -212,6 +211,16 @@ class Daemon:
         for server in servers:
             server.force_exit = server.should_exit  # told twice: nothing is waited for
             server.should_exit = True
+
+
+def _encrypted(cert: Path, key: Path) -> Any:
+    import ssl  # only for those who listen on the network
+
+    from clew.surfaces.http.handshake import Handshake
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return partial(Handshake, context)
 
 
 class _Server(uvicorn.Server):
