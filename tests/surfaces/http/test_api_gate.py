@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 from collections.abc import Iterator
 
@@ -78,6 +79,27 @@ def test_a_preflight_is_not_answered(asked: Asked, path: str) -> None:
 def test_a_body_that_a_form_could_send_is_refused(asked: Asked, kind: str) -> None:
     got = asked.post("/v1/memories", pieces=[b'{"content": "x"}'], content_type=kind)
     assert (got.status, got.code) == (415, "CONTENT_TYPE_INVALID")
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "deflate", "identity, gzip", "GZIP"])
+def test_a_compressed_body_is_refused_with_what_to_send_instead(asked: Asked, coding: str) -> None:
+    body = gzip.compress(b'{"query": "harbour"}')
+    got = asked.post("/v1/recall", pieces=[body], content_type="application/json", content_encoding=coding)
+    assert (got.status, got.code) == (415, "CONTENT_ENCODING_INVALID")
+    assert got.headers["accept-encoding"] == "identity"
+
+
+def test_a_body_that_says_it_is_not_compressed_is_taken(asked: Asked) -> None:
+    body = b'{"query": "harbour"}'
+    got = asked.post("/v1/recall", pieces=[body], content_type="application/json", content_encoding="Identity")
+    assert got.status == 200
+
+
+def test_a_body_in_another_encoding_of_text_is_told_so(asked: Asked) -> None:
+    """As some clients send it unless they are told otherwise."""
+    kind = "application/json; charset=ISO-8859-1"
+    got = asked.post("/v1/recall", pieces=['{"query": "Café"}'.encode("latin-1")], content_type=kind)
+    assert (got.status, got.code) == (400, "INVALID_UTF8")
 
 
 def test_a_body_beyond_the_limit_is_refused_by_its_length_alone(asked: Asked) -> None:

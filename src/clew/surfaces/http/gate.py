@@ -16,6 +16,7 @@ from clew.values import dataclass
 
 LOOPBACK_HOSTS = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _OWN_PAGES = ("none", "same-origin")
+_AS_IT_IS = ("identity", "")
 _TOKEN = re.compile(r"clew_(?:local|[0-9a-z]{26})_[\w-]{20}")
 _CREDENTIALS = frozenset(("access_token", "api_key", "apikey", "authorization", "bearer"))
 
@@ -77,6 +78,14 @@ def check_content(route: Route, request: Request, max_bytes: int) -> None:
             "the body is not of a kind that this route takes",
             code="CONTENT_TYPE_INVALID",
             next=f"send Content-Type: {' or '.join(accepted)}",
+        )
+    if request.headers.get("content-encoding", "identity").strip().lower() not in _AS_IT_IS:
+        raise Refusal(
+            415,
+            "the body is compressed",
+            code="CONTENT_ENCODING_INVALID",
+            next="send it as it is, without Content-Encoding",
+            headers={"Accept-Encoding": "identity"},
         )
     if (request.content_length or 0) > max_bytes:
         raise too_large(max_bytes)

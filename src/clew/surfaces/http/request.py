@@ -48,7 +48,7 @@ class Request:
         try:
             return [unquote(part, errors="strict") for part in self.path.split("/")[1:]]
         except UnicodeDecodeError:
-            raise _not_utf8("the path") from None
+            raise not_utf8("the path") from None
 
     @property
     def token(self) -> str | None:
@@ -67,7 +67,7 @@ class Request:
             text = self.query_string.decode("ascii")
             return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
         except UnicodeDecodeError:
-            raise _not_utf8("the query") from None
+            raise not_utf8("the query") from None
         except ValueError:
             raise InvalidInput(
                 f"there are more than {MAX_PARAMETERS} query parameters",
@@ -103,5 +103,5 @@ def _headers(given: Any) -> dict[str, str]:
     return headers
 
 
-def _not_utf8(what: str) -> InvalidInput:
+def not_utf8(what: str) -> InvalidInput:
     return InvalidInput(f"{what} is not valid UTF-8", code="INVALID_UTF8", next="encode it as UTF-8")

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from clew.errors import InvalidInput
-from clew.surfaces.http.request import Request
+from clew.surfaces.http.request import Request, not_utf8
 from clew.surfaces.http.route import JSON, Route
 from clew.surfaces.whole import with_whole_numbers
 
@@ -85,7 +85,9 @@ def body_of(route: Route, body: bytes) -> Any:
         return _decoded(route, body)
     except msgspec.DecodeError as error:
         raise _invalid(f"the body is wrong: {error}") from None
-    except (UnicodeDecodeError, RecursionError):
+    except UnicodeDecodeError:
+        raise not_utf8("the body") from None
+    except RecursionError:
         raise _invalid("the body is not JSON that can be read") from None
 
 
