@@ -246,7 +246,10 @@ def database_path(settings: Settings, url: str | os.PathLike[str] | None = None)
     text = os.fspath(url) if url is not None else settings.store.url
     if not text:
         return settings.home / "clew.db"
-    if text[:10].lower() == "sqlite:///":
+    is_url = text[:10].lower() == "sqlite:///"
+    if (text[10:] if is_url else text) == ":memory:":
+        raise _only_files()
+    if is_url:
         return Path(text[10:]).expanduser().absolute()
     if is_address(text):
         raise Misconfigured(
@@ -272,6 +275,15 @@ def _unsupported(scheme: str) -> Misconfigured:
         f"{what} is not a kind of store this Clew can open",
         code="URL_UNSUPPORTED",
         next="give the path of a file, sqlite:///path or postgresql://user@host/database",
+    )
+
+
+def _only_files() -> Misconfigured:
+    """SQLite's name for a store that nobody else can open; as a path it would make a file that stays."""
+    return Misconfigured(
+        "a store is a file, so that every thread and process finds it, and ':memory:' names none",
+        code="URL_UNSUPPORTED",
+        next="for one to throw away, name a file in a temporary directory",
     )
 
 

@@ -76,6 +76,17 @@ def test_an_address_of_another_kind_is_refused(tmp_path: Path) -> None:
     assert refused.value.code == "URL_UNSUPPORTED"
 
 
+@pytest.mark.parametrize("url", [":memory:", Path(":memory:"), "sqlite:///:memory:"])
+def test_a_store_in_memory_is_refused_and_makes_no_file_of_that_name(
+    tmp_path: Path, url: str | Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Misconfigured, match="a store is a file") as refused:
+        clew.open(url, home=tmp_path)
+    assert refused.value.code == "URL_UNSUPPORTED"
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "url",
     [
