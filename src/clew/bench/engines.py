@@ -165,7 +165,8 @@ def _wait_for_graph(memory: clew.Clew, scope: Scope) -> None:
 
 def cold(sides: Sequence[Side], runs: int) -> dict[str, Any]:
     """`clew recall` as a process of its own, in turns; the best and the median."""
-    command = [sys.executable, "-m", "clew", "recall", "government water service", "--project", "bench", "--json"]
+    words = ("recall", "government water service", "--project", "bench", "--json")
+    command = [sys.executable, "-P", "-m", "clew", *words]
     times: dict[str, list[float]] = {side.name: [] for side in sides}
     for _ in range(runs):
         for side in sides:

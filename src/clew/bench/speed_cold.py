@@ -33,9 +33,10 @@ def opened(home: Path, **settings: Any) -> clew.Clew:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """For processes that are to use this store and no other."""
+    """For processes that are to use this store and no other, and no module of the directory they start in."""
     at = {"CLEW_HOME": str(home), "CLEW_URL": str(home / "clew.db"), "CLEW_RELATE__IN_PROCESS": "false"}
-    return {name: value for name, value in os.environ.items() if name != "CLEW_PROJECT"} | at
+    kept = {name: value for name, value in os.environ.items() if name != "CLEW_PROJECT"}
+    return kept | at | {"PYTHONSAFEPATH": "1"}
 
 
 def cold(home: Path, step: str, asked: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[Taken]]:

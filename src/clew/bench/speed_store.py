@@ -25,7 +25,7 @@ from clew.bench.speed_figures import Taken, figure, peak_memory_mb, resident_mb
 from clew.values import dataclass
 
 FILL, STEPS = 10, 27  # of a size; filling the store counts as many as it takes long
-COMMAND = (sys.executable, "-m", "clew.bench.speed_store")
+COMMAND = (sys.executable, "-P", "-m", "clew.bench.speed_store")
 Told = Callable[[int], object]  # how many of these are done
 
 

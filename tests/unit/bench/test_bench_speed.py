@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -194,6 +196,17 @@ def test_a_daemon_and_hooks_are_measured_as_processes(tmp_path: Path, monkeypatc
     assert all(shown["ms"]["p50"] > 0 for _path, shown in figures(told)) and "mcp" not in told
     assert told["hook"]["warm"]["times_bare_python"]["p50"] > 0
     assert not (tmp_path / "run" / "daemon.json").exists(), "a hook without a daemon started one"
+
+
+@pytest.mark.parametrize("command", [(sys.executable, "-m", "clew", "--version"), (*speed_store.COMMAND, "{}")])
+def test_processes_that_are_measured_take_nothing_from_the_directory_they_start_in(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('taken from here')")
+    (tmp_path / "clew.py").write_text("raise SystemExit('taken from here')")
+    env = speed_cold.environment(tmp_path) if "clew" in command else os.environ
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert "taken from here" not in done.stderr
 
 
 MCP = """
