@@ -274,7 +274,7 @@ def _unsupported(scheme: str) -> Misconfigured:
     return Misconfigured(
         f"{what} is not a kind of store this Clew can open",
         code="URL_UNSUPPORTED",
-        next="give the path of a file, sqlite:///path or postgresql://user@host/database",
+        next="give the path of a file, https://host of a Clew elsewhere, or postgresql://user@host/database",
     )
 
 

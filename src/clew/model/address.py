@@ -10,6 +10,7 @@ _OF_FILES = ("sqlite", "unix")  # what follows is a path
 _MOST_PORT = 65_535
 # Compiled when they are needed: every command loads this, and hardly one asks.
 _ONE_SLASH = r"[A-Za-z][A-Za-z0-9+.-]+:/"  # two letters at least: C:/ is a disk
+_HOST_AND_PORT = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]+):[0-9]{1,5}(?:/|$)"  # the scheme is missing
 _CONNINFO = (
     r"\s*(?:(?:host|hostaddr|port|dbname|user|password|passfile|service|options|ssl\w+)\s*="
     r"|\w+\s*=\s*\S+\s+\w+\s*=)"
@@ -29,9 +30,9 @@ def is_no_path(text: str) -> bool:
     """Whether it was meant for an address and is none: as a path it would make a file of that name."""
     if text.partition(":")[0].lower() in POSTGRES and ":" in text:
         return True
-    if ":/" not in text and "=" not in text:
+    if ":" not in text and "=" not in text:
         return False
-    return bool("://" in text or re.match(_ONE_SLASH, text) or re.match(_CONNINFO, text))
+    return bool("://" in text or any(re.match(form, text) for form in (_ONE_SLASH, _HOST_AND_PORT, _CONNINFO)))
 
 
 def without_password(text: str) -> str:

@@ -56,6 +56,10 @@ def test_a_port_that_is_none_may_be_a_password(url: str) -> None:
         "password = s3cret",
         "password=s3cret://x",
         "application_name=x password=s3cret",
+        "localhost:7443",
+        "clew.example.dev:443/",
+        "127.0.0.1:5432/clew",
+        "[::1]:7433",
     ],
 )
 def test_what_was_meant_for_an_address_is_not_told_at_all(text: str) -> None:
@@ -63,7 +67,9 @@ def test_what_was_meant_for_an_address_is_not_told_at_all(text: str) -> None:
     assert without_password(text) == "***"
 
 
-@pytest.mark.parametrize("text", ["clew.db", "./a b/clew.db", "C:/clew.db", "a=b/clew.db", "~/clew.db", "a:b"])
+@pytest.mark.parametrize(
+    "text", ["clew.db", "./a b/clew.db", "C:/clew.db", "a=b/clew.db", "~/clew.db", "a:b", "C:7"]
+)
 def test_a_path_is_a_path(text: str) -> None:
     assert not is_no_path(text)
     assert without_password(text) == text
