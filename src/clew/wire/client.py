@@ -37,6 +37,9 @@ _BY_STATUS: Mapping[int, type[ClewError]] = {
 }  # fmt: skip
 
 
+_KEY = "set CLEW_TOKEN to a key that is valid there; who runs it makes one: clew key create NAME --user USER"
+
+
 def connect(url: str, *, token: str | None = None) -> RemoteClew:
     """The Clew at an address. Nothing is sent before the first call."""
     return RemoteClew(Transport(address_of(url), token=token))
@@ -256,6 +259,8 @@ def refusal_of(reply: Reply, where: str) -> ClewError:
     kind = _BY_STATUS.get(reply.status, Unavailable)
     if 300 <= reply.status < 400:
         return Misconfigured(f"the Clew at {where} is elsewhere", code="REDIRECTED", next="correct CLEW_URL")
+    if reply.status == 401:
+        return Denied(f"no key was given that the Clew at {where} accepts", code="UNAUTHENTICATED", next=_KEY)
     message = document.get("detail")
     if not isinstance(message, str):
         return kind(f"what answers at {where} is no Clew (status {reply.status})", next="check CLEW_URL")

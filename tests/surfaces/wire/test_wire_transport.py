@@ -113,6 +113,13 @@ def test_a_redirect_is_not_followed(place: Path) -> None:
     assert b"\r\nAuthorization: Bearer clew_t\r\n" in seen[0]
 
 
+def test_a_key_that_is_not_accepted_is_told_with_where_to_put_one(remote: Clew, place: Path) -> None:
+    answer = reply("401 No", b'{"detail": "who?", "code": "UNAUTHENTICATED", "next": "send Authorization: Bearer"}')
+    with answering(place, [says(answer)]), pytest.raises(Denied) as refused:
+        remote.jobs.list()
+    assert "CLEW_TOKEN" in str(refused.value.next)
+
+
 @pytest.mark.parametrize(
     ("answer", "kind", "code"),
     [

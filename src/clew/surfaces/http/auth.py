@@ -77,5 +77,8 @@ def needs_the_store(request: Request) -> bool:
 
 def _refused(message: str) -> Refusal:
     return Refusal(
-        401, message, code="UNAUTHENTICATED", next="send `Authorization: Bearer` with a key: clew key create"
+        401,
+        message,
+        code="UNAUTHENTICATED",
+        next="send `Authorization: Bearer` with a key: clew key create NAME --user USER",
     )

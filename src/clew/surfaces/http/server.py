@@ -88,7 +88,7 @@ def _check_network(clew: Clew, where: Listening) -> None:
         raise Misconfigured(
             "nobody has a key that is valid, so nobody could use it over the network",
             code="LISTEN_NEEDS_KEYS",
-            next="make one first: clew key create",
+            next="make one first: clew key create NAME --user USER",
         )
 
 

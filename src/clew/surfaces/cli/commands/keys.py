@@ -64,7 +64,7 @@ def _made_lines(made: NewKey, style: Style) -> Iterator[str]:
 
 def _listing(page: Sequence[ApiKey], cursor: str | None, now: datetime, style: Style) -> Iterator[str]:
     yield from columns([(one.id, one_line(one.name), _whose(one), _standing(one, now, style)) for one in page]) or [
-        "no key was made: clew key create NAME"
+        "no key was made: clew key create NAME --user USER"
     ]
     if cursor:
         yield f"more: clew key list --cursor {cursor}"
