@@ -237,6 +237,12 @@ def test_restore_of_what_is_no_backup_changes_nothing(cli: Cli, name: str) -> No
     assert contents(cli) == ["kept"]
 
 
+def test_restore_from_a_directory_is_told_so(cli: Cli) -> None:
+    (cli.directory / "backups").mkdir()
+    outcome = cli("restore", "backups", "--yes", "--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "FILE_IS_DIRECTORY")
+
+
 def test_stats_doctor_migrate_and_reindex(cli: Cli) -> None:
     cli.remember("one", "--project", "acme/shop")
     assert cli("stats", "--json").json["memories"] == 1

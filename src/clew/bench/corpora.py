@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from clew.errors import InvalidInput
+from clew.errors import InvalidInput, NotFound
 
 NO_CATEGORY = "(no category)"
 ENCODING = "utf-8-sig"  # some editors mark the beginning of a file
@@ -27,7 +27,9 @@ class _Odd(ValueError):
 
 def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
     """One after another. The file must be one: it is read more than once."""
-    if file.exists() and not file.is_file():
+    if not file.exists():
+        raise NotFound(f"{file} was not found", code="FILE_NOT_FOUND", next="check the path")
+    if not file.is_file():
         raise _refused(file, "is no regular file", "write its lines to a file first")
     try:
         for number, line in enumerate(_lines(file), 1):

@@ -138,6 +138,8 @@ def restore(source: Path, path: Path, *, overwrite: bool = True, progress: Progr
 
 
 def _check_source(source: Path, path: Path) -> None:
+    if source.is_dir():
+        raise InvalidInput(f"{source} is a directory", code="FILE_IS_DIRECTORY", next="name a backup in it")
     if not source.is_file():
         raise NotFound(f"{source} was not found", code="FILE_NOT_FOUND", next="check the name of the backup")
     if path.exists() and source.samefile(path):

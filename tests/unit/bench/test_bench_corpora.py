@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clew.bench.corpora import NO_CATEGORY, read_corpora
-from clew.errors import InvalidInput
+from clew.errors import InvalidInput, NotFound
 
 UNIT = {"id": "u", "text": "said"}
 QUESTION = {"id": "q", "text": "asked", "gold": ["u"], "category": "c"}
@@ -94,6 +94,12 @@ def test_a_file_that_holds_no_json_is_refused(tmp_path: Path, content: bytes) ->
     with pytest.raises(InvalidInput) as refused:
         list(read_corpora(tmp_path / "bad.jsonl"))
     assert refused.value.code == "BENCH_DATA_INVALID" and "a corpus per line" in str(refused.value.next)
+
+
+def test_a_file_that_is_not_there_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(NotFound) as refused:
+        list(read_corpora(tmp_path / "missing.jsonl"))
+    assert refused.value.code == "FILE_NOT_FOUND"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")

@@ -15,7 +15,7 @@ from clew.bench import learn
 from clew.bench.fitting import PENALTY, Example, _loss, fit
 from clew.bench.learn import FOLDS, measure
 from clew.bench.recall import Asking
-from clew.errors import InvalidInput
+from clew.errors import InvalidInput, NotFound
 from clew.recall.features import NAMES
 from clew.recall.ranker import LEAST, Ranked, look_at
 from clew.surfaces.cli.main import main
@@ -252,10 +252,10 @@ def test_a_file_that_teaches_nothing_is_refused(file: Path, changes: dict[str, A
     assert refused.value.code == "BENCH_DATA_INVALID" and not file.with_name("weights.json").exists()
 
 
-def test_a_file_that_is_none_is_refused(file: Path) -> None:
-    with pytest.raises(InvalidInput) as refused:
+def test_a_file_that_is_not_there_is_told_so(file: Path) -> None:
+    with pytest.raises(NotFound) as refused:
         learnt(file.with_name("nothing.jsonl"))
-    assert refused.value.code == "BENCH_DATA_INVALID"
+    assert refused.value.code == "FILE_NOT_FOUND"
 
 
 def test_leaving_everything_out_is_refused_in_words(file: Path) -> None:
