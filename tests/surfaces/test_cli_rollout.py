@@ -64,6 +64,14 @@ def test_plan_as_document_and_as_text(shop: Cli) -> None:
     assert "next: clew rollout set shadow" in text and "shadow_executions" in text
 
 
+def test_a_goal_that_cannot_be_judged_yet_is_not_said_to_be_met(shop: Cli) -> None:
+    text = shop("rollout", "plan").out
+    [coverage] = [line for line in text.splitlines() if "expansion_coverage" in line]
+    assert coverage.split(maxsplit=4)[1:] == ["0", ">=", "0.1", "too few answers to judge"]
+    [errors] = [line for line in text.splitlines() if line.strip().startswith("graph_error_rate")]
+    assert errors.endswith("met")
+
+
 def test_a_process_that_asks_once_is_counted_when_it_ends(shop: Cli) -> None:
     shop("recall", "login", "--project", "shop")
     shop("trace", "login", "--project", "shop")

@@ -144,7 +144,10 @@ def _stage(stage: Document, style: Style, *, is_reached: bool) -> Iterator[str]:
 
 
 def _goal(goal: Document) -> tuple[str, ...]:
-    state = "met" if goal["ready"] else f"{goal['gapToGoal']:g} to go"
+    above = goal["current"] - goal["target"]
+    is_reached = above >= 0 if goal["comparator"] == ">=" else above <= 0
+    ready = "met" if is_reached else "too few answers to judge"
+    state = ready if goal["ready"] else f"{goal['gapToGoal']:g} to go"
     return f"  {goal['metric']}", f"{goal['current']:g}", f"{goal['comparator']} {goal['target']:g}", state
 
 
