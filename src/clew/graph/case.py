@@ -120,4 +120,4 @@ def _number(value: object, what: str, default: float = 1.0) -> float:
 
 
 def _refuse(message: str) -> NoReturn:
-    raise InvalidInput(message, code="GRAPH_CASE_INVALID", next=f"Write the case like this: {EXAMPLE}")
+    raise InvalidInput(message, code="GRAPH_CASE_INVALID", next=f"write the case like this: {EXAMPLE}")

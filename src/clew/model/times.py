@@ -75,6 +75,6 @@ def parse_time(text: str, *, now: datetime | None = None) -> datetime:
         raise InvalidInput(
             f"'{text[:40]}' is not a time",
             code="TIME_INVALID",
-            next="write it as 2026-05-01T12:00:00Z or 2026-05-01",
+            next="write it as 2026-05-01T12:00:00Z or 2026-05-01" + (", or a span such as 7d" if now else ""),
         ) from None
     return moment
