@@ -37,6 +37,13 @@ def test_the_log_as_document_and_as_text(cli: Cli, session: str) -> None:
     assert "delivered" in cli("inject", "log", session).out
 
 
+def test_a_session_that_has_ended_gets_no_advice_to_claim_it(cli: Cli, session: str) -> None:
+    cli("session", "claim", session, "--worker", "w")
+    cli("session", "end", session)
+    ended = cli("inject", "start", session, "--json")
+    assert (ended.code, ended.error["code"]) == (1, "SESSION_ENDED") and "claim" not in ended.error["next"]
+
+
 def test_an_unclaimed_and_an_unknown_session_are_refused(cli: Cli, session: str) -> None:
     unclaimed = cli("inject", "start", session, "--json")
     assert (unclaimed.code, unclaimed.error["code"]) == (1, "SESSION_NOT_CLAIMED")

@@ -267,6 +267,10 @@ def _without_text(block: Block) -> Block:
 
 
 def _check_claimed(session: AgentSession) -> None:
+    if session.has_ended:
+        raise Conflict(
+            f"session {session.id} has ended", code="SESSION_ENDED", next="start a new one: clew session start"
+        )
     if session.state != "running":
         raise Conflict(
             f"session {session.id} is {session.state}, not claimed by a worker",
