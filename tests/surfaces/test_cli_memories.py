@@ -112,6 +112,15 @@ def test_recall_of_nothing_is_no_failure(cli: Cli) -> None:
     assert (outcome.code, "nothing is known" in outcome.out) == (0, True)
 
 
+def test_whoever_finds_nothing_here_is_told_how_to_look_in_every_project(cli: Cli) -> None:
+    cli.remember("kept elsewhere", "--project", "acme/shop")
+    for words in (("list",), ("recall", "zebra")):
+        outcome = cli(*words, "--project", "acme/web")
+        assert outcome.code == 0 and "clew list --all-projects" in outcome.out
+    assert "kept elsewhere" in cli("list", "--all-projects").out
+    assert cli("list", "--all-projects", "--tag", "none").out == "no memories\n"
+
+
 def test_why_names_the_stage_and_the_next_move(cli: Cli) -> None:
     id = cli.remember("PostgreSQL it is", "--project", "acme/shop")
     found = cli("why", "PostgreSQL", "--expect", id, "--project", "acme/shop", "--json").json

@@ -69,7 +69,7 @@ def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: b
     if explain:
         yield from _trace(answer, style)
     elif not count:
-        yield "nothing is known about that; see what there is: clew list"
+        yield "nothing is known about that; see what there is: clew list --all-projects"
 
 
 def _conflict(conflict: InConflict, style: Style) -> Iterator[str]:
@@ -184,9 +184,11 @@ def explanation(document: Document, style: Style) -> Iterator[str]:
         yield f"next: {one_line(document['next'])}"
 
 
-def listing(page: Sequence[Memory], *, now: datetime, style: Style, cursor: str | None) -> Iterator[str]:
+def listing(
+    page: Sequence[Memory], style: Style, *, now: datetime, cursor: str | None, everywhere: bool
+) -> Iterator[str]:
     if not page:
-        yield "no memories"
+        yield "no memories" if everywhere else "no memories here; those of every project: clew list --all-projects"
     for memory in page:
         head = f"{style('dim', memory.id)}  {style('cyan', f'{memory.type:<8}')}  {age(memory.at, now):<10}  "
         text = one_line(f"{memory.title}: {memory.content}" if memory.title else memory.content)

@@ -53,7 +53,8 @@ def list_memories(args: Namespace) -> None:
     page = found[: args.limit]
     cursor = page[-1].id if len(found) > args.limit else None
     document = {"memories": [entry.as_json() for entry in page]} | ({"cursor": cursor} if cursor else {})
-    answer(args, document, lambda style: render.listing(page, now=now, style=style, cursor=cursor))
+    everywhere = args.all_projects
+    answer(args, document, partial(render.listing, page, now=now, cursor=cursor, everywhere=everywhere))
 
 
 def show(args: Namespace) -> None:
