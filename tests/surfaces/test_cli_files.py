@@ -40,6 +40,16 @@ def test_export_of_one_project_to_stdout(cli: Cli) -> None:
     assert outcome.err == "exported 1 memory\n"
 
 
+def test_what_export_writes_to_stdout_is_imported_from_stdin_and_as_trusted(cli: Cli) -> None:
+    known = cli.remember("of the shop", "--project", "acme/shop")
+    other = ["--home", str(cli.home / "other")]
+    written = cli.process("export", "-").out.encode()
+    assert cli("import", "-", *other, stdin=written).out.startswith("added 1 memory, 0 were known\n")
+    [entry] = cli("list", "--all-projects", *other, "--json").json["memories"]
+    assert (entry["id"], entry["trust"]) == (known, "user")
+    assert [path.name for path in (cli.home / "other").glob("stdin-*")] == []
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [

@@ -86,7 +86,8 @@ def test_edges_go_to_another_store_after_their_memories(cli: Cli) -> None:
     told = cli("graph", "import", "edges.jsonl", "--dry-run", *other)
     assert told.code == 0 and told.out.startswith("would add 1 edge, ")
     assert cli("graph", "import", "edges.jsonl", *other).out.startswith("added 1 edge, ")
-    again = cli("graph", "import", "edges.jsonl", *other, "--json").json
+    written = (cli.directory / "edges.jsonl").read_bytes()
+    again = cli("graph", "import", "-", *other, "--json", stdin=written).json
     assert (again["added"], again["known"], again["checksum"]) == (0, exported["count"], "ok")
 
 

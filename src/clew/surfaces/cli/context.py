@@ -119,6 +119,24 @@ def text_of(given: str, settings: Settings) -> str:
         ) from None
 
 
+@contextmanager
+def file_of(given: str, home: Path) -> Iterator[Path]:
+    """The file itself, or for '-' what stdin holds: it is read twice, first to see that nobody changed it."""
+    if given != "-":
+        yield Path(given)
+        return
+    import shutil
+    import tempfile
+
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)  # no store of its own, where that is a database
+    with tempfile.TemporaryDirectory(prefix="stdin-", dir=home) as folder:
+        file = Path(folder) / "stdin"
+        with file.open("wb") as target:
+            if sys.stdin:
+                shutil.copyfileobj(sys.stdin.buffer, target)
+        yield file
+
+
 def json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)

@@ -38,6 +38,7 @@ _BEGINNING = "or its beginning: at least 8 characters, as many as make it unique
 _STORE = "a path, sqlite:///path or postgresql://user@host/database"
 ID = arg("id", metavar="ID", help=f"the memory's id, {_BEGINNING}")
 FILE = arg("file", metavar="FILE", suggest=FILES, help="the file")
+_FROM = arg("file", metavar="FILE", suggest=FILES, help="the file; '-' reads it from stdin")
 _END = "a memory's id, or a thing such as service:redis or src/app.py"
 _LINK = (
     arg("source", metavar="A", help=_END),
@@ -169,7 +170,7 @@ GRAPH_UPKEEP = (
     ),
     Command(
         "import", "read edges from a file, after the memories they speak of", "graph_upkeep:import_edges",
-        (FILE, *ID_SCOPE, DRY_RUN),
+        (_FROM, *ID_SCOPE, DRY_RUN),
     ),
 )  # fmt: skip
 
@@ -245,7 +246,7 @@ FILES_AND_UPKEEP = (
         "import", "read memories from an export, notes or transcripts of agents; running it again continues",
         "files:import_memories",
         (
-            FILE,
+            _FROM,
             arg("--project", metavar="P", help="put all of them into this project, under new ids where theirs are "
                 "taken elsewhere (default: where an export says; for notes such as CLAUDE.md and for transcripts "
                 "the present one)"),

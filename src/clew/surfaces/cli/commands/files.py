@@ -17,7 +17,7 @@ from typing import Any, TextIO
 from clew.errors import ClewError, Conflict, InvalidInput, NotFound
 from clew.model.host import Around
 from clew.surfaces.cli import refusal, render
-from clew.surfaces.cli.context import confirm, here, opened, project_name, scope_of_id, settings_of
+from clew.surfaces.cli.context import confirm, file_of, here, opened, project_name, scope_of_id, settings_of
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
@@ -110,9 +110,13 @@ def import_memories(args: Namespace) -> int:
     settings = settings_of(args)
     # An export says for each memory where it belongs; notes belong to the project they lie in.
     scope, notes_project = scope_of_id(args), project_name(args, settings)
-    with opened(settings, directly=True) as memory, progress_bar("import") as progress:
+    with (
+        opened(settings, directly=True) as memory,
+        file_of(args.file, settings.home) as file,
+        progress_bar("import") as progress,
+    ):
         report = memory.import_file(
-            Path(args.file),
+            file,
             scope=scope,
             notes_project=notes_project,
             around=_around(settings.home),

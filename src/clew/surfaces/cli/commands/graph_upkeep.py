@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.surfaces.cli.commands.files import SHOWN, to_stdout, written_whole
-from clew.surfaces.cli.context import opened, scope_of_id, settings_of
+from clew.surfaces.cli.context import file_of, opened, scope_of_id, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line
 
@@ -75,10 +75,13 @@ def export_edges(args: Namespace) -> None:
 
 def import_edges(args: Namespace) -> int:
     """Exit 1 when not every line came in; the report says which."""
-    with opened(settings_of(args), directly=True) as memory, progress_bar("import") as progress:
-        report = memory.graph.import_file(
-            Path(args.file), scope=scope_of_id(args), dry_run=args.dry_run, progress=progress
-        )
+    settings = settings_of(args)
+    with (
+        opened(settings, directly=True) as memory,
+        file_of(args.file, settings.home) as file,
+        progress_bar("import") as progress,
+    ):
+        report = memory.graph.import_file(file, scope=scope_of_id(args), dry_run=args.dry_run, progress=progress)
     document = report.as_json()
     answer(args, document, partial(_import_lines, document))
     return 1 if report.skipped or report.truncated or report.checksum == "mismatch" else 0
