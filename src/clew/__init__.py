@@ -82,3 +82,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return globals().setdefault(name, getattr(import_module(module), name))
     raise AttributeError(f"module 'clew' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Also the names that did not arrive yet, for whoever looks around in a shell."""
+    return sorted({*globals(), *__all__})

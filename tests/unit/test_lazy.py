@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -15,6 +17,11 @@ def test_what_is_put_into_the_module_is_seen_and_what_is_taken_back_too(monkeypa
         patch.setattr(math, "tau", 3)
         assert lazy.tau == 3
     assert lazy.tau == math.tau > 6
+
+
+def test_the_package_tells_all_of_its_names_before_they_are_asked_for() -> None:
+    command = [sys.executable, "-c", "import clew; print(*set(clew.__all__) - set(dir(clew)))"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == ""
 
 
 def test_it_is_imported_when_first_used() -> None:

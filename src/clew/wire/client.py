@@ -7,7 +7,7 @@ parts of the store itself, are refused with the reason.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,9 @@ class RemoteClew(Surface):
         def __getattr__(self, name: str) -> Any:
             return _part(self, name)
 
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*super().__dir__(), *_parts_of("")})
+
     def now(self) -> datetime:
         return datetime.now(UTC)
 
@@ -108,6 +111,9 @@ class RemoteTopic:
     def __getattr__(self, name: str) -> Any:
         return _part(self._clew, f"{self._name}.{name}")
 
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*super().__dir__(), *_parts_of(f"{self._name}.")})
+
 
 class RemoteVerb:
     """A verb to be called. Its signature is that of the verb itself."""
@@ -149,6 +155,12 @@ def method_named(name: str) -> Callable[..., Any]:
         owner = get_type_hints(make, vars(sys.modules[make.__module__]))["return"]
     found: Callable[..., Any] = getattr(owner, last)
     return found
+
+
+def _parts_of(topic: str) -> Iterator[str]:
+    """What can be asked for by name: '' for the Clew itself, or a topic with its dot."""
+    known = (name[len(topic) :] for name in (*VERBS, *TOPICS, *BY_CLIENT) if name.startswith(topic))
+    return (name for name in known if "." not in name)
 
 
 def _part(clew: RemoteClew, name: str) -> Any:

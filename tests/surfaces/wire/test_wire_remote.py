@@ -259,6 +259,12 @@ def test_only_an_import_brings_ids_and_a_past_along(remote: Clew) -> None:
             list(remote.remember_many([draft, forged]))
 
 
+def test_it_tells_what_can_be_asked_for(remote: Clew) -> None:
+    assert {"recall", "remember", "graph", "close"} <= set(dir(remote))
+    assert {"neighbors", "activate"} <= set(dir(remote.graph))
+    assert not [name for name in (*dir(remote), *dir(remote.graph)) if "." in name]
+
+
 def test_what_needs_the_store_itself_says_so(remote: Clew) -> None:
     with pytest.raises(InvalidInput, match="from afar") as refused:
         remote.backup(Path("x.db"))
