@@ -42,6 +42,13 @@ def test_the_matrix_is_shown_and_set(cli: Cli) -> None:
     assert "graph on (org)" in cli("matrix", "show").out
 
 
+def test_a_row_with_nothing_to_set_is_refused_with_the_options_there_are(cli: Cli) -> None:
+    outcome = cli("matrix", "set", "chore", "--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "USAGE")
+    assert all(option in cli("matrix", "set", "--help").out for option in outcome.error["next"][12:].split(", "))
+    assert "--graph-budget" in outcome.error["next"]
+
+
 def test_a_row_for_all_orgs_and_one_for_another(cli: Cli) -> None:
     cli("org", "create", "acme")
     cli("matrix", "set", "spike", "--budget", "50")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from clew.model.config import GateDecision, MatrixShown, ProjectConfig, ProjectShown
 from clew.surfaces.cli.context import opened, settings_of
+from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line
 
 _WORDS = {True: "on", False: "off", None: "not said"}
@@ -47,6 +48,8 @@ def matrix_set(args: Namespace) -> None:
         "top_k": args.top_k,
         "depth": args.depth,
     }
+    if all(value is None for value in fields.values()):
+        raise usage("nothing is to be set", "give one of --graph, --budget, --graph-budget, --top-k, --depth")
     with opened(settings_of(args)) as memory:
         settings = memory.matrix.set(args.work_type, org=args.org, **fields)
         org = args.org or "all orgs"
