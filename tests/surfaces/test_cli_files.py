@@ -40,7 +40,12 @@ def test_export_of_one_project_to_stdout(cli: Cli) -> None:
     assert outcome.err == "exported 1 memory\n"
 
 
-def test_what_export_writes_to_stdout_is_imported_from_stdin_and_as_trusted(cli: Cli) -> None:
+@pytest.mark.parametrize("has_files_in_memory", [True, False])
+def test_what_export_writes_to_stdout_is_imported_from_stdin_and_as_trusted(
+    cli: Cli, has_files_in_memory: bool
+) -> None:
+    if not has_files_in_memory:
+        cli.patch.delattr("os.memfd_create", raising=False)
     known = cli.remember("of the shop", "--project", "acme/shop")
     other = ["--home", str(cli.home / "other")]
     written = cli.process("export", "-").out.encode()

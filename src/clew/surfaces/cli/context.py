@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from clew.errors import ClewError, InvalidInput
 from clew.model.scope import Scope
@@ -121,20 +121,31 @@ def text_of(given: str, settings: Settings) -> str:
 
 @contextmanager
 def file_of(given: str, home: Path) -> Iterator[Path]:
-    """The file itself, or for '-' what stdin holds: it is read twice, first to see that nobody changed it."""
+    """The file itself, or for '-' what stdin holds: it is read twice, first to see that nobody changed it. Nothing
+    of it is masked yet, so it lies in memory where the system has files there, and in a private folder elsewhere."""
     if given != "-":
         yield Path(given)
-        return
-    import shutil
-    import tempfile
+    elif hasattr(os, "memfd_create"):
+        with open(os.memfd_create("stdin"), "wb") as target:  # noqa: PTH123 - by its number
+            _copy_stdin(target)
+            yield Path(f"/dev/fd/{target.fileno()}")
+    else:
+        import tempfile
 
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)  # no store of its own, where that is a database
-    with tempfile.TemporaryDirectory(prefix="stdin-", dir=home) as folder:
-        file = Path(folder) / "stdin"
-        with file.open("wb") as target:
-            if sys.stdin:
-                shutil.copyfileobj(sys.stdin.buffer, target)
-        yield file
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)  # no store of its own, where that is a database
+        with tempfile.TemporaryDirectory(prefix="stdin-", dir=home) as folder:
+            file = Path(folder) / "stdin"
+            with file.open("wb") as target:
+                _copy_stdin(target)
+            yield file
+
+
+def _copy_stdin(target: IO[bytes]) -> None:
+    import shutil
+
+    if sys.stdin:
+        shutil.copyfileobj(sys.stdin.buffer, target)
+        target.flush()
 
 
 def json_object(text: str) -> dict[str, Any]:
