@@ -122,7 +122,7 @@ def text_of(given: str, settings: Settings) -> str:
 @contextmanager
 def file_of(given: str, home: Path) -> Iterator[Path]:
     """The file itself, or for '-' what stdin holds: it is read twice, first to see that nobody changed it. Nothing
-    of it is masked yet, so it lies in memory where the system has files there, and in a private folder elsewhere."""
+    of it is masked yet, so it lies in memory where the system has files there, elsewhere in a private folder."""
     if given != "-":
         yield Path(given)
     elif hasattr(os, "memfd_create"):

@@ -161,7 +161,8 @@ def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> 
     if document["truncated"] or document["checksum"] == "mismatch":
         yield style("yellow", "the file is not as it was written: it was cut off or changed")
     if waiting := document["jobs_waiting"]:
-        yield f"{render.memories(waiting)} {'waits' if waiting == 1 else 'wait'} to be related to others: clew jobs run --once"
+        wait = "waits" if waiting == 1 else "wait"
+        yield f"{render.memories(waiting)} {wait} to be related to others: clew jobs run --once"
     for entry in document["skipped"][:SHOWN]:
         yield style("yellow", f"line {entry['line']}: {entry['reason']}")
     if len(document["skipped"]) > SHOWN:
