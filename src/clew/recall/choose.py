@@ -67,7 +67,7 @@ def choose(run: Run, rules_limit: int, started: float) -> None:
 def _hits(run: Run) -> NDArray[np.bool_]:
     """A shared word or some likeness, and the floor if one is asked for. Before enough that have that, the
     last look may put others; where few have it, nothing else fills the answer."""
-    hits = (run.evidence.lexical > 0) | (run.relevance > 0)
+    hits: NDArray[np.bool_] = run.evidence.lexical + run.relevance > 0  # neither is ever below 0
     if run.reached:
         hits[list(run.reached)] = True
     if run.beside:
