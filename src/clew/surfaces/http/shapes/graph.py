@@ -228,7 +228,7 @@ class CaseEdge(Shape, frozen=True, kw_only=True):
     source: _Case = msgspec.field(name="from")
     target: _Case = msgspec.field(name="to")
     type: _Case
-    weight: Annotated[float, Meta(ge=0, le=1e6)] = 1.0
+    weight: Annotated[float, Meta(ge=0, le=1_000_000)] = 1.0
     confidence: Annotated[float, Meta(ge=0, le=1)] = 1.0
 
 
