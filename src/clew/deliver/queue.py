@@ -156,7 +156,7 @@ def _is_source_gone(tx: Tx, draft: InjectDraft, org: str, now: datetime) -> bool
 
 def is_outdated(tx: Tx, inject: Inject, now: datetime) -> bool:
     """Whether something it rests on was changed since it was put in, so that it will not be handed out."""
-    if inject.state not in ("pending", "delivered") or not inject.source_ids:
+    if inject.kind == "user" or inject.state not in ("pending", "delivered") or not inject.source_ids:
         return False
     since = to_micros(inject.enqueued_at)
     return tx.injects.are_sources_gone(inject.org, json.dumps(inject.source_ids), since=since, now=now)
@@ -288,7 +288,7 @@ def _why_cancelled(tx: Tx, head: Head, org: str, now: datetime) -> str | None:
         return SWITCHED_OFF
     if head.kind == "memory" and head.is_suspended:
         return SUSPENDED
-    if head.source_ids == "[]":
+    if head.kind == "user" or head.source_ids == "[]":
         return None
     gone = tx.injects.are_sources_gone(org, head.source_ids, since=head.enqueued_at, now=now)
     return SOURCE_GONE if gone else None

@@ -328,6 +328,28 @@ def test_a_source_that_was_edited_cancels_what_quotes_it(desk: Desk, fields: dic
     assert desk.reasons() == ["source_gone"]
 
 
+@pytest.mark.parametrize("change", ["edit", "forget", "off"])
+@pytest.mark.parametrize("is_in_flight", [False, True])
+def test_what_a_user_says_is_handed_out_whatever_becomes_of_the_memories_it_names(
+    desk: Desk, change: str, is_in_flight: bool
+) -> None:
+    token = desk.claim_session()
+    memory = desk.clew.remember("the cache is redis", scope=Scope(project="bank"))
+    [said] = desk.put("mind the cache", kind="user", observation_ids=(memory.id,))
+    if is_in_flight:
+        assert desk.claim(token)
+    if change == "edit":
+        desk.clew.edit(memory.id, content="it is not")
+    elif change == "forget":
+        desk.clew.forget(memory.id)
+    else:
+        desk.clew.projects.set("bank", "memory", False)
+    assert desk.put("mind the cache", kind="user", observation_ids=(memory.id,)) == []
+    delivery = desk.claim(token)
+    assert delivery and (delivery.delivery_id, delivery.attempts) == (said, 1 + is_in_flight)
+    assert desk.ack(said, token)
+
+
 def test_a_superseded_source_cancels_what_quotes_it(desk: Desk) -> None:
     token = desk.claim_session()
     changed(desk, lambda id: desk.clew.remember("the cache is valkey", supersedes=id))

@@ -80,7 +80,7 @@ WHERE i.org_id = :org_id AND i.seq = (SELECT $next_inject) AND i.state IN ('pend
     WHERE s.org_id = :org_id AND s.id = :session_id AND s.state = 'running' AND s.stop_requested = 0 AND $session_held
       AND (i.kind <> 'memory' OR (coalesce(c.memory_enabled, 1) <> 0 AND coalesce(c.runtime_inject_enabled, 1) <> 0
         AND coalesce(a.suspended, 0) = 0)))
-  AND (i.source_ids = '[]' OR NOT EXISTS ($source_changed))
+  AND (i.kind = 'user' OR i.source_ids = '[]' OR NOT EXISTS ($source_changed))
 RETURNING id, text, kind, attempts
 
 -- inject_hand_out: in flight, once more
