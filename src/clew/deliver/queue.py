@@ -117,14 +117,16 @@ def put(
     if room is None or not reach.sees(room[1], room[2]):
         raise session_not_found(draft.session)
     known = tx.injects.same(reach.org, draft.session, content_hash)
+    waiting = room[4]
     if known and is_outdated(tx, known, now):  # it would be taken off when it is asked for
         tx.injects.cancel(reach.org, known.delivery_id, reason=SOURCE_GONE, now=now)
+        waiting -= known.state == "pending"
         known = None
     if known and known.state == "dead":
         return Enqueued(reason=GIVEN_UP)
     if known and not (again and known.state == "acked"):
         return Enqueued(known=known)
-    reason = _why_not(draft, state=room[0], waiting=room[4], policy=policy)
+    reason = _why_not(draft, state=room[0], waiting=waiting, policy=policy)
     if not reason and draft.is_rendered and room[5]:  # while it was rendered
         reason = RIGHTS_CHANGED if room[5] == 1 else TAKEN_BACK
     if not reason and _is_source_gone(tx, draft, reach.org, now):

@@ -417,6 +417,18 @@ def test_memory_is_silent_when_there_is_no_room_and_a_user_is_told(make_desk: Ca
     assert desk.states() == ["pending"]
 
 
+def test_a_text_that_is_made_anew_finds_the_room_that_it_had(make_desk: Callable[..., Desk]) -> None:
+    desk = make_desk(max_pending=1)
+    token = desk.claim_session()
+    memory = desk.clew.remember("the cache is redis")
+    quotes = {"observation_ids": (memory.id,)}
+    [delivery] = desk.put("quotes", **quotes)
+    desk.clew.edit(memory.id, title="x")
+    desk.leases.pass_by(1)
+    assert desk.put("quotes", **quotes) == [delivery]
+    assert desk.claim(token)
+
+
 def test_an_ended_session_takes_nothing_more(desk: Desk) -> None:
     desk.claim_session()
     desk.clew.sessions.end(desk.id)
