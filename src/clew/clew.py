@@ -199,10 +199,10 @@ class Clew(Topics):
         door = self._doors.door(identity, scope)
         policy.check_write()
         door.check_place()
-        unlink = partial(linking.unlink, source=source, relation=relation, target=target, now=self.clock.now())
-        return self.store.write(
-            lambda tx: unlink(tx, door.exact(tx, reach), policy=policy, may=door.asked, actor=who.actor)
-        )
+        unlink = partial(linking.unlink, source=source, relation=relation, target=target, policy=policy)
+        unlink = partial(unlink, may=door.asked, actor=who.actor)
+        # As of when it is written, as an edit.
+        return self.store.write(lambda tx: unlink(tx, door.exact(tx, reach), now=self.clock.now()))
 
     # -- recall ------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from clew.model.config import AgentRights
     from clew.model.memory import Remembered
     from clew.model.quarantine import Quarantined
-    from clew.ports import Tx
+    from clew.ports import Clock, Tx
     from clew.relate import embed
     from clew.remember import prepare
 else:
@@ -58,15 +58,15 @@ class Policies:
         self, text: str, *, name: str, org: str | None = None, identity: Identity | None = None
     ) -> AddedPolicy:
         """Put a policy in force, in place of the one of this name. A bad one is refused, and nothing changes."""
-        given, who, now = self._changing(org, identity), identity or Identity(), self._clew.clock.now()
-        load = partial(added.load, engine=self._engine, text=text, name=name, org=given, identity=who, now=now)
-        return self._clew.store.write(partial(_changed, change=load, org=given, now=now))
+        given, who = self._changing(org, identity), identity or Identity()
+        load = partial(added.load, engine=self._engine, text=text, name=name, org=given, identity=who)
+        return self._clew.store.write(partial(_changed, change=load, org=given, clock=self._clew.clock))
 
     def drop(self, name: str, *, org: str | None = None, identity: Identity | None = None) -> AddedPolicy:
         """Take an added policy out of force."""
-        given, who, now = self._changing(org, identity), identity or Identity(), self._clew.clock.now()
-        drop = partial(added.drop, org=given, name=name, identity=who, now=now)
-        return self._clew.store.write(partial(_changed, change=drop, org=given, now=now))
+        given, who = self._changing(org, identity), identity or Identity()
+        drop = partial(added.drop, org=given, name=name, identity=who)
+        return self._clew.store.write(partial(_changed, change=drop, org=given, clock=self._clew.clock))
 
     def show(
         self, *, shipped: bool = False, org: str | None = None, identity: Identity | None = None
@@ -80,11 +80,11 @@ class Policies:
         """What is known of an agent; changes of `clearance` (0 to 3), `suspended` and `can_write` are kept."""
         if not changes:
             return self._clew._rights(self._allowed(None, identity), name)
-        org, who, now = self._changing(None, identity), identity or Identity(), self._clew.clock.now()
-        change = partial(added.set_rights, org=org, agent=name, changes=changes, identity=who, now=now)
+        org, who, clock = self._changing(None, identity), identity or Identity(), self._clew.clock
+        change = partial(added.set_rights, org=org, agent=name, changes=changes, identity=who)
         if changes.keys() == {"suspended"}:  # which every delivery looks at
-            return self._clew.store.write(change)
-        return self._clew.store.write(partial(_changed, change=change, org=org, agent=name, now=now))
+            return self._clew.store.write(partial(change, now=clock.now()))
+        return self._clew.store.write(partial(_changed, change=change, org=org, agent=name, clock=clock))
 
     @property
     def _engine(self) -> engine.Engine:
@@ -118,9 +118,11 @@ class Policies:
         return "" if name == "*" else name
 
 
-def _changed(tx: Tx, *, change: Callable[[Tx], T], org: str, agent: str = "", now: datetime) -> T:
-    """Change rights, and take back what waits to be said under the old ones."""
-    done = change(tx)
+def _changed(tx: Tx, *, change: Callable[..., T], org: str, agent: str = "", clock: Clock) -> T:
+    """Change rights, and take back what waits to be said under the old ones: as of when it is written, or what is
+    rendered while this waits for its turn would count as made under the new ones."""
+    now = clock.now()
+    done = change(tx, now=now)
     queueing.revoke(tx, org, agent=agent, now=now)
     return done
 

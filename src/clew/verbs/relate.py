@@ -77,8 +77,9 @@ class Conflicts:
         dispute = self.show(id, scope=scope, identity=identity)
         clew._doors.door(identity, scope).must("write", dispute.a, dispute.b)
         resolve = partial(disputing.resolve, dispute=dispute, keep=disputing.keep_of(dispute, keep))
-        now, graph = clew.clock.now(), clew._graph_policy
-        return clew.store.write(partial(resolve, graph=graph, now=now, actor=who.actor))
+        resolve = partial(resolve, graph=clew._graph_policy, actor=who.actor)
+        # As of when it is written, or what is rendered while this waits for its turn would tell the conflict.
+        return clew.store.write(lambda tx: resolve(tx, now=clew.clock.now()))
 
 
 class Merges:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from clew.inject.start import draft_of
 from clew.model.inject import Block
 from clew.model.scope import Scope
 from clew.model.session import AgentSession, InjectDraft
+from clew.model.start import InjectReport
 from findings import found
 from toys import ToyEmbedder
 
@@ -134,4 +136,44 @@ def test_what_is_taken_back_while_the_block_is_computed_counts(
 
     monkeypatch.setattr("clew.inject.start.draft_of", slow)
     assert shop.inject.start_report(session.id).reason == "taken_back"
+    assert told(shop, session, token) is None
+
+
+FORBID = 'forbid (principal, action == Mem::Action::"inject", resource);'
+
+
+@pytest.mark.parametrize("what", ["fact", "conflict", "policy", "dropped", "agent"])
+def test_a_block_that_is_computed_while_a_change_waits_for_its_turn_to_write_is_not_put_in(
+    shop: Clew, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linked(shop)
+    conflict = disputed(shop)
+    shop.policies.load("permit (principal, action, resource);", name="all")
+    session, token = started(shop, "BillingService ZorgonVault login")
+    change = {
+        "fact": lambda: shop.unlink(*FACT, scope=SHOP),
+        "conflict": lambda: shop.conflicts.resolve(conflict, "both"),
+        "policy": lambda: shop.policies.load(FORBID, name="none"),
+        "dropped": lambda: shop.policies.drop("all"),
+        "agent": lambda: shop.policies.agent("bob", clearance=0),
+    }[what]
+    store = type(shop.store)
+    write, reports = store.write, list[InjectReport]()
+
+    def written_late(own: Any, action: Any, **options: Any) -> Any:
+        """When it is this one's turn, a block has been computed from what was so before."""
+        monkeypatch.setattr(store, "write", write)
+        done: list[Any] = []
+
+        def computed(of: AgentSession, block: Block) -> InjectDraft:
+            done.append(write(own, action, **options))
+            return draft_of(of, block)
+
+        monkeypatch.setattr("clew.inject.start.draft_of", computed)
+        reports.append(shop.inject.start_report(session.id))
+        return done[0]
+
+    monkeypatch.setattr(store, "write", written_late)
+    change()
+    assert [one.reason for one in reports] == ["taken_back" if what in ("fact", "conflict") else "rights_changed"]
     assert told(shop, session, token) is None
