@@ -55,6 +55,17 @@ def test_what_export_writes_to_stdout_is_imported_from_stdin_and_as_trusted(
     assert [path.name for path in (cli.home / "other").glob("stdin-*")] == []
 
 
+@pytest.mark.parametrize("has_files_in_memory", [True, False])
+def test_notes_from_stdin_are_said_to_come_from_there(cli: Cli, has_files_in_memory: bool) -> None:
+    if not has_files_in_memory:
+        cli.patch.delattr("os.memfd_create", raising=False)
+    cli("import", "-", stdin=b"The database is PostgreSQL.\n")
+    [entry] = cli("list", "--all-projects", "--json").json["memories"]
+    assert entry["metadata"] == {"source": "stdin", "line": 1}
+    refused = cli("import", "-", stdin=b"caf\xe9\n")
+    assert refused.code == 2 and "stdin is not valid UTF-8" in refused.err and "/dev/fd" not in refused.err
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [

@@ -7,7 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -125,19 +125,19 @@ def file_of(given: str, home: Path) -> Iterator[Path]:
     of it is masked yet, so it lies in memory where the system has files there, elsewhere in a private folder."""
     if given != "-":
         yield Path(given)
-    elif hasattr(os, "memfd_create"):
-        with open(os.memfd_create("stdin"), "wb") as target:  # noqa: PTH123 - by its number
-            _copy_stdin(target)
-            yield Path(f"/dev/fd/{target.fileno()}")
-    else:
-        import tempfile
+        return
+    import tempfile
 
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)  # no store of its own, where that is a database
-        with tempfile.TemporaryDirectory(prefix="stdin-", dir=home) as folder:
-            file = Path(folder) / "stdin"
-            with file.open("wb") as target:
-                _copy_stdin(target)
-            yield file
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)  # no store of its own, where that is a database
+    with ExitStack() as held:
+        file = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="stdin-", dir=home))) / "stdin"
+        if hasattr(os, "memfd_create"):  # under a name that says what it is
+            target = held.enter_context(open(os.memfd_create("stdin"), "wb"))  # noqa: PTH123 - by its number
+            file.symlink_to(f"/dev/fd/{target.fileno()}")
+        else:
+            target = held.enter_context(file.open("wb"))
+        _copy_stdin(target)
+        yield file
 
 
 def _copy_stdin(target: IO[bytes]) -> None:
