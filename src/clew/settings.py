@@ -431,9 +431,9 @@ def find_project_file(directory: Path) -> Path | None:
 
 
 def project_named_in(file: Path) -> str | None:
-    """What a project file calls its project, if it says so."""
+    """What a project file calls its project, if it says so; '' says that there is none."""
     named = _read_toml(file).get("project")
-    return named if isinstance(named, str) else None
+    return named or None if isinstance(named, str) else None
 
 
 def _project_layer(directory: Path | None) -> list[tuple[str, dict[str, Any]]]:

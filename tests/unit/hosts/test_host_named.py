@@ -79,6 +79,12 @@ def test_where_there_is_no_repository_a_name_that_is_not_heeded_leaves_nothing_o
     assert (told.project, told.inject, told.capture) == (None, False, False)
 
 
+def test_a_file_that_names_no_project_leaves_hooks_on(tmp_path: Path) -> None:
+    (tmp_path / ".clew.toml").write_text('project = ""\n')
+    told = directory_settings(tmp_path, home=tmp_path / "home")
+    assert not told.project and told.inject and told.capture
+
+
 def test_a_project_that_the_users_own_file_names_is_heeded(shop: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
