@@ -71,6 +71,16 @@ def test_a_short_list_is_looked_up_and_the_org_is_not_walked(connection: apsw.Co
     assert not any(step.startswith("SCAN m") for step in plan), plan
 
 
+@pytest.mark.parametrize("name", ["injects_revoke", "injects_take_back"])
+def test_what_is_taken_back_is_looked_for_in_the_sessions_that_go_on(
+    connection: apsw.Connection, name: str
+) -> None:
+    """All that was ever told is kept: to read its texts took 80 ms with 50,000, and nobody wrote meanwhile."""
+    values = dict.fromkeys(re.findall(r":([a-z_]+)", NAMED[name]))
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {NAMED[name]}", values)]
+    assert plan[0].endswith("(org_id=? AND session_id=?)"), plan
+
+
 SEEN = [name for name in STATEMENTS if "memories_seen" in NAMED[name] and name != "scope_vectors"]
 
 

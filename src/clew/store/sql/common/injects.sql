@@ -127,15 +127,16 @@ UPDATE session_memory_injects SET state = 'cancelled', reason = :reason, ended_a
 WHERE org_id = :org_id AND session_id = :session_id AND state = 'pending'
 
 -- injects_revoke: rights have changed, of an agent or in a project, '' for all of them: what memory would say under the
--- old ones is not delivered. A start block that the agent has is marked, so that it is not opened again as it is
+-- old ones is not delivered. A start block that the agent has is marked, so that it is not opened again as it is. Found
+-- from the sessions that go on: there are few of them, and what others were told is kept
 UPDATE session_memory_injects SET
   state = CASE state WHEN 'acked' THEN 'acked' ELSE 'cancelled' END,
   ended_at = CASE state WHEN 'acked' THEN ended_at ELSE :now END,
   reason = :reason
 WHERE org_id = :org_id AND kind = 'memory' AND (phase = 'start' OR (source_ids <> '[]' AND state <> 'acked'))
-  AND state IN ('pending', 'delivered', 'acked') AND EXISTS (
-    SELECT 1 FROM sessions s
-    WHERE s.org_id = :org_id AND s.id = session_memory_injects.session_id AND s.ended_at IS NULL
+  AND state IN ('pending', 'delivered', 'acked') AND session_id IN (
+    SELECT s.id FROM sessions s
+    WHERE s.org_id = :org_id AND s.ended_at IS NULL
       AND (:agent = '' OR s.agent = :agent) AND (:project_id = '' OR s.project_id = :project_id))
 
 -- injects_take_back: a person took back a fact between two nodes, or two memories are no longer in conflict: what says
@@ -150,9 +151,7 @@ WHERE org_id = :org_id AND kind = 'memory' AND (phase = 'start' OR state <> 'ack
     OR (replace(text, '[in conflict with ', '') <> text
       AND replace(source_ids || text, :one, '') <> source_ids || text
       AND replace(source_ids || text, :other, '') <> source_ids || text))
-  AND EXISTS (
-    SELECT 1 FROM sessions s
-    WHERE s.org_id = :org_id AND s.id = session_memory_injects.session_id AND s.ended_at IS NULL)
+  AND session_id IN (SELECT s.id FROM sessions s WHERE s.org_id = :org_id AND s.ended_at IS NULL)
 
 -- injects_reopen: a new agent process has not seen the start block; one that was marked has to be made anew
 UPDATE session_memory_injects SET
