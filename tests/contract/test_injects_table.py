@@ -137,6 +137,13 @@ def test_what_nothing_speaks_against_is_handed_out_at_one_look(store: Store) -> 
     assert taken(store, lock)[0] is None  # handed out as often as it may be
 
 
+def test_what_a_user_says_is_handed_out_although_its_source_is_gone(store: Store) -> None:
+    store.write(lambda tx: tx.memories.insert([a_memory("gone", id="mem_gone", deleted_at=NOW)]))
+    lock = started(store)
+    said = put(store, lock, "one", kind="user", source_ids=("mem_gone",))
+    assert said and taken(store, lock)[0] == Delivery(said.delivery_id, "one", "user", 1)
+
+
 def test_there_is_nothing_to_take_in_an_empty_queue(store: Store) -> None:
     assert taken(store, started(store)) == (None, [])
 

@@ -179,7 +179,7 @@ def claim_next(
         head = head_of(tx, lock)
         if not head.is_holder or head.state != "running" or head.stop_requested or head.seq is None:
             return None
-        is_held = head.delivery_id == held
+        is_held = head.delivery_id == held and head.attempts > 0  # not one that was put in anew since
         if _closed(tx, head, head.seq, lock.reach.org, policy=None if is_held else policy, now=now):
             continue
         if not is_held:  # writers of a running session come one after another: nobody takes it off meanwhile

@@ -429,6 +429,20 @@ def test_a_text_that_is_made_anew_finds_the_room_that_it_had(make_desk: Callable
     assert desk.claim(token)
 
 
+def test_a_text_that_is_made_anew_while_a_worker_holds_it_is_in_flight_again(desk: Desk) -> None:
+    token = desk.claim_session()
+    memory = desk.clew.remember("the cache is redis")
+    quotes = {"observation_ids": (memory.id,)}
+    [delivery] = desk.put("quotes", **quotes)
+    assert desk.claim(token)
+    desk.clew.edit(memory.id, title="x")
+    desk.leases.pass_by(1)
+    assert desk.put("quotes", **quotes) == [delivery]
+    beat = desk.clew.sessions.refresh(desk.id, "w1", token, held=delivery)
+    assert beat.inject and (beat.inject.delivery_id, desk.states()) == (delivery, ["delivered"])
+    assert desk.ack(delivery, token)
+
+
 def test_an_ended_session_takes_nothing_more(desk: Desk) -> None:
     desk.claim_session()
     desk.clew.sessions.end(desk.id)
