@@ -11,7 +11,7 @@ from clew.errors import Denied, InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.learning import VERDICTS, FeedbackReport, Learnt
-from clew.model.scope import Identity, Scope
+from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import OUTCOMES, SessionReport
 from clew.model.times import earlier, zoned
 
@@ -156,7 +156,9 @@ class Learning:
             return None
 
     def _ended(self, tx: Tx, *, session: AgentSession, report: SessionReport) -> FeedbackReport | None:
-        outcome, now = session.outcome or "", self._clew.now()
+        known = tx.sessions.get(Reach.everything(session.org), session.id)
+        outcome = (known and known.outcome) or session.outcome or ""  # it may have been corrected since the end
+        now = self._clew.now()
         diagnostics.put_diagnostics(
             tx, session.org, session.id, outcome, report, project=session.project or "", now=now
         )

@@ -423,6 +423,23 @@ def test_a_session_ends_with_its_outcome_also_when_it_cannot_be_learnt_from(
     assert weight(memory, id) == 0.85
 
 
+def test_an_outcome_that_is_corrected_right_after_the_end_stays_corrected(
+    memory: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = remembered(memory, "Redis holds sessions")
+    session = shown(memory, id)
+    memory.sessions.claim(session, "worker")
+    look_back = memory.sessions.__class__._look_back
+
+    def corrected(*told: Any) -> None:
+        memory.learn.feedback(session, "rejected")
+        look_back(*told)
+
+    monkeypatch.setattr(memory.sessions.__class__, "_look_back", corrected)
+    memory.sessions.end(session, "rework", summary="half done")
+    assert weight(memory, id) == 0.85 and memory.learn.diagnostics(session).outcome == "rejected"
+
+
 # -- between projects ----------------------------------------------------------------------------------
 
 
