@@ -128,13 +128,16 @@ def file_of(given: str, home: Path) -> Iterator[Path]:
         return
     import tempfile
 
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)  # no store of its own, where that is a database
     with ExitStack() as held:
-        file = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="stdin-", dir=home))) / "stdin"
-        if hasattr(os, "memfd_create"):  # under a name that says what it is
+        if hasattr(os, "memfd_create"):
+            folder = held.enter_context(tempfile.TemporaryDirectory(prefix="clew-"))
             target = held.enter_context(open(os.memfd_create("stdin"), "wb"))  # noqa: PTH123 - by its number
+            file = Path(folder) / "stdin"  # a name that says what it is: memories keep it, and errors tell it
             file.symlink_to(f"/dev/fd/{target.fileno()}")
         else:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)  # no store of its own, where that is a database
+            folder = held.enter_context(tempfile.TemporaryDirectory(prefix="stdin-", dir=home))
+            file = Path(folder) / "stdin"
             target = held.enter_context(file.open("wb"))
         _copy_stdin(target)
         yield file
