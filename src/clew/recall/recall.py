@@ -477,13 +477,13 @@ def _query_vector(
         notes["semantic"] = "query_embedding_unavailable"
         return None
     try:
-        vector = np.asarray(embedder.embed([text])[0], np.float32)
+        vector = np.ascontiguousarray(embedder.embed([text])[0], np.float32)
+        squares = float(np.vecdot(vector, vector))  # tells both: whether it is a vector, and has a length
     except Exception as error:  # a plug-in and an extra: whatever it raises, words answer
         notes["semantic"] = "query_embedding_unavailable"
         notes["semantic_error"] = getattr(error, "code", type(error).__name__)
         return None
-    squares = float(np.vecdot(vector, vector))  # tells both with one look: whether it is a vector, and has a length
-    if not isfinite(squares):
+    if not isfinite(squares) or len(vector) != embedder.space.dim:
         notes["semantic"] = "query_embedding_unavailable"
         return None
     return vector if squares else None

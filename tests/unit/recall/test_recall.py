@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,13 @@ class DoubleEmbedder(ToyEmbedder):
         return super().embed(texts).astype(np.float64)
 
 
+class ColumnsEmbedder(ToyEmbedder):
+    """A plug-in that keeps its numbers column by column."""
+
+    def embed(self, texts: Any) -> Any:
+        return np.asfortranarray(super().embed([*texts, "one more"]))[: len(texts)]
+
+
 def test_a_model_may_answer_in_double_precision(tmp_path: Path) -> None:
     answers = []
     for embedder in (ToyEmbedder(), DoubleEmbedder()):
@@ -275,6 +283,39 @@ def test_a_question_whose_vector_is_no_number_is_answered_by_words(
         found = memory.recall("gateway")
     assert [one.relevance for one in found.results] == [1.0]
     assert found.trace.notes["semantic"] == "query_embedding_unavailable"
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        pytest.param(lambda _row: None, id="nothing"),
+        pytest.param(lambda row: row[:5], id="shorter"),
+        pytest.param(lambda row: np.tile(row, 2), id="longer"),
+        pytest.param(lambda row: row[0], id="one number"),
+        pytest.param(lambda row: np.stack([row, row]), id="several rows"),
+    ],
+)
+def test_a_question_whose_vector_is_none_of_its_space_is_answered_by_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: Callable[[Any], Any]
+) -> None:
+    row = ToyEmbedder(dim=64).embed(["gateway port"])[0]
+    with open_toy(tmp_path / "clew.db", embedder=ToyEmbedder(dim=64)) as memory:
+        fill(memory, *(f"gateway {number}" for number in range(30)))
+        monkeypatch.setattr(ToyEmbedder, "embed", lambda _self, _texts: [answered(row + 0.1)])
+        found = memory.recall("gateway", limit=3)
+    assert len(found.results) == 3
+    assert found.trace.notes["semantic"] == "query_embedding_unavailable"
+
+
+def test_a_model_may_answer_with_numbers_that_do_not_lie_side_by_side(tmp_path: Path) -> None:
+    answers = []
+    for embedder in (ToyEmbedder(dim=64), ColumnsEmbedder(dim=64)):
+        with open_toy(tmp_path / f"{type(embedder).__name__}.db", embedder=embedder) as memory:
+            fill(memory, *(f"the gateway number {number}" for number in range(30)))
+            found = memory.recall("gateway 7", limit=30)
+            assert "semantic" not in found.trace.notes
+            answers.append(sorted((one.memory.content, one.relevance, one.rank_score) for one in found.results))
+    assert answers[0] == answers[1] != []
 
 
 @pytest.mark.parametrize("embedder", [None, DownEmbedder()])
