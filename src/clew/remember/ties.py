@@ -19,6 +19,17 @@ NONE = Ties()
 
 
 def ties_of(tx: Tx, memory: Memory, row: int) -> Ties:
+    """None where the graph cannot be read: a memory is forgotten all the same."""
+    try:
+        with tx.savepoint():
+            return _ties_of(tx, memory, row)
+    except Exception:
+        if not tx.is_open:
+            raise
+        return NONE
+
+
+def _ties_of(tx: Tx, memory: Memory, row: int) -> Ties:
     own = tx.graph.self_nodes(memory.org, [row]).get(row)
     return Ties(tx.graph.links_at(memory.org, own), tx.graph.leaning_at(memory.org, own)) if own else NONE
 

@@ -186,6 +186,13 @@ def test_t28_a_memory_is_kept_edited_and_forgotten_although_the_graph_fails(clew
     assert set(counts(clew).values()) == {0}
 
 
+def test_a_memory_is_forgotten_and_comes_back_although_the_graph_cannot_be_read(clew: Clew) -> None:
+    id = clew.remember("AuthService depends on Redis", scope=SHOP).id
+    run(clew, "ALTER TABLE graph_edges RENAME COLUMN edge_type TO another")
+    assert clew.forget(id).ids == (id,)
+    assert clew.revert(id, 1).deleted_at is None
+
+
 def test_one_bad_memory_does_not_take_the_rest_of_a_batch_along(clew: Clew) -> None:
     run(clew, "CREATE TRIGGER picky BEFORE INSERT ON graph_nodes WHEN new.node_key = 'bad'"
               " BEGIN SELECT raise(ABORT, 'no'); END")  # fmt: skip
