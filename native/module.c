@@ -12,6 +12,7 @@ static PyMethodDef METHODS[] = {
     FUNCTION(model),
     FUNCTION(narrow),
     FUNCTION(order),
+    FUNCTION(put),
     FUNCTION(ranks),
     FUNCTION(scan),
     FUNCTION(spell),

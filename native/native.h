@@ -78,6 +78,7 @@ PyObject *native_match(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_model(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_narrow(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_order(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_put(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_ranks(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_scan(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_spell(PyObject *self, PyObject *const *args, Py_ssize_t count);

@@ -500,6 +500,41 @@ done:
     return result;
 }
 
+/* ---- The order of the last look ---- */
+
+/* put(rank_score f32, places i64, scores f64, least, per_half, apart): `ranker._put`. */
+PyObject *native_put(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    enum { RANKS, PLACES, SCORES, ARRAYS };
+    Array a[ARRAYS] = {0};
+    PyObject *result = NULL;
+    if (count != 6) return PyErr_Format(PyExc_TypeError, "put takes 6 arguments, got %zd", count);
+    double least = PyFloat_AsDouble(args[3]), per_half = PyFloat_AsDouble(args[4]), apart = PyFloat_AsDouble(args[5]);
+    if (PyErr_Occurred()) return NULL;
+    if (open_array(args[0], &a[RANKS], F32, -1, 1, "rank_score") < 0 ||
+        open_array(args[1], &a[PLACES], I64, -1, 0, "places") < 0 ||
+        open_array(args[2], &a[SCORES], F64, a[PLACES].count, 0, "scores") < 0)
+        goto done;
+    float *ranks = AT(a[RANKS], float);
+    const int64_t *places = AT(a[PLACES], int64_t);
+    const double *scores = AT(a[SCORES], double);
+    double best = fmax(least * (1 + apart), apart), most = -INFINITY;
+    for (Py_ssize_t at = 0; at < a[PLACES].count; at++) {
+        if (places[at] < 0 || places[at] >= a[RANKS].count) {
+            PyErr_SetString(PyExc_IndexError, "a place that there is not");
+            goto done;
+        }
+        best = ranks[places[at]] > best ? ranks[places[at]] : best;
+        most = scores[at] > most ? scores[at] : most;
+    }
+    for (Py_ssize_t at = 0; at < a[PLACES].count; at++)
+        ranks[places[at]] = (float)(exp((scores[at] - most) * per_half) * (best - least) + least);
+    result = Py_NewRef(Py_None);
+done:
+    close_arrays(a, ARRAYS);
+    return result;
+}
+
 /* ---- From evidence to both numbers: `fuse` ---- */
 
 enum { LEXICAL, COVERED, COSINE, ALLOWED, ALIVE, WEIGHT, WORDS, MEANING, RELEVANCE, RANK, OF_FUSE };

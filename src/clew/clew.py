@@ -15,7 +15,7 @@ from clew.model.limit import check_limit
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import Recalled, RecallOptions
-from clew.model.scope import Identity, Reach, Scope
+from clew.model.scope import OWNER, Identity, Reach, Scope
 from clew.relate.courtesy import Courtesy
 from clew.verbs.topics import Topics
 
@@ -820,7 +820,7 @@ class Clew(Topics):
         return RecallOptions(**given | changes)
 
     def _scope(self, scope: Scope | None, identity: Identity | None) -> Scope:
-        identity = identity or Identity()
+        identity = identity or OWNER
         scope = scope or Scope(org=identity.org, user=identity.user)
         identity.check(scope)
         return scope

@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from clew import native
 from clew.model.recalled import RecallOptions
 from clew.providers.static import StaticEmbedder
+from clew.recall import ranker
 from clew.recall.explain import _ranks
 from clew.recall.ranker import model
 from toys import ToyEmbedder, open_toy
@@ -158,6 +159,18 @@ def test_what_was_compiled_from_other_sources_is_not_used() -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert said.stdout.strip() == "None"
+
+
+@given(st.lists(st.floats(-20, 20), min_size=1, max_size=96), st.floats(0, 3), st.floats(0, 9, width=32))
+def test_the_order_of_the_last_look_is_put_alike(
+    compiled: ModuleType, scores: list[float], least: float, best: float
+) -> None:
+    ranks = np.linspace(0, best, len(scores) + 5, dtype=np.float32)
+    places, score = np.arange(len(scores), dtype=np.int64) + 3, np.array(scores)
+    run: Any = SimpleNamespace(rank_score=ranks.copy(), least_refined=least)
+    ranker._spread(run, places, score)
+    compiled.put(ranks, places, score, least, ranker._PER_HALF, ranker._APART)
+    assert ranks == pytest.approx(run.rank_score, rel=1e-6, abs=1e-7)
 
 
 # -- arrays that are not what they should be -------------------------------------------------------------
@@ -347,3 +360,15 @@ def test_the_length_of_the_longest_row_is_told(compiled: ModuleType, row: list[f
     halves = np.array([[0.1] * 4, row], np.float16)
     longest = compiled.narrow(halves.tobytes(), np.empty(halves.shape, np.int16))
     assert longest == pytest.approx(max(length, 0.2), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("places", "scores"), [([-1], [1.0]), ([4], [1.0]), ([0, 1], [1.0])], ids=["before", "behind", "another number"]
+)
+def test_a_place_that_there_is_not_is_put_nowhere(
+    compiled: ModuleType, places: list[int], scores: list[float]
+) -> None:
+    ranks = floats([1, 2, 3, 4])
+    with pytest.raises((IndexError, ValueError)):
+        compiled.put(ranks, np.array(places, np.int64), np.array(scores), 0.0, 0.3, 1e-3)
+    assert ranks.tolist() == [1, 2, 3, 4]

@@ -15,7 +15,7 @@ from clew.errors import ClewError, Denied
 from clew.lazy import LazyModule
 from clew.model.memory import CLASSIFICATIONS, Draft, Memory, Prepared
 from clew.model.recalled import Recalled, Result, Trace
-from clew.model.scope import Identity, Reach, Scope
+from clew.model.scope import OWNER, Identity, Reach, Scope
 from clew.values import dataclass
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class Doors:
         self._stored, self._pep = stored, pep
 
     def door(self, identity: Identity | None, scope: Scope | None) -> Door:
-        identity = identity or Identity()
+        identity = identity or OWNER
         has_added = self._stored.has_added(identity.org)
         return Door(identity, scope, None if self._stands_open(identity, has_added) else self._pep(), has_added)
 

@@ -86,6 +86,9 @@ class Identity:
             )
 
 
+OWNER = Identity()  # of one's own machine: who asks without a credential
+
+
 @dataclass(frozen=True, slots=True)
 class Reach:
     """Which rows of an org a query may see: every store call takes one. None means any.

@@ -19,7 +19,9 @@ ROOM = 8
 def metric_of(run: Run, ms: float, *, model: str = "") -> Metric:
     """Of a recall by activation, which may have been asked to do without."""
     decision = run.decision
-    answered = len(run.chosen) - run.corpus.layer[run.chosen].tolist().count(RULE)
+    has_rules = RULE in run.corpus.by_layer
+    rules = run.corpus.layer[run.chosen].tolist().count(RULE) if has_rules else 0
+    answered = len(run.chosen) - rules
     by_graph = len(run.reached.keys() & run.chosen)
     wants = decision is not None and (decision.reason is not None or decision.apply)
     return Metric(

@@ -170,14 +170,19 @@ def _exact(run: Run, places: NDArray[np.int64]) -> int | None:
 
 def _put(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> None:
     """Between the best score that there was and that of the best that is no candidate, whose order stays."""
+    if native.compiled is None:
+        _spread(run, places, score)
+    else:
+        native.compiled.put(run.rank_score, places, score, run.least_refined, _PER_HALF, _APART)
+    run.refined = places
+
+
+def _spread(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> None:
+    """The same without what is compiled."""
     least = run.least_refined
     best = max(float(run.rank_score.take(places).max()), least * (1 + _APART), _APART)
-    below = score - score.max()
-    spread = np.exp(np.multiply(below, _PER_HALF, out=below), out=below)
-    spread *= best - least
-    spread += least
-    run.rank_score[places] = spread
-    run.refined = places
+    spread = np.exp((score - score.max()) * _PER_HALF)
+    run.rank_score[places] = spread * (best - least) + least
 
 
 def _candidates(run: Run) -> NDArray[np.int64]:
