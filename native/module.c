@@ -6,6 +6,7 @@ static PyMethodDef METHODS[] = {
     FUNCTION(best),
     FUNCTION(compare),
     FUNCTION(embed),
+    FUNCTION(fill),
     FUNCTION(fuse),
     FUNCTION(look),
     FUNCTION(match),

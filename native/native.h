@@ -72,6 +72,7 @@ static inline float on_scale(float score, double least, double spread) {
 PyObject *native_best(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_compare(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_embed(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_fill(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_fuse(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_look(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_match(PyObject *self, PyObject *const *args, Py_ssize_t count);

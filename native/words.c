@@ -403,3 +403,19 @@ PyObject *native_spell(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     }
     return PyUnicode_FromStringAndSize(out, to - out);
 }
+
+/* ---- `values.dataclass`: a value with slots is made ---- */
+
+/* fill(value, slots, numbers): each slot of the value gets what stands at its place. */
+PyObject *native_fill(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    if (count != 3 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]) || PyTuple_Size(args[1]) != PyTuple_Size(args[2]))
+        return PyErr_Format(PyExc_TypeError, "fill takes a value, its slots, and as many things");
+    for (Py_ssize_t at = 0; at < PyTuple_Size(args[1]); at++) {
+        PyObject *slot = PyTuple_GetItem(args[1], at);
+        descrsetfunc set = (descrsetfunc)PyType_GetSlot(Py_TYPE(slot), Py_tp_descr_set);
+        if (!set) return PyErr_Format(PyExc_TypeError, "fill: %R is no slot", slot);
+        if (set(slot, args[0], PyTuple_GetItem(args[2], at)) < 0) return NULL;
+    }
+    Py_RETURN_NONE;
+}

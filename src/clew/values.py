@@ -17,6 +17,10 @@ else:
     from dataclasses import dataclass as _standard
     from operator import attrgetter
 
+    from clew import native
+
+    FEW = 4  # fields: of more, the slots are filled by one compiled call
+
     def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, eq=True, repr=True):
         def make(cls):
             return _made(cls, frozen=frozen, slots=slots, kw_only=kw_only, eq=eq, repr=repr)
@@ -51,7 +55,7 @@ else:
     _NOT_GIVEN = _NotGiven()
 
     def _init_of(cls, *, frozen, slots):
-        known, body, told = {"_set": _set, "_NOT_GIVEN": _NOT_GIVEN}, [], {}
+        known, body, told, filled = {"_set": _set, "_NOT_GIVEN": _NOT_GIVEN}, [], {}, {}
         positional, by_name = ["self"], []
         for field in fields(cls):
             name = field.name
@@ -74,8 +78,12 @@ else:
             if frozen and slots:  # the slot's own setter takes two thirds of the time of the general one
                 known[f"_set_{name}"] = getattr(cls, name).__set__
                 body.append(f" _set_{name}(self, {value})")
+                filled[name] = value
             else:
                 body.append(f" _set(self, {name!r}, {value})" if frozen else f" self.{name} = {value}")
+        if native.compiled is not None and len(filled) > FEW:
+            known |= {"_fill": native.compiled.fill, "_slots": tuple(getattr(cls, name) for name in filled)}
+            body = [f" _fill(self, _slots, ({', '.join(filled.values())}))"]
         if hasattr(cls, "__post_init__"):
             body.append(" self.__post_init__()")
         asked = ", ".join([*positional, *(["*", *by_name] if by_name else [])])

@@ -226,3 +226,32 @@ def test_ids_of_one_moment_differ() -> None:
     made = {ids.new_id("mem", at_ms=5) for _ in range(2_000)}
     assert len(made) == 2_000
     assert len({id[:13] for id in made}) == 1
+
+
+class Slotted:
+    __slots__ = ("one", "other")
+
+
+SLOTS = (Slotted.__dict__["one"], Slotted.__dict__["other"])
+
+
+def test_slots_are_filled_in_their_order(compiled: ModuleType) -> None:
+    value = Slotted()
+    compiled.fill(value, SLOTS, (1, "two"))
+    assert (value.one, value.other) == (1, "two")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        (Slotted(), SLOTS, (1,)),
+        (Slotted(), list(SLOTS), (1, 2)),
+        (Slotted(), (1, 2), (1, 2)),
+        (object(), SLOTS, (1, 2)),
+        (),
+    ],
+    ids=["too few", "a list", "no slots", "another value", "nothing"],
+)
+def test_what_does_not_fit_is_not_filled(compiled: ModuleType, asked: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError):
+        compiled.fill(*asked)

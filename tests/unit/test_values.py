@@ -186,3 +186,20 @@ def test_defining_a_class_compiles_one_function_where_the_standard_library_compi
         return len(seen)
 
     assert compiled(dataclass) == 1 < compiled(dataclasses.dataclass)
+
+
+def test_many_fields_are_set_alike_with_what_is_compiled_and_without(by_both: None) -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Many:
+        a: int
+        b: str = "b"
+        c: list[int] = dataclasses.field(default_factory=list)
+        d: float = 1.0
+        e: int | None = None
+        f: int = dataclasses.field(default=7, init=False)
+
+    made = Many(a=1, d=2.5)
+    assert (made.a, made.b, made.c, made.d, made.e, made.f) == (1, "b", [], 2.5, None, 7)
+    assert made == Many(a=1, d=2.5) and dataclasses.replace(made, e=3).e == 3
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.a = 2  # type: ignore[misc]

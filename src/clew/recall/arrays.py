@@ -177,7 +177,10 @@ class ArrayWalk(Walk):
         return _side_by_side(np.concatenate(parts), begin, count)
 
     def nodes_of(self, ids: Sequence[str]) -> dict[str, int]:
-        known = {id: self.new_ids.get(id) or self.base.by_id.get(id) for id in ids}
+        by_id = self.base.by_id
+        if not self.new_ids:
+            return {id: node for id in ids if (node := by_id.get(id)) is not None}
+        known = {id: self.new_ids.get(id) or by_id.get(id) for id in ids}
         return {id: node for id, node in known.items() if node is not None}
 
     def are_memories(self, nodes: Nodes) -> NDArray[np.bool_]:

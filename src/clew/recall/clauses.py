@@ -27,7 +27,9 @@ _BETWEEN = re.compile(
 def parts_of(text: str, terms: NDArray[np.uint32]) -> Floats:
     """(parts, terms): 1 for the terms of a question that each of its parts has."""
     if not _BETWEEN.search(text):
-        return np.ones((1, len(terms)), np.float32)
+        found = np.empty((1, len(terms)), np.float32)
+        found.fill(1)  # `ones` takes three times as long
+        return found
     place = {term: at for at, term in enumerate(terms.tolist())}
     said = [[place[term] for term in term_hashes(part) if term in place] for part in _BETWEEN.split(text)]
     said = [part for part in said if part] or [list(range(len(place)))]
