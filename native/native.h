@@ -74,9 +74,11 @@ PyObject *native_compare(PyObject *self, PyObject *const *args, Py_ssize_t count
 PyObject *native_embed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_fill(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_fuse(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_hits(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_look(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_match(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_model(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_most(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_narrow(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_order(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_put(PyObject *self, PyObject *const *args, Py_ssize_t count);

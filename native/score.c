@@ -500,6 +500,63 @@ done:
     return result;
 }
 
+/* ---- The highest score, and what has any evidence ---- */
+
+WIDE static float most_of_all(const float *scores, Py_ssize_t size) {
+    float most[8] = {0}, found = 0;
+    Py_ssize_t at = 0;
+    for (; at + 8 <= size; at += 8)
+        for (int lane = 0; lane < 8; lane++) most[lane] = scores[at + lane] > most[lane] ? scores[at + lane] : most[lane];
+    for (; at < size; at++) found = scores[at] > found ? scores[at] : found;
+    for (int lane = 0; lane < 8; lane++) found = most[lane] > found ? most[lane] : found;
+    return found;
+}
+
+/* most(scores f32, allowed) -> the highest of what is allowed, or 0: `graph._best_score`. */
+PyObject *native_most(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    enum { SCORES, ALLOWED, ARRAYS };
+    Array a[ARRAYS] = {0};
+    PyObject *result = NULL;
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "most takes 2 arguments, got %zd", count);
+    if (open_array(args[0], &a[SCORES], F32, -1, 0, "scores") == 0 &&
+        open_array(args[1], &a[ALLOWED], U8, a[SCORES].count, 0, "allowed") == 0) {
+        const float *scores = AT(a[SCORES], float);
+        const uint8_t *allowed = AT(a[ALLOWED], uint8_t);
+        float found = 0;
+        if (!memchr(allowed, 0, (size_t)a[ALLOWED].count)) /* as usual */
+            found = most_of_all(scores, a[SCORES].count);
+        else
+            for (Py_ssize_t at = 0; at < a[SCORES].count; at++)
+                found = allowed[at] && scores[at] > found ? scores[at] : found;
+        result = PyFloat_FromDouble(found);
+    }
+    close_arrays(a, ARRAYS);
+    return result;
+}
+
+WIDE static void put_hits(const float *restrict lexical, const float *restrict relevance, uint8_t *restrict out,
+                          Py_ssize_t size) {
+    for (Py_ssize_t at = 0; at < size; at++) out[at] = (lexical[at] > 0) | (relevance[at] > 0);
+}
+
+/* hits(lexical f32, relevance f32, out): whether each memory has a word or some likeness, `choose._hits`. */
+PyObject *native_hits(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    enum { BY_WORDS, RELEVANT, OUT, ARRAYS };
+    Array a[ARRAYS] = {0};
+    PyObject *result = NULL;
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "hits takes 3 arguments, got %zd", count);
+    if (open_array(args[0], &a[BY_WORDS], F32, -1, 0, "lexical") == 0 &&
+        open_array(args[1], &a[RELEVANT], F32, a[BY_WORDS].count, 0, "relevance") == 0 &&
+        open_array(args[2], &a[OUT], U8, a[BY_WORDS].count, 1, "out") == 0) {
+        put_hits(AT(a[BY_WORDS], float), AT(a[RELEVANT], float), AT(a[OUT], uint8_t), a[OUT].count);
+        result = Py_NewRef(Py_None);
+    }
+    close_arrays(a, ARRAYS);
+    return result;
+}
+
 /* ---- The order of the last look ---- */
 
 /* put(rank_score f32, places i64, scores f64, least, per_half, apart): `ranker._put`. */

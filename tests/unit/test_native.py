@@ -173,6 +173,21 @@ def test_the_order_of_the_last_look_is_put_alike(
     assert ranks == pytest.approx(run.rank_score, rel=1e-6, abs=1e-7)
 
 
+@given(st.lists(st.tuples(st.floats(-1, 5, width=32), st.booleans()), max_size=70))
+def test_the_highest_of_what_is_allowed_is_the_same(compiled: ModuleType, rows: list[tuple[float, bool]]) -> None:
+    scores, allowed = floats([score for score, _ok in rows]), np.array([ok for _score, ok in rows], np.bool_)
+    assert compiled.most(scores, allowed) == float(scores[allowed].max(initial=0.0))
+    assert compiled.most(scores, np.ones(len(scores), np.bool_)) == float(scores.max(initial=0.0))
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.1, 3.0]), st.sampled_from([0.0, 0.5])), max_size=70))
+def test_what_has_evidence_is_the_same(compiled: ModuleType, rows: list[tuple[float, float]]) -> None:
+    lexical, relevance = floats([one for one, _other in rows]), floats([other for _one, other in rows])
+    hits = np.empty(len(rows), np.bool_)
+    compiled.hits(lexical, relevance, hits)
+    assert hits.tolist() == [one > 0 or other > 0 for one, other in rows]
+
+
 # -- arrays that are not what they should be -------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from clew import native
 from clew.model.recalled import RecallOptions, Removed, Stage
 from clew.recall.explain import shown
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
@@ -67,7 +68,11 @@ def choose(run: Run, rules_limit: int, started: float) -> None:
 def _hits(run: Run) -> NDArray[np.bool_]:
     """A shared word or some likeness, and the floor if one is asked for. Before enough that have that, the
     last look may put others; where few have it, nothing else fills the answer."""
-    hits: NDArray[np.bool_] = run.evidence.lexical + run.relevance > 0  # neither is ever below 0
+    hits = np.empty(len(run.relevance), np.bool_)
+    if native.compiled is None:
+        np.greater(run.evidence.lexical + run.relevance, 0, out=hits)  # neither is ever below 0
+    else:
+        native.compiled.hits(run.evidence.lexical, run.relevance, hits)
     if run.reached:
         hits[list(run.reached)] = True
     if run.beside:

@@ -16,6 +16,7 @@ from zlib import crc32
 
 import numpy as np
 
+from clew import native
 from clew.graph.activation import Activated, Activation, Spread
 from clew.lazy import LazyModule
 from clew.model.recalled import Removed, Stage
@@ -284,6 +285,9 @@ def _blended(run: Run, found: dict[int, Reached], options: GraphOptions) -> NDAr
 
 
 def _best_score(run: Run) -> float:
+    if native.compiled is not None:
+        found: float = native.compiled.most(run.rank_score, run.allowed)
+        return found
     return float(of_allowed(run.rank_score, run.allowed).max(initial=0.0))  # `where=` takes ten times as long
 
 
