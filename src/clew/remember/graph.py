@@ -283,9 +283,7 @@ def _add(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -
     said = _statements(tx, entries, rows, policy, _Fresh(entries, rows, new_from), next_in_thread)
     new = frozenset(entry.row for entry in entries)
     tx.graph.state(org, said, now, new_from=new_from, new_memories=new)
-    for follower in (
-        set(next_in_thread.values()) - new
-    ):  # they came late: whoever stands behind them is to look again
+    for follower in set(next_in_thread.values()) - new:  # these came late, and it stood there before them
         _leave(tx, org, follower, UNSETTLED, now)
 
 
