@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -43,20 +42,24 @@ if hasattr(os, "register_at_fork"):
 
 def note_held(path: Path) -> None:
     """In the child."""
-    with suppress(OSError):
-        _HELD.add(_identity(path))
+    if found := identity(path):
+        _HELD.add(found)
 
 
 def check_not_held(path: Path) -> None:
     """Refuse a file that the parent had open when this process was forked."""
-    if _HELD and path.exists() and _identity(path) in _HELD:
+    if _HELD and identity(path) in _HELD:
         raise Unavailable(
             f"{path} was open in the process that this one was forked from", code="STORE_INHERITED", next=NEXT
         )
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    found = path.stat()
+def identity(path: Path | str) -> tuple[int, int] | None:
+    """Device and number; None when there is no such file, or none that can be reached."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - each read and write asks, and pathlib costs more
+    except OSError:
+        return None
     return found.st_dev, found.st_ino
 
 

@@ -24,7 +24,7 @@ from clew.errors import ClewError
 from clew.store import forked, queries
 from clew.store.moment import Moment
 from clew.store.sqlite_answers import Answer, Outcome, Teller
-from clew.store.sqlite_errors import refused, sqlite_translated, store_closed, translated
+from clew.store.sqlite_errors import refused, sqlite_translated, store_closed, store_moved, translated
 from clew.store.sqlite_log import Log
 from clew.store.sqlite_session import Session
 from clew.values import dataclass
@@ -90,6 +90,7 @@ class SqliteEngine:
         self._numbers = count(1)
         self._readers: dict[threading.Thread, apsw.Connection] = {}
         self._connections: list[apsw.Connection] = []
+        self._file: tuple[int, int] | None = None  # that these have open
         self._spare: apsw.Connection | None = None  # for the next who works beside the writer
         self._log = Log(self._beside)
         self._teller = Teller()
@@ -102,6 +103,11 @@ class SqliteEngine:
         self._synchronous = 2
         self._closed = self._is_inherited = False
         forked.watch(self)
+
+    def _check_in_place(self) -> None:
+        """A file without its name is read and written as before, and nobody will ever find what was written."""
+        if self._connections and forked.identity(self.location) != self._file:
+            raise store_moved(self.path)
 
     def _no_store(self) -> ClewError:
         return forked.store_inherited() if self._is_inherited else store_closed()
@@ -179,6 +185,7 @@ class SqliteEngine:
     def _reader(self) -> Session:
         if self._closed:
             raise self._no_store()
+        self._check_in_place()
         session: Session | None = getattr(self._local, "session", None)
         if session is None:
             self._drop_idle_readers()
@@ -322,6 +329,7 @@ class SqliteEngine:
     def _settle(self, batch: list[_Write]) -> None:
         """For whoever has the turn: every write of the batch gets its answer."""
         try:
+            self._check_in_place()
             session = self._writing or self._begin_writing()
             wanted = 2 if any(job.durable for job in batch) else 1
             if wanted != self._synchronous:
@@ -461,8 +469,11 @@ class SqliteEngine:
                     connection.interrupt()
 
     def _connect(self) -> apsw.Connection:
+        self._check_in_place()
         connection = connect(self.path, vfs=self._vfs)
         with self._lock:
+            if not self._connections:
+                self._file = forked.identity(self.location)
             self._connections.append(connection)
         return connection
 

@@ -112,6 +112,14 @@ def store_closed() -> Unavailable:
     return Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
 
 
+def store_moved(path: Path) -> Unavailable:
+    return Unavailable(
+        f"{path} was removed, moved or replaced while it was open here",
+        code="STORE_MOVED",
+        next="put it back, or start this process anew",
+    )
+
+
 def _damaged(path: Path) -> StoreRefused:
     move = "restore a backup: clew restore FILE; or run: clew doctor"
     return refused(path, "is damaged", "STORE_CORRUPT", move)

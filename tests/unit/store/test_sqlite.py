@@ -549,6 +549,35 @@ def test_a_snapshot_held_while_closing_ends_with_unavailable(engine: SqliteEngin
     assert caught.value.code == "STORE_CLOSED"
 
 
+@pytest.mark.parametrize("becomes_of_it", ["removed", "moved away", "replaced"])
+def test_nothing_is_acknowledged_once_the_file_is_another(engine: SqliteEngine, becomes_of_it: str) -> None:
+    engine.write(put("a"))
+    keys(engine)
+    other = engine.path.with_name("other.db")
+    open_engine(other).close()
+    match becomes_of_it:
+        case "removed":
+            engine.path.unlink()
+        case "moved away":
+            engine.path.rename(f"{engine.path}.away")
+        case _:
+            other.replace(engine.path)
+    for use in (lambda: engine.write(put("b")), engine.submit(put("c")).result, lambda: keys(engine)):
+        with pytest.raises(Unavailable, match="removed, moved or replaced") as caught:
+            use()
+        assert caught.value.code == "STORE_MOVED"
+
+
+def test_a_file_that_was_put_back_is_used_again(engine: SqliteEngine) -> None:
+    engine.write(put("a"))
+    away = engine.path.rename(f"{engine.path}.away")
+    with pytest.raises(Unavailable):
+        engine.write(put("b"))
+    away.rename(engine.path)
+    engine.write(put("c"))
+    assert keys(engine) == {"a", "c"}
+
+
 # -- the rest ----------------------------------------------------------------------------------------
 
 
