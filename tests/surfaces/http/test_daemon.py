@@ -271,6 +271,18 @@ def test_it_survives_a_kill_and_finishes_what_is_under_way_when_told_to_stop(tmp
     assert not (daemon.home / "run" / "clew.sock").exists()
 
 
+def test_it_ends_once_its_store_was_removed_and_leaves_the_next_one_alone(tmp_path: Path) -> None:
+    first, second = Daemon(tmp_path / "home"), Daemon(tmp_path / "home")
+    first.start()
+    (tmp_path / "home").rename(tmp_path / "away")
+    second.start()
+    assert first.process
+    first.process.communicate(timeout=WAIT_S)
+    assert first.process.returncode == 0
+    assert second.ask("POST", "/v1/memories", {"content": "in the new home"})[0].status == 201
+    assert (second.home / "run" / "daemon.json").exists() and second.end() == 0
+
+
 def test_a_second_one_that_is_asked_for_no_more_has_nothing_to_do(daemon: Daemon) -> None:
     port = daemon.started["tcp"].rpartition(":")[2]
     for words in ((), ("--tcp", daemon.started["tcp"]), ("--tcp", "127.0.0.1:0"), ("--tcp", f"localhost:{port}")):

@@ -52,10 +52,19 @@ class RunDirectory:
             os.close(self._lock)
             self._lock = None
 
+    def _is_the_lock(self, file: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(file), (self.path / LOCK).stat())
+        except OSError:
+            return False
+
     # -- what lies there -----------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """What a daemon left that was killed. Only for whoever has the lock."""
+        """What a daemon left that was killed. Only for whoever has the lock; if that was removed together with the
+        home, another daemon may have one of its own by now, and these files are that one's."""
+        if self._lock is not None and not self._is_the_lock(self._lock):
+            return
         socket = self.path / SOCKET_NAME
         if socket.is_socket():
             socket.unlink()

@@ -32,7 +32,7 @@ from clew.surfaces.hooks.spool import Spool
 from clew.surfaces.http import listen
 from clew.surfaces.http.app import App, make_app
 from clew.surfaces.http.auth import Authenticator
-from clew.surfaces.http.chores import before_hook, chores
+from clew.surfaces.http.chores import LOOK_S, before_hook, chores
 from clew.surfaces.http.gate import Gate, host_name
 from clew.surfaces.http.listen import Listening, Place
 from clew.surfaces.http.names import SOCKET_NAME, TCP
@@ -168,13 +168,22 @@ class Daemon:
         servers = [(_Server(self._config()), [one]) for one in self._sockets.near]
         if self._sockets.network and self._where.tls:
             servers.append((_Server(self._config(_encrypted(*self._where.tls))), [self._sockets.network]))
-        _on_signals(lambda: self._stop([server for server, _sockets in servers]))
+        stop = partial(self._stop, [server for server, _sockets in servers])
+        _on_signals(stop)
         tasks = [asyncio.create_task(server.serve(sockets)) for server, sockets in servers]
         while not all(server.started for server, _sockets in servers) and not any(task.done() for task in tasks):
             await asyncio.sleep(0.005)
         if all(server.started for server, _sockets in servers):
             self._tell(told)
+        watch = asyncio.create_task(self._end_without_store(stop))
         await asyncio.gather(*tasks)
+        watch.cancel()
+
+    async def _end_without_store(self, stop: Callable[[], None]) -> None:
+        """Once the file was removed or replaced this one can only refuse; the next finds what is there now."""
+        while not any(thread.failed == "STORE_MOVED" for thread in self._threads):
+            await asyncio.sleep(LOOK_S)
+        stop()
 
     def _config(self, protocol: Any = Protocol) -> uvicorn.Config:
         return uvicorn.Config(
