@@ -29,6 +29,7 @@ from clew.store.sqlite import (
     APPLICATION_ID,
     BEFORE_RESTORE,
     SqliteEngine,
+    behind_links,
     check_header,
     connect,
     migrate,
@@ -125,6 +126,7 @@ def _finish_copy(copy: Path, *, thorough: bool = False) -> int:
 
 def restore(source: Path, path: Path, *, overwrite: bool = True, progress: Progress = no_progress) -> RestoreReport:
     """Put the content of the backup `source` in the place of the store at `path`."""
+    path = behind_links(path)
     _check_source(source, path)
     with _beside(path) as staged:
         with translated(source):
@@ -150,6 +152,7 @@ def _check_source(source: Path, path: Path) -> None:
 
 def _stage(source: Path, staged: Path) -> int:
     """A checked and upgraded copy; the source is only read, even from a medium that cannot be written."""
+    source = behind_links(source)
     uri = source.absolute().as_uri()
     if not Path(f"{source}-wal").exists():
         uri += "?immutable=1"

@@ -9,6 +9,7 @@ another.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import weakref
@@ -505,6 +506,7 @@ def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:
 
 def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
     """Open the store at `path`, creating or upgrading it. A file that is not ours is left untouched."""
+    path = behind_links(path)
     forked.check_not_held(path)
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -521,6 +523,11 @@ def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
     return SqliteEngine(path, vfs=vfs)
 
 
+def behind_links(path: Path) -> Path:
+    """The file itself: SQLite keeps the log beside that, not beside a link, and its file layer opens no link."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
 def _is_being_created(path: Path) -> bool:
     """Whether a journal beside the file says that it was empty before: another process is creating the store,
     or the power failed while one did, and SQLite will clear away what arrived of it."""
@@ -534,6 +541,7 @@ def _is_being_created(path: Path) -> bool:
 
 def check_header(path: Path) -> None:
     """Look at the first 100 bytes before SQLite may touch the file."""
+    path = behind_links(path)
     if not path.is_file():
         raise refused(path, "is not a file", "STORE_FOREIGN", "name another file")
     header = _first_bytes(path)
@@ -547,6 +555,7 @@ def check_header(path: Path) -> None:
 def schema_of(path: Path) -> int:
     """The schema of the store at `path`, 0 without one. Its header is not enough: while others have the store open,
     a migration may be in the log alone."""
+    path = behind_links(path)
     if not path.exists() or not path.stat().st_size or _is_being_created(path):
         return 0
     with translated(path):

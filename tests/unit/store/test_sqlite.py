@@ -19,7 +19,7 @@ import pytest
 
 from clew.errors import Conflict, StoreRefused, Unavailable
 from clew.store import queries
-from clew.store.sqlite import APPLICATION_ID, STATEMENTS, SqliteEngine, connect, open_engine
+from clew.store.sqlite import APPLICATION_ID, STATEMENTS, SqliteEngine, connect, open_engine, schema_of
 from clew.store.sqlite_session import Session
 
 MAGIC = b"SQLite format 3\x00"
@@ -547,6 +547,17 @@ def test_a_snapshot_held_while_closing_ends_with_unavailable(engine: SqliteEngin
         engine.close()
         session.value("meta_get", key="a")
     assert caught.value.code == "STORE_CLOSED"
+
+
+def test_a_store_behind_a_link_is_opened_again_and_again(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "clew.db")
+    for key in ("a", "b"):
+        with closing(open_engine(tmp_path / "link.db")) as engine:
+            engine.write(put(key))
+            assert engine.sizes()[1] > 0  # of the log, which lies beside the file
+    with closing(open_engine(tmp_path / "clew.db")) as engine:
+        assert keys(engine) == {"a", "b"}
+    assert (tmp_path / "link.db").is_symlink() and schema_of(tmp_path / "link.db") > 0
 
 
 @pytest.mark.parametrize("becomes_of_it", ["removed", "moved away", "replaced"])
