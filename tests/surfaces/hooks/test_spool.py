@@ -19,7 +19,7 @@ from hook_driver import CLIENT, spooled, until
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.errors import Unavailable
+from clew.errors import ClewError, Misconfigured, StoreRefused, Unavailable
 from clew.surfaces.hooks import offline
 from clew.surfaces.hooks.spool import ATTEMPTS, Damaged, Ingested, Record, Spool, parse
 
@@ -86,6 +86,22 @@ def test_a_store_that_is_busy_gets_everything_later(spool: Spool) -> None:
         spool.ingest(busy)
     assert not spool.is_empty()
     assert [record.body for record in spooled(spool.home)] == [b"a", b"b"]  # `a` again: its id is known
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [StoreRefused("a replica", code="STORE_READ_ONLY"), Misconfigured("no such password", code="LOGIN_REFUSED")],
+)
+def test_no_trouble_of_the_store_costs_an_event_however_long_it_lasts(spool: Spool, trouble: ClewError) -> None:
+    fill(spool, b"a", b"b")
+
+    def refuse(_record: Record) -> None:
+        raise trouble
+
+    for _ in range(ATTEMPTS + 1):
+        with pytest.raises(type(trouble)):
+            spool.ingest(refuse)
+    assert [record.body for record in spooled(spool.home)] == [b"a", b"b"]
 
 
 def test_a_record_that_cannot_be_handled_does_not_hold_up_the_others_for_long(spool: Spool) -> None:

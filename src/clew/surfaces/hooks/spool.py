@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
-from clew.errors import Unavailable
+from clew.errors import Misconfigured, StoreRefused, Unavailable
 from clew.surfaces.hooks import offline
 from clew.values import dataclass
 
@@ -81,7 +81,7 @@ class Spool:
 
     def ingest(self, handle: Callable[[Record], None]) -> Ingested:
         """Hand over what waits, oldest first. `handle` must know an event id that it had before. If it raises, the
-        rest waits for the next call. Unless it is Unavailable, it is counted as the record's own trouble: the third
+        rest waits for the next call. Unless it is the store's, it is counted as the record's own trouble: the third
         time the record is set aside, and the others go on. Nobody waits for another one who reads: that one does
         it."""
         done = Ingested()
@@ -105,9 +105,9 @@ class Spool:
         def try_it(record: Record) -> bool:
             try:
                 handle(record)
-            except Unavailable:
-                raise
             except Exception as error:  # whatever it is, the event stays until it was tried often enough
+                if _is_of_the_store(error):
+                    raise
                 self._failures[record.event_id] += 1
                 if self._failures[record.event_id] < ATTEMPTS:
                     raise _stuck(record, error) from error
@@ -115,6 +115,14 @@ class Spool:
             return True
 
         return try_it
+
+
+def _is_of_the_store(error: Exception) -> bool:
+    """A server that only reads for now, a password that was changed, a damaged file: no other event would be taken
+    either. A statement that a server refused may be refused for what this event says."""
+    if isinstance(error, StoreRefused):
+        return error.code != StoreRefused.default_code
+    return isinstance(error, Unavailable | Misconfigured)
 
 
 def _stuck(record: Record, error: Exception) -> Unavailable:
