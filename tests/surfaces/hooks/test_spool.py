@@ -162,7 +162,7 @@ def test_a_disk_that_is_full_leaves_no_half_record(spool: Spool, monkeypatch: py
     with pytest.raises(Unavailable):
         spool.append(IDS[1], "codex", b"b")
     assert file.read_bytes() == before
-    words = f"ulimit -f 1; exec {sys.executable} -I -S {CLIENT} codex {spool.home}"  # 1,024 bytes per file
+    words = f"ulimit -f 1; exec {sys.executable} -I -S -B {CLIENT} codex {spool.home}"  # 1,024 bytes per file
     (spool.home / "spool" / "starting").touch()
     done = subprocess.run(["bash", "-c", words], input=b"x" * 2_000, capture_output=True)
     assert done.returncode == 0 and file.read_bytes() == before
