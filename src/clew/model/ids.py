@@ -20,6 +20,11 @@ def new_id(prefix: str, *, at_ms: int | None = None) -> str:
     return _spelled(prefix, millis, _random_bytes())
 
 
+def new_ids(prefix: str, count: int, *, at_ms: int) -> list[str]:
+    """So many of one millisecond, rising: what is said together sorts in the order in which it was said."""
+    return sorted([new_id(prefix, at_ms=at_ms) for _number in range(count)])
+
+
 def stable_id(prefix: str, *, at_ms: int, digest: bytes) -> str:
     """The same id for the same thing every time: ten bytes of a digest take the place of the random ones."""
     return _spelled(prefix, at_ms, digest[:10])

@@ -61,11 +61,12 @@ def draft_memory(
     policy: WritePolicy,
     parents: Mapping[str, str] = NOTHING,
     trust: str = "user",
+    new: str | None = None,
 ) -> tuple[Memory, tuple[str, ...]]:
     """The memory to store, and which kinds of secret were masked in it.
 
     `parents` maps parent ids to their trust: what is derived is never trusted more than its sources, nor than
-    `trust`, which is that of whoever says it.
+    `trust`, which is that of whoever says it. `new` is an id for a draft that brings none.
     """
     masked: set[str] = set()
     content = _checked_text(draft.content, policy.max_chars)
@@ -91,7 +92,7 @@ def draft_memory(
     metadata = _metadata(draft.metadata, masked)
     # In the order of its fields: naming 35 of them takes as long as making the memory.
     memory = Memory(
-        _given_id(draft.id) or new_id("mem", at_ms=begun.ms),
+        _given_id(draft.id) or new or new_id("mem", at_ms=begun.ms),
         scope.org, scope.project, scope.user, scope.agent, scope.session, scope.namespace,
         type_, layer, title, content, tags, category, paths, author, thread, at, origin, tool_call,
         tuple(draft.parents),

@@ -12,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from clew.errors import Conflict
 from clew.lazy import LazyModule
 from clew.model.audit import digest_of_ids
+from clew.model.ids import new_ids
 from clew.model.memory import Draft, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
+from clew.model.times import to_micros
 from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
 from clew.relate.queue import enqueue, enqueue_changed
@@ -91,9 +94,10 @@ def prepare(
 ) -> list[Prepared]:
     key_names.check_place(scope)
     parents = _parents(drafts, scope, store, may)
+    how = partial(draft_memory, scope=scope, now=now, policy=policy, trust=trust)
+    ids = new_ids("mem", len(drafts), at_ms=to_micros(now) // 1000)
     drafted = [
-        draft_memory(draft, scope, now=now, policy=policy, parents=_trust_of_parents(draft, parents), trust=trust)
-        for draft in drafts
+        how(draft, parents=_trust_of_parents(draft, parents), new=id) for draft, id in zip(drafts, ids, strict=True)
     ]
     vectors = pack_vectors(embedder, [embedding_text(memory.title, memory.content) for memory, _masked in drafted])
     return [

@@ -69,6 +69,12 @@ def test_nothing_happens_before_the_answers_are_asked_for(memory: Any) -> None:
     assert memory.list() == []
 
 
+def test_what_is_said_together_is_listed_in_the_order_in_which_it_was_said(memory: Any) -> None:
+    said = [f"step {number}" for number in range(20)]
+    list(memory.remember_many(Draft(content=text) for text in said))
+    assert [one.content for one in memory.list()] == said[::-1]  # the newest first
+
+
 def test_one_bad_draft_stores_nothing_of_its_batch(memory: Any) -> None:
     with pytest.raises(InvalidInput):
         list(memory.remember_many([Draft(content="good"), Draft(content=" ")]))
