@@ -118,7 +118,8 @@ class MemoryTable:
     def upserted_until(self, memory: Memory, moment: datetime) -> list[str]:
         """Those with its key whose end lies after a moment: such as were replaced by one that does not hold yet."""
         asked = _place(memory) | {"upsert_key": memory.upsert_key, "moment": to_micros(moment)}
-        return [id for (id,) in self._session.all("memory_key_until", **asked)]
+        # Sorted here: asked for an order, SQLite would read all of the org in it.
+        return sorted(id for (id,) in self._session.all("memory_key_until", **asked))
 
     def expired_working(self, org: str, now: datetime) -> list[str]:
         return [id for (id,) in self._session.all("memory_expired_working", org_id=org, now=to_micros(now))]

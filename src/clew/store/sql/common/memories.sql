@@ -55,7 +55,6 @@ SELECT id FROM memories
 WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND type = :type
   AND upsert_key = :upsert_key AND upsert_key <> ''
   AND deleted_at IS NULL AND invalid_at IS NOT NULL AND invalid_at > :moment
-ORDER BY id
 
 -- memory_expired_working: working memories whose time is over
 SELECT id FROM memories
