@@ -87,13 +87,6 @@ FROM graph_edges e JOIN graph_nodes n ON n.row = e.from_row
 WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.is_users = 1
 ORDER BY 2, 5, 6, 1
 
--- leaning_at: which other memories state something about a node because of where they come from or what they name
-SELECT m.id FROM graph_edges e JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
-JOIN memories m ON m.row = v.memory_row
-WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type IN ('derived_from', 'entity')
-  AND v.origin IN ('derived', 'entity')
-ORDER BY m.row
-
 -- node_relabel: a node is spelled as one of its memories does
 UPDATE graph_nodes SET label = :label WHERE row = :row AND org_id = :org_id
 

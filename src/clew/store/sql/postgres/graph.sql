@@ -129,6 +129,13 @@ JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
 WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type = 'mention' AND v.origin = 'mention'
 ORDER BY 1, 2
 
+-- leaning_at: which other memories state something about a node because of where they come from or what they name
+SELECT m.id FROM graph_edges e JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row
+JOIN memories m ON m.row = v.memory_row
+WHERE e.org_id = :org_id AND e.to_row = :node_row AND e.edge_type IN ('derived_from', 'entity')
+  AND v.origin IN ('derived', 'entity')
+ORDER BY m.row
+
 -- leaning_on: the edges that others state because of a thing that the memory with this node names, or of its thread
 SELECT e.row, v.memory_row, e.edge_type, e.label FROM graph_edges e
 JOIN graph_evidence v ON v.org_id = e.org_id AND v.edge_row = e.row AND v.origin = 'entity'
