@@ -25,8 +25,10 @@ class Looking:
         after_s = 0.0 if waits else ANSWER_FIRST_S
         done = self._workers.start(lambda _ticket: look(), ticket=Ticket(limit_s), after_s=after_s)
         with self._lock:
-            waiting = [one for one in self._begun.get(session, ()) if not one.is_set()]
-            self._begun[session] = [*waiting, done][-MAX_WAITED:]
+            begun = self._begun | {session: [*self._begun.get(session, ()), done]}
+            left = {one: [look for look in looks if not look.is_set()] for one, looks in begun.items()}
+            # Of every session: one whose agent was never answered again would be kept for good.
+            self._begun = {one: looks[-MAX_WAITED:] for one, looks in left.items() if looks}
 
     def wait(self, session: str, ticket: Ticket) -> None:
         """For what was begun before, as long as the ticket allows."""
