@@ -130,7 +130,7 @@ class Hosts:
 
     def _tidy(self) -> None:
         now = self._clew.now()
-        if self._tidied and now - self._tidied < TIDY_EVERY:
+        if self._tidied and timedelta(0) <= now - self._tidied < TIDY_EVERY:
             return
         self._tidied = now
         with self._clew.store.read() as tx:

@@ -36,3 +36,18 @@ def test_what_hooks_leave_behind_goes_after_its_time(memory: Clew, clock: ToldCl
     assert "in_session" in first and "start" in first and is_known
     assert left(days=8) == (["start"], True)
     assert left(days=90) == ([], False)
+
+
+def test_a_clock_that_was_ahead_and_is_right_again_does_not_stop_the_clearing_up(
+    memory: Clew, clock: ToldClock
+) -> None:
+    clock.pass_by(days=3_000)
+    assert memory.hosts.capture_waiting() == 0
+    clock.pass_by(days=-3_000)
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "SessionEnd", reason="other")
+    clock.pass_by(days=91)
+    while memory.hosts.capture_waiting():
+        pass
+    with memory.store.read() as tx:
+        assert tx.hosts.session("local", "claude-code", "s-1") is None
