@@ -129,6 +129,7 @@ class Hosts:
             self._clew.sessions._look_back(session, report)
 
     def _tidy(self) -> None:
+        """Let go of what hooks and looks left behind and nothing needs any more; once an hour."""
         now = self._clew.now()
         if self._tidied and timedelta(0) <= now - self._tidied < TIDY_EVERY:
             return

@@ -171,9 +171,10 @@ class Sessions(_Verbs):
         return session
 
     def _look_back(self, session: AgentSession, report: SessionReport) -> None:
-        """Its summary and what it teaches: extras, without which it has ended all the same."""
+        """Its summary, what it teaches and what is cleared up: extras, without which it has ended all the same."""
         for name, extra in (("summary", self._clew.inject), ("feedback", self._clew.learn)):
             reporting.attempt(name, lambda extra=extra: extra.on_session_end(session, report))  # type: ignore[misc]
+        reporting.attempt("tidy", self._clew.hosts._tidy)  # where no daemon runs, nobody else would
 
     def stop(self, id: str, *, identity: Identity | None = None) -> AgentSession:
         """Ask its worker to stop; a session that nobody holds is stopped at once."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from clew.clew import Clew
 from clew.model.host import Around
+from clew.model.inject import ContextInjectionLog
 from toys import ToldClock
 
 _ids = (f"{number:032x}" for number in count(1))
@@ -51,3 +52,19 @@ def test_a_clock_that_was_ahead_and_is_right_again_does_not_stop_the_clearing_up
         pass
     with memory.store.read() as tx:
         assert tx.hosts.session("local", "claude-code", "s-1") is None
+
+
+def test_where_no_daemon_runs_the_end_of_a_session_clears_up(memory: Clew, clock: ToldClock) -> None:
+    """As in a program of one's own: its looks at tool calls, 2 kB each, would stay for good."""
+
+    def looked() -> str:
+        id = memory.sessions.start(project="shop").id
+        assert memory.inject.record(ContextInjectionLog(session_id=id, phase="in_session", outcome="no-match"))
+        memory.sessions.stop(id)
+        return id
+
+    first = looked()
+    assert len(memory.inject.log(first)) == 1
+    clock.pass_by(days=8)
+    assert len(memory.inject.log(looked())) == 1
+    assert memory.inject.log(first) == []
