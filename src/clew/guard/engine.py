@@ -12,6 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from clew.errors import Misconfigured
 from clew.guard.entities import NAMED_ROWS
@@ -53,7 +54,7 @@ class PolicyText:
     names_rows: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loaded:
     """A set in force. INVARIANT: it parsed, it validated, and it is never changed."""
 
@@ -73,6 +74,8 @@ class Engine:
 
     def __init__(self, policies: Path = POLICIES, schema: Path = SCHEMA) -> None:
         self._policies, self._schema = policies, schema
+        # One for all orgs that added the same, which mostly is nothing: a set takes 150 kB.
+        self._loaded: WeakValueDictionary[tuple[tuple[str, str], ...], Loaded] = WeakValueDictionary()
 
     @cached_property
     def shipped_text(self) -> str:
@@ -98,6 +101,13 @@ class Engine:
 
     def load(self, added: Sequence[AddedPolicy] = ()) -> Loaded:
         """The whole set, or Misconfigured: there is no half of one."""
+        asked = tuple((policy.name, policy.text) for policy in added)
+        loaded = self._loaded.get(asked)
+        if loaded is None:
+            loaded = self._loaded[asked] = self._parsed(added)
+        return loaded
+
+    def _parsed(self, added: Sequence[AddedPolicy]) -> Loaded:
         texts, described = [self.shipped_text], [self.shipped]
         for policy in added:
             problems = self.problems(policy.text)

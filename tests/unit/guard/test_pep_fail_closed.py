@@ -286,6 +286,13 @@ def test_a_policy_that_names_a_row_ends_the_sharing(text: str, shared: bool) -> 
     assert pep.in_force("acme").is_grouped is shared
 
 
+def test_orgs_that_added_the_same_share_one_set() -> None:
+    """A set takes 150 kB, and every user of a server has an org."""
+    pep = Pep(lambda org: added("forbid (principal, action, resource);")(org) if org == "acme" else AddedPolicies())
+    assert pep.in_force("user:ann") is pep.in_force("user:bob")
+    assert pep.in_force("acme") is not pep.in_force("user:ann")
+
+
 def test_a_policy_that_names_a_row_decides_just_that_row() -> None:
     pep = Pep(added('forbid (principal, action, resource == Mem::Observation::"mem_7");'))
     rows = [replace(ROW, id=f"mem_{number}") for number in range(9)]
