@@ -31,7 +31,8 @@ else:
     loading = LazyModule("clew.recall.loading")
 
 MAX_CHANGES = 8_192  # entries of the change log that are followed at once
-MAX_CHANGED = 50_000  # nodes to be read again before the arrays are made anew
+MAX_CHANGED = 50_000  # nodes to be read again, in a process that does not make the arrays anew before
+WORN = 4_096  # such nodes, or one for 16 memories: each change carries them on, which took 16 ms with 40,000
 
 
 class Graphs:
@@ -50,11 +51,11 @@ class Graphs:
     @contextmanager
     def walk(self, reach: Reach, *, now: datetime, as_of: datetime | None = None) -> Iterator[Walk]:
         kept = self._current(reach, now) if as_of is None else None
+        if self._in_background and as_of is None and (kept is None or _is_worn(kept)):
+            self._load_later(reach, now)
         if kept is not None:
             yield kept
             return
-        if self._in_background and as_of is None:
-            self._load_later(reach, now)
         with self._store.read() as tx:
             yield QueryWalk(tx, reach, now=now, moment=as_of or now)
 
@@ -122,6 +123,8 @@ class Graphs:
             kept = self._kept.get(reach)
         fresh = self._refreshed(reach, kept, now) if kept else None
         with self._lock:
+            if self._kept.get(reach) is not kept:  # made anew meanwhile: that is the one to go on with
+                return fresh
             if fresh is None:
                 self._kept.pop(reach, None)
             else:
@@ -158,6 +161,11 @@ class Graphs:
     def _make_room(self) -> None:
         while self._kept and sum(walk.base.nbytes for walk in self._kept.values()) > self._max_bytes:
             self._kept.popitem(last=False)
+
+
+def _is_worn(kept: ArrayWalk) -> bool:
+    """So much has changed that arrays made anew pay, also for those who walk with these until they are there."""
+    return len(kept.changed) > max(WORN, len(kept.base.memory_ids) // 16)
 
 
 def _turned(kept: ArrayWalk, now: datetime) -> list[str]:

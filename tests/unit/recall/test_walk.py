@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -155,6 +156,25 @@ def test_what_a_memory_states_anew_is_followed_although_its_text_is_the_same(tmp
         with graphs.walk(reach, now=clew.now()) as walk:
             assert isinstance(walk, ArrayWalk)
         assert_the_same(clew, walk, reach)
+
+
+def test_arrays_of_which_much_has_changed_are_made_anew_beside_those_who_walk(
+    clew: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has changed is carried on by every change: a process became slower with all it had seen."""
+    monkeypatch.setattr("clew.recall.graphs.WORN", 8)
+    fill(clew, random.Random(1), 20)
+    reach, graphs = Reach.of(SHOP), Graphs(clew.store, max_bytes=1 << 30, in_background=True)
+    base = graphs.load(reach, clew.now()).base
+    for number in range(30):
+        clew.remember(f"AuthService calls Gateway{number}", scope=SHOP)
+        with graphs.walk(reach, now=clew.now()) as walk:
+            assert isinstance(walk, ArrayWalk)
+            assert_the_same(clew, walk, reach)
+        for loading in (one for one in threading.enumerate() if one.name == "clew-graph"):
+            loading.join()
+    with graphs.walk(reach, now=clew.now()) as walk:
+        assert isinstance(walk, ArrayWalk) and walk.base is not base and len(walk.changed) < 30
 
 
 def test_a_memory_written_after_the_question_was_asked_is_seen_by_the_next(clew: Clew, clock: ToldClock) -> None:
