@@ -30,6 +30,8 @@ else:
     arrays = LazyModule("clew.recall.arrays")  # for a process that stays
     loading = LazyModule("clew.recall.loading")
 
+MAX_KEPT = 256  # reaches, however small their graphs: the names of projects are anybody's
+MAX_ASKED = 4_096  # of which it is known that they were asked about
 MAX_CHANGES = 8_192  # entries of the change log that are followed at once
 MAX_CHANGED = 50_000  # nodes to be read again, in a process that does not make the arrays anew before
 WORN = 4_096  # such nodes, or one for 16 memories: each change carries them on, which took 16 ms with 40,000
@@ -78,6 +80,9 @@ class Graphs:
     def _load_later(self, reach: Reach, now: datetime) -> None:
         with self._lock:
             first = reach not in self._asked
+            if first and len(self._asked) >= MAX_ASKED:
+                self._asked.clear()
+                self._busy.clear()  # at worst one is loaded twice
             self._asked.add(reach)
             if first or reach in self._busy:
                 return
@@ -114,6 +119,8 @@ class Graphs:
                 kept = self._refresh(reach, now)
             if kept is None:
                 return None
+            if len(kept.checked) > MAX_KEPT:  # threads come and go
+                kept.checked.clear()
             kept.checked[connection] = version
         kept.now = now
         return kept
@@ -159,8 +166,12 @@ class Graphs:
         )
 
     def _make_room(self) -> None:
-        while self._kept and sum(walk.base.nbytes for walk in self._kept.values()) > self._max_bytes:
-            self._kept.popitem(last=False)
+        total = sum(walk.base.nbytes for walk in self._kept.values())
+        while self._kept and (total > self._max_bytes or len(self._kept) > MAX_KEPT):
+            least_used, dropped = self._kept.popitem(last=False)
+            self._turns.pop(least_used, None)
+            self._asked.discard(least_used)  # once more does not bring it back, twice does
+            total -= dropped.base.nbytes
 
 
 def _is_worn(kept: ArrayWalk) -> bool:

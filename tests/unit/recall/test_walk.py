@@ -222,6 +222,34 @@ def test_arrays_larger_than_the_limit_are_not_kept(clew: Clew) -> None:
         assert isinstance(walk, QueryWalk)
 
 
+def test_what_is_known_of_reaches_does_not_grow_with_the_names_of_projects(
+    clew: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clew.recall.graphs.MAX_KEPT", 3)
+    monkeypatch.setattr("clew.recall.graphs.MAX_ASKED", 4)
+    graphs = Graphs(clew.store, max_bytes=1 << 30, in_background=True)
+    for number in range(12):
+        reach = Reach.of(Scope(project=f"p{number}"))
+        graphs.load(reach, clew.now())
+        for asked in (reach, Reach.of(Scope(project=f"q{number}"))):
+            with graphs.walk(asked, now=clew.now()):
+                pass
+    assert [len(known) for known in (graphs._kept, graphs._turns, graphs._asked)] == [3, 3, 4]
+
+
+def test_threads_that_come_and_go_leave_nothing_behind_on_a_graph(
+    clew: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clew.recall.graphs.MAX_KEPT", 3)
+    reach, graphs = Reach.of(SHOP), Graphs(clew.store, max_bytes=1 << 30, in_background=False)
+    graphs.load(reach, clew.now())
+    for _ in range(12):
+        thread = threading.Thread(target=lambda: graphs.walk(reach, now=clew.now()).__enter__())
+        thread.start()
+        thread.join()
+    assert 0 < len(graphs._kept[reach].checked) <= 4
+
+
 def test_what_others_witness_does_not_show_in_how_sure_an_edge_is(clew: Clew) -> None:
     clew.remember("UserController calls BillingApi.", scope=SHOP)
     reach = Reach.of(SHOP)
