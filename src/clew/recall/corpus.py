@@ -254,7 +254,9 @@ class Corpora:
             return corpus
         with turn:
             fresh = self._refresh(reach)
-        if fresh is not None:
+        if fresh is None:
+            self._building.pop(reach, None)
+        else:
             if len(fresh.checked) > MAX_CORPORA:  # threads come and go
                 fresh.checked.clear()
             fresh.checked[connection] = version
@@ -301,7 +303,10 @@ class Corpora:
         limit = min(MAX_DOCS - 1, max(1, self._max_bytes // (4 * self._dim + BYTES_BESIDE_VECTOR)))
         rows = tx.index.scope_rows(reach, self._space, limit=limit + 1)
         if len(rows) > limit:
-            self._too_large[reach] = seq
+            with self._lock:
+                if len(self._too_large) >= MAX_CORPORA:  # the names of projects are anybody's
+                    self._too_large.clear()
+                self._too_large[reach] = seq
             return None
         segment = build_segment(rows, self._dim)
         return Corpus((segment,), np.ones(len(segment), np.bool_), seq)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from clew import Conflict, Draft, NotFound, Scope
+from clew.clew import Clew
 from clew.model.scope import Reach
 from clew.recall import corpus as corpus_module
 from clew.recall.corpus import Corpora
@@ -265,6 +266,18 @@ def test_scopes_that_were_asked_about_once_do_not_stay_for_good(
             memory.recall("anything", scope=Scope(project=f"p{n}"))
         kept = memory._reader.corpora
         assert len(kept._kept) <= 5 and len(kept._building) <= 6
+
+
+def test_what_is_known_of_scopes_that_are_too_large_does_not_grow_with_the_names_of_projects(
+    memory: Clew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clew.recall.corpus.MAX_CORPORA", 3)
+    for text in ("everybody sees this", "and this"):
+        memory.remember(text)
+    corpora = Corpora(memory.store, space=None, max_bytes=1)
+    for number in range(10):
+        assert corpora.get(Reach.of(Scope(project=f"p{number}"))) is None
+    assert len(corpora._too_large) <= 3 and not corpora._building
 
 
 def test_a_scope_found_too_large_is_not_loaded_again_for_every_question(tmp_path: Path) -> None:
