@@ -24,13 +24,13 @@ from api_driver import until
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from loopback_driver import WAIT_S, rest_of
 from test_api_health import write_lock
 
 from clew.model.scope import Identity
 from toys import open_toy
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no unix sockets")
-WAIT_S = 30.0
 
 
 class Daemon:
@@ -94,12 +94,10 @@ class Daemon:
 
     def raw(self, data: bytes) -> bytes:
         """What comes back until the server hangs up."""
-        answer = b""
-        with self.connect() as link, suppress(ConnectionError):
-            link.sendall(data)
-            while piece := link.recv(65_536):
-                answer += piece
-        return answer
+        with self.connect() as link:
+            with suppress(ConnectionError):
+                link.sendall(data)
+            return rest_of(link)
 
 
 @pytest.fixture(scope="module")

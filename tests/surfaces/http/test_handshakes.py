@@ -6,7 +6,6 @@ import os
 import socket
 import ssl
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from functools import partial
@@ -15,9 +14,9 @@ from pathlib import Path
 import pytest
 import uvicorn
 from api_driver import Asked, until
-from test_daemon import WAIT_S, Daemon, certificate, daemon, over_tls
+from loopback_driver import WAIT_S, connected, on_loopback, rest_of
+from test_daemon import Daemon, certificate, daemon, over_tls
 
-from clew.clew import Clew
 from clew.surfaces.http import protocol
 from clew.surfaces.http.handshake import Handshake
 
@@ -27,50 +26,29 @@ ASK = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 @pytest.fixture
-def served(memory: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[uvicorn.Server]:
-    """The handshake, the protocol and the application with shorter limits, in a thread."""
-    monkeypatch.setattr(protocol, "HEAD_S", 0.3)
+def served(asked: Asked, tmp_path: Path) -> Iterator[uvicorn.Server]:
+    """The handshake, the protocol and the application, in a thread."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate(tmp_path))
-    asked = Asked(memory)
-    made = partial(Handshake, context)
-    config = uvicorn.Config(asked.app, port=0, http=made, ws="none", lifespan="off", log_config=None)  # type: ignore[arg-type]
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    assert until(lambda: server.started)
-    yield server
-    server.should_exit = True
-    thread.join(WAIT_S)
-    assert not thread.is_alive()
-    asked.close()
-
-
-def connected(server: uvicorn.Server) -> socket.socket:
-    return socket.create_connection(server.servers[0].sockets[0].getsockname(), timeout=WAIT_S)
-
-
-def until_the_end(link: socket.socket) -> bytes:
-    answer = b""
-    with suppress(ConnectionError):
-        while piece := link.recv(65_536):
-            answer += piece
-    return answer
+    with on_loopback(asked, http=partial(Handshake, context)) as server:
+        yield server
 
 
 @pytest.mark.parametrize("begin", [b"", b"\x16\x03\x01\x02\x00\x01"], ids=["nothing", "a beginning"])
-def test_a_handshake_that_does_not_come_is_not_waited_for(served: uvicorn.Server, begin: bytes) -> None:
+def test_a_handshake_that_does_not_come_is_not_waited_for(
+    served: uvicorn.Server, begin: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "HEAD_S", 0.1)
     with closing(connected(served)) as link:
         link.sendall(begin)
-        assert until(lambda: bool(served.server_state.connections))
-        assert until_the_end(link) == b""
+        assert rest_of(link) == b""
     assert until(lambda: not served.server_state.connections)
 
 
 def test_plain_http_where_tls_is_spoken_ends_the_connection(served: uvicorn.Server) -> None:
     with closing(connected(served)) as link:
         link.sendall(ASK)
-        assert b"HTTP/" not in until_the_end(link)
+        assert b"HTTP/" not in rest_of(link)
 
 
 def test_a_request_that_comes_with_the_end_of_the_handshake_is_answered(served: uvicorn.Server) -> None:
@@ -101,7 +79,7 @@ def test_a_server_that_stops_does_not_wait_for_handshakes(served: uvicorn.Server
     with closing(connected(served)) as link:
         assert until(lambda: bool(served.server_state.connections))
         served.should_exit = True
-        assert until_the_end(link) == b""
+        assert rest_of(link) == b""
 
 
 def test_a_crowd_on_the_network_that_says_nothing_is_not_kept(daemon: Daemon) -> None:

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 import uvicorn
 from api_driver import TOKEN, Asked, until
+from loopback_driver import connected, on_loopback, rest_of
 
 from clew.clew import Clew
 from clew.surfaces.http import protocol
 from clew.surfaces.http.asked import Asked as UnderWay
 from clew.surfaces.http.response import Response
 
-WAIT_S = 10.0
 TEXT = "the cache is invalidated by hand"
 
 
 class Served:
-    def __init__(self, memory: Clew) -> None:
-        self.asked = Asked(memory)
-        config = uvicorn.Config(
-            self.asked.app, port=0, http=protocol.Protocol, ws="none", lifespan="off", log_config=None,
-            proxy_headers=False,
-        )  # fmt: skip
-        self.server = uvicorn.Server(config)
+    def __init__(self, asked: Asked, server: uvicorn.Server) -> None:
+        self.asked, self.server = asked, server
         self.by_task: list[UnderWay] = []  # requests that went on as a task
         self._watch_tasks()
 
@@ -43,31 +36,20 @@ class Served:
 
         self.asked.app.go_on = noted  # type: ignore[method-assign]
 
-    def told(self, *pieces: bytes, pause_s: float = 0.0) -> bytes:
+    def told(self, first: bytes, second: bytes = b"", *, between: Callable[[], object] = bool) -> bytes:
         """What it answers until it ends the connection."""
-        answer = b""
-        address = self.server.servers[0].sockets[0].getsockname()
-        with closing(socket.create_connection(address, timeout=WAIT_S)) as link:
-            for piece in pieces:
-                link.sendall(piece)
-                time.sleep(pause_s)
-            with suppress(ConnectionError):
-                while piece := link.recv(65_536):
-                    answer += piece
-        return answer
+        with closing(connected(self.server)) as link:
+            link.sendall(first)
+            between()
+            link.sendall(second)
+            return rest_of(link)
 
 
 @pytest.fixture
-def served(memory: Clew) -> Iterator[Served]:
+def served(memory: Clew, asked: Asked) -> Iterator[Served]:
     memory.remember(TEXT)
-    served = Served(memory)
-    thread = threading.Thread(target=served.server.run, daemon=True)
-    thread.start()
-    assert until(lambda: served.server.started)
-    yield served
-    served.server.should_exit = True
-    thread.join(WAIT_S)
-    served.asked.close()
+    with on_loopback(asked) as server:
+        yield Served(asked, server)
 
 
 def recall(body: bytes, *lines: str) -> tuple[bytes, bytes]:
@@ -85,13 +67,15 @@ def test_a_body_that_comes_with_its_head_is_answered_without_a_task(served: Serv
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n") and TEXT.encode() in answer and not served.by_task
 
 
-def test_so_is_one_that_comes_right_behind_it(served: Served) -> None:
-    assert TEXT.encode() in served.told(*recall(ASKED, LAST), pause_s=protocol.SOON_S / 10) and not served.by_task
+def test_so_is_one_that_comes_right_behind_it(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "SOON_S", 10.0)  # a busy machine needs longer than usual for the little between
+    answer = served.told(*recall(ASKED, LAST), between=lambda: time.sleep(0.005))
+    assert TEXT.encode() in answer and not served.by_task
 
 
 def test_a_body_that_takes_longer_is_waited_for(served: Served) -> None:
     head, body = recall(ASKED, LAST)
-    answer = served.told(head + body[:4], body[4:], pause_s=5 * protocol.SOON_S)
+    answer = served.told(head + body[:4], body[4:], between=lambda: until(lambda: bool(served.by_task)))
     assert TEXT.encode() in answer and len(served.by_task) == 1
 
 
@@ -164,8 +148,7 @@ def test_an_answer_that_says_it_is_the_last_is(served: Served) -> None:
 
 
 def test_a_client_that_leaves_before_its_answer_is_counted_and_nothing_else(served: Served) -> None:
-    address = served.server.servers[0].sockets[0].getsockname()
-    with closing(socket.create_connection(address, timeout=WAIT_S)) as link:
+    with closing(connected(served.server)) as link:
         link.sendall(recall(ASKED)[0])  # and no body
     assert until(lambda: ("recall", "400") in served.asked.app.tally.requests)
     assert TEXT.encode() in served.told(b"".join(recall(ASKED, LAST)))

@@ -43,6 +43,7 @@ def listening(app: Any, **where: Any) -> Iterator[uvicorn.Server]:
     finally:
         server.should_exit = True
         thread.join(DEADLINE_S)
+        assert not thread.is_alive(), "it did not stop"
 
 
 def port_of(server: uvicorn.Server) -> int:
