@@ -310,12 +310,12 @@ def test_t41_more_requests_within_a_window_are_no_further_verdict(clew: Clew, cl
 
 
 def ask(clew: Clew, clock: ToldClock, times: int) -> list[str | None]:
-    """One question every two minutes; why each did without the graph."""
+    """One question every two minutes, each counted before the next; why each did without the graph."""
     reasons = []
     for _ in range(times):
         clock.pass_by(minutes=2)
         reasons.append(clew.context("login", scope=SHOP, strategy="hybrid_graph").trace["fallback_reason"])
-    clew.rollout.flush()
+        clew.rollout.flush()
     return reasons
 
 
