@@ -638,9 +638,9 @@ HOSTILE = [
 
 
 def seconds(text: str) -> float:
-    started = time.process_time()
+    started = time.thread_time()
     redact(text)
-    return time.process_time() - started
+    return time.thread_time() - started
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
