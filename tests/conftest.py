@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from clew import native
 from clew.clew import Clew
 from clew.guard.engine import Engine
+from clew.settings import Settings
 from llm_server import LlmServer
 from toys import ToldClock, ToyEmbedder, open_toy
 
@@ -45,6 +46,20 @@ def pytest_collection_finish() -> None:
     """Thousands of tests stay until the last has run: the collector need not look through them each time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    """What a process has once, and later tests in it would find: the defaults that all settings share, its
+    environment and its directory."""
+    before = _shared()
+    yield
+    assert _shared() == before
+
+
+def _shared() -> tuple[object, ...]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return list(Settings(MEMORY).items()), environment, os.getcwd()
 
 
 @pytest.fixture(scope="session", autouse=True)

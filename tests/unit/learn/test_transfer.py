@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -383,7 +383,7 @@ def test_the_list_says_what_works_and_why_not(memory: Clew) -> None:
     assert told["gone", "web"].why_not == "it was revoked"
 
 
-def test_a_threshold_below_the_policies_own_is_told(memory: Clew) -> None:
+def test_a_threshold_below_the_policies_own_is_told(memory: Clew, clew_at: Callable[..., Clew]) -> None:
     stacks = {
         "shop": {"requirements.txt": "django\nnumpy\n"},
         "web": {"requirements.txt": "django\nnumpy\nredis\n"},
@@ -393,8 +393,8 @@ def test_a_threshold_below_the_policies_own_is_told(memory: Clew) -> None:
     memory.transfer.grant("shop", "web")
     assert memory.transfer.list()[0].as_json()["works"]  # 3 of 4
     memory.transfer.fingerprint("web", {"requirements.txt": "django\nnumpy\nredis\npandas\n"})
-    object.__setattr__(memory.settings.learn, "transfer_threshold", 0.5)
-    assert "no policy allows it" in memory.transfer.list()[0].why_not  # 3 of 5
+    lower = clew_at(memory.home, learn={"transfer_threshold": 0.5})
+    assert "no policy allows it" in lower.transfer.list()[0].why_not  # 3 of 5
 
 
 def test_a_fingerprint_is_kept_once_and_needs_a_manifest(memory: Clew) -> None:
