@@ -85,11 +85,13 @@ def new_store() -> bytes:
 
 def open_quickly(path: Path) -> SqliteEngine:
     """`open_engine`, for those who do not test how a store is made: a new one is a copy of one made before, since
-    the migrations take longer than most tests do. The copy arrives whole, also where two open it at once."""
+    the migrations take longer than most tests do, and is not looked at again. The copy arrives whole, also where
+    two open it at once."""
     if not path.exists():
         with suppress(OSError):  # whatever is wrong with the place, `open_engine` says it
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _copy_to(path)
+            return SqliteEngine(path)
     return open_engine(path)
 
 
