@@ -601,8 +601,9 @@ def _check_version(path: Path, found: int) -> None:
 def migrate(connection: apsw.Connection) -> list[int]:
     """Run what is missing, each migration in a transaction of its own; returns the numbers run."""
     ran: list[int] = []
+    found = connection.pragma("user_version")
     for number, _slug, sql in queries.migrations(SqliteEngine.name):
-        if connection.pragma("user_version") >= number:
+        if number <= found:
             continue
         connection.execute("BEGIN IMMEDIATE")  # two processes may arrive here together
         try:
