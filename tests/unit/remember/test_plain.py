@@ -66,10 +66,10 @@ SPOKEN = (
 
 
 @pytest.mark.parametrize("frame", SPOKEN)
-@pytest.mark.parametrize("value", ["swordfish", "hunter2xyz", "p@ss,w0rd1", "aB3(xY9z!Q"])
-@pytest.mark.parametrize("joint", [" ", "\n", "\t"])
-def test_what_gives_a_secret_away_in_several_words_is_not_plain(frame: str, value: str, joint: str) -> None:
-    assert agrees(frame.replace("{}", value).replace(" ", joint))
+def test_what_gives_a_secret_away_in_several_words_is_not_plain(frame: str) -> None:
+    for value in ("swordfish", "hunter2xyz", "p@ss,w0rd1", "aB3(xY9z!Q"):
+        for joint in " \n\t":
+            assert agrees(text := frame.replace("{}", value).replace(" ", joint)), text
 
 
 @pytest.mark.parametrize("strict", [True, False])

@@ -118,12 +118,11 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize(("kind", "key"), WHOLE)
-def test_a_key_of_known_shape_is_masked_and_its_surroundings_stay(kind: str, key: str, frame: str) -> None:
-    found = redact(frame.format(key))
-    assert found.text == frame.format(f"[masked:{kind}]")
-    assert found.kinds == (kind,)
+def test_a_key_of_known_shape_is_masked_and_its_surroundings_stay(kind: str, key: str) -> None:
+    found = [redact(frame.format(key)) for frame in FRAMES]
+    assert [one.text for one in found] == [frame.format(f"[masked:{kind}]") for frame in FRAMES]
+    assert {one.kinds for one in found} == {(kind,)}
 
 
 @pytest.mark.parametrize("before", [r"\n", r"\t", "%3D", "_", "-", "é"])
@@ -474,11 +473,10 @@ NEAR_MISSES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", CLEAN + NEAR_MISSES)
-def test_ordinary_text_and_near_misses_come_back_as_the_same_object(text: str) -> None:
-    found = redact(text)
-    assert found.text is text
-    assert (found.kinds, found.private_spans) == ((), 0)
+def test_ordinary_text_and_near_misses_come_back_as_the_same_object() -> None:
+    found = {text: redact(text) for text in CLEAN + NEAR_MISSES}
+    assert [(text, one.text) for text, one in found.items() if one.text is not text] == []
+    assert [one for one in found.values() if (one.kinds, one.private_spans) != ((), 0)] == []
 
 
 @pytest.mark.parametrize(
