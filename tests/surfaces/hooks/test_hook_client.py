@@ -21,6 +21,7 @@ from clew.surfaces.hooks.spool import dropped
 
 BLOCK = b'{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "x"}}\n'
 MANY = "a" * 40
+LIMIT_S, BUSY_S = 0.8, 4.0  # of a hook; and what a busy machine may add
 
 
 def test_the_event_is_sent_as_it_came_and_the_answer_printed_as_it_is(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_a_daemon_that_hangs_is_left_alone_within_the_limit(tmp_path: Path) -> N
     with Listener(without_start(tmp_path), None):
         began = time.monotonic()
         assert is_silent(fire(tmp_path))
-    assert time.monotonic() - began < 0.8 + 1.0  # the second is for a busy machine
+    assert time.monotonic() - began < LIMIT_S + BUSY_S
     assert len(spooled(tmp_path)) == 1
 
 
@@ -121,7 +122,7 @@ def test_a_host_that_never_closes_stdin_is_left_alone_within_the_limit(tmp_path:
         [sys.executable, "-I", "-S", CLIENT, "codex", str(tmp_path)], stdin=reader, capture_output=True
     )
     os.close(reader), os.close(writer)
-    assert is_silent(done) and 0.5 < time.monotonic() - began < 0.8 + 1.0
+    assert is_silent(done) and 0.5 < time.monotonic() - began < LIMIT_S + BUSY_S
     assert spooled(tmp_path) == []
 
 

@@ -165,7 +165,7 @@ def test_a_clew_that_is_late_does_not_make_the_hook_late(far: Elsewhere, tmp_pat
     with answering(far.place, [late]):
         began = time.monotonic()
         assert said(near, 1) == ""
-        assert time.monotonic() - began < 2.0
+        assert time.monotonic() - began < 10.0  # it would wait for minutes
     assert not near.spool.is_empty()
 
 
