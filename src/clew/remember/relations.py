@@ -91,7 +91,7 @@ _CUES = (
     _Cue("calls", 0.9, "called invoked", r" (?:by|from)", is_passive=True, is_turned=True),
     _Cue("calls", 0.85, "calls call invokes invoke", r"(?! for\b)", needs_thing=True),
     _Cue("calls", 0.85, "talks talk", r" to", needs_thing=True),
-    _Cue("calls", 0.85, "sends send makes make", r" (?:\w+ )?(?:calls|requests) to", needs_thing=True),
+    _Cue("calls", 0.85, "sends send makes make", r" (?:(?!no |zero )\w+ )?(?:calls|requests) to", needs_thing=True),
     _Cue("calls", 0.75, "hits hit", needs_thing=True),
     _Cue("uses", 0.85, "used", r" (?:by|in)", is_passive=True, is_turned=True, needs_thing=True),
     _Cue("uses", 0.85, "using", is_passive=True, needs_thing=True),

@@ -50,6 +50,8 @@ def test_two_verbs_may_share_a_subject() -> None:
     [
         "Does AuthService call UserService?",
         "AuthService does not depend on Redis.",
+        "AuthService makes no calls to PaymentService.",
+        "AuthService sends zero requests to PaymentService.",
         "OrderService no longer calls UserService.",
         "Should AuthService depend on Redis",
         "If AuthService uses Redis, it is fast.",
