@@ -82,7 +82,7 @@ class _Cue(NamedTuple):
 
 # For the same word, the first that fits is taken: "was replaced by" before "replaced".
 _CUES = (
-    _Cue("depends_on", 0.95, "depends depend depended relies rely relied", r"(?: \w+ly)? (?:up)?on"),
+    _Cue("depends_on", 0.95, "depends depend relies rely", r"(?: \w+ly)? (?:up)?on"),
     _Cue("depends_on", 0.95, "dependent", r"(?:up)? on", is_passive=True),
     _Cue("depends_on", 0.85, "backed powered", r" by", is_passive=True),
     _Cue("depends_on", 0.85, "won't won’t can't can’t doesn't doesn’t don't don’t cannot",
@@ -145,7 +145,12 @@ for _cue in _CUES:
     for _word in _cue.words.split():
         _BY_WORD.setdefault(_word, []).append((_cue, re.compile(f"{re.escape(_word)}{_cue.tail}(?![\\w-])")))
 # The forms of "to be" before a passive, with what may stand between, and "can be" as in "can be found in".
-_BE = re.compile(r"(?<!\w)(?:can )?(?:is|are|was|were|be|been|being|gets?|got)(?: \w+ly| now| also| still| all)? $")
+_BE = re.compile(
+    r"(?<!\w)(?:can |had )?(?:is|are|was|were|be|been|being|gets?|got)(?: \w+ly| now| also| still| all)? $"
+)
+# What was replaced, caused or fixed still is; what somebody owned or used may be over.
+_WAS = re.compile(r"(?:was|were|had)(?!\w)")
+_LASTING = frozenset("supersedes caused_by fixes defined_in implements specializes tests".split())
 # What is too common to make a reader look closer by itself.
 _COMMON = frozenset("a an the because due found live part make makes send sends took own led only use".split())
 _PAIRS = (" because of ", "Because of ", " due to ", "Due to ", " found in ", " live in ", " part of ", " use of ",
@@ -403,7 +408,7 @@ def _read_cue(sentence: Sentence, word: str, at: int, reading: _Reading) -> tupl
         if not match or (cue.is_passive and not be):
             continue
         start = be.start() if be else at
-        if start < reading.end:
+        if start < reading.end or (be and cue.type not in _LASTING and _WAS.match(be[0])):
             break
         is_clause = not be and match[0] in _AFTER_CLAUSE
         subjects = _subjects(sentence, start, reading, is_clause=is_clause)

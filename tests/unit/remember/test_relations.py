@@ -116,6 +116,28 @@ def test_what_is_denied_anywhere_else_taken_back_or_over_is_not_stated(text: str
 @pytest.mark.parametrize(
     "text",
     [
+        "AuthService was owned by Bob until 2023.",
+        "Redis was used by AuthService until v2.",
+        "Last year AuthService depended on Redis.",
+        "AuthService had been using Redis.",
+        "In those days AuthService relied on Redis.",
+        "PROJ-9 was blocked by PROJ-7.",
+        "AuthService was part of the monolith.",
+    ],
+)
+def test_what_was_so_is_not_what_is_so(text: str) -> None:
+    assert found_in(text) == set()
+
+
+def test_what_was_done_once_stays_done() -> None:
+    assert len(found_in("Celery was replaced by Kafka.")) == 1
+    assert len(found_in("INC-7 was caused by Redis.")) == 1
+    assert len(found_in("AuthService has been owned by Bob for years.")) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "I heard that AuthService calls PaymentService.",
         "Bob thinks AuthService depends on Redis.",
         "Apparently AuthService depends on Redis.",
