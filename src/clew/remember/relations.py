@@ -176,14 +176,16 @@ _CALLED_FALSE = re.compile(
     r"(?:false|untrue|wrong|incorrect|not true|a myth)$"
 )
 _MARKED_FALSE = re.compile(
-    r"\((?:now )?(?:false|untrue|wrong|incorrect|not true|no longer true|outdated|obsolete)"
-    r"(?: (?:any ?more|now|today|since|as of)(?![^\W])[^()]*)?\)",
+    r"[(\[](?:now )?(?:false|untrue|wrong|incorrect|not true|no longer true|outdated|obsolete|removed|reverted"
+    r"|rejected|planned|proposed|todo|tbd|wip|not (?:yet|any ?more)|unverified|unconfirmed)"
+    r"(?: (?:any ?more|now|today|since|as of|in|for)(?![^\W])[^()\[\]]*)?[)\]]",
     re.IGNORECASE,
 )
 # "Rejected: A uses B", "Option 2: A uses B", "Before: A uses B".
 _LABELLED = re.compile(
     r"(?:[^\s:]+ )?(?:false|untrue|wrong|incorrect|rejected|declined|discarded|abandoned|withdrawn|forbidden|"
     r"prohibited|obsolete|outdated|deprecated|reverted|old|past|never|not|no|don['’]t|bad|anti-?pattern|hypothesis|question|"
+    r"goals?|acceptance criteri(?:a|on)|scenario|(?:expected|desired|wanted|target|next|future)(?: [^\s:]+)?|"
     r"(?:before|option|alternative|example)(?: [^\s:]+)?):(?= )"
 )
 _OPEN_TASK = re.compile(r"(?:[-*+•] |\d+[.)] )?\[ \] ")
@@ -191,6 +193,9 @@ _OPEN_TASK = re.compile(r"(?:[-*+•] |\d+[.)] )?\[ \] ")
 _THEN = re.compile(
     r"(?:before|prior to|back in) (?:\w+ )?(?:19|20)\d\d(?!\w)|(?:in the past|back then|in those days)(?!\w)"
     r"|in (?:the|our) (?:old|previous|former|original|initial|first) "
+)
+_AHEAD = re.compile(
+    r"(?<!\w)(?:in (?:the )?future|next (?:week|month|quarter|sprint|year|release)|tomorrow|(?<!as )soon)(?!\w)"
 )
 _NOW = re.compile(r"(?<!\w)(?:now|nowadays|today|currently|since then|these days)(?!\w)")  # from here on it is so
 _CHANGES = frozenset("moved migrated switched ported transitioned replaced swapped superseded deprecated".split())
@@ -209,7 +214,7 @@ _SUPPOSITIONS = frozenset(
     "possibly let's let’s until shall ought supposed propose proposed proposal idea ideally imagine ensure ensures "
     "ensuring sure verify check try doubt doubts doubted deny denies denied myth hypothetically pretend allegedly "
     "supposedly rumour rumor rumours rumors misconception misconceptions fallacy formerly previously originally "
-    "historically".split()
+    "historically likely unlikely suspected possible potential probable presumed alleged".split()
 )
 # What others said or what somebody believes is no fact. What the user said is first-hand.
 _MAYBE = "apparently|seemingly|reportedly|presumably|iirc|afaik|afaict"
@@ -259,11 +264,12 @@ def _sentences(text: str, things: list[Thing]) -> list[Sentence]:
     return found
 
 
-# Headings, and labels above a list, of what is not chosen, not so any more, or not decided.
+# Headings, and labels above a list, of what is not chosen, not so any more, not yet, or not decided.
 _SET_ASIDE = re.compile(
     r"(?<!\w)(?:rejected|discarded|considered|alternatives?|abandoned|withdrawn|obsolete|outdated|deprecated|removed"
-    r"|before(?=\W*(?:\n|$)| \d)|previously|formerly|old|history|anti-?patterns?|non-?goals?|out of scope"
-    r"|open questions?|ideas?|proposals?|proposed|hypothes[ei]s|todos?|don['’]ts?)(?!\w)"
+    r"|before(?=\W*(?:\n|$)| \d)|previously|formerly|old|history|anti-?patterns?|goals?|out of scope"
+    r"|expected|desired|acceptance criteria|next steps?|future|roadmap|open questions?|ideas?|proposals?|proposed"
+    r"|hypothes[ei]s|todos?|don['’]ts?)(?!\w)"
 )
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _BULLET = re.compile(
@@ -384,7 +390,8 @@ def _stated(sentence: Sentence) -> list[EdgeDraft]:
 def _is_said(sentence: Sentence) -> bool:
     flat = sentence.flat
     is_other = _ASKS.match(flat) or _CALLED_FALSE.match(flat) or _LABELLED.match(flat) or _HEARD.search(flat)
-    return not (is_other or _MARKED_FALSE.search(sentence.text) or _OPEN_TASK.match(sentence.text))
+    is_ahead = _AHEAD.search(flat) is not None
+    return not (is_other or is_ahead or _MARKED_FALSE.search(sentence.text) or _OPEN_TASK.match(sentence.text))
 
 
 def _is_denied(sentence: Sentence, index: int, at: int) -> bool:
