@@ -71,6 +71,11 @@ _GENERIC = frozenset(
     "image".split()
 )
 
+_NO_NOUN = _BOUNDARIES | _DETERMINERS | PREPOSITIONS | _STOPS | _PRONOUNS | _GENERIC | frozenset(
+    "plus today yesterday tonight last next first too down up out back again twice everywhere alone altogether "
+    "completely hard".split()
+)  # fmt: skip
+
 
 def clause_of(words: list[str], ends: frozenset[str] = _BOUNDARIES) -> list[str]:
     """The words after the last one that ends a clause."""
@@ -162,6 +167,15 @@ def take(words: list[str]) -> tuple[list[str], bool]:
         if bare != word:
             return taken, True
     return taken, True
+
+
+def is_whole(words: list[str], phrase: list[str]) -> bool:
+    """Whether the leading phrase is all that is named: of "Kafka topics" Kafka is only the beginning."""
+    at = consumed(words, phrase)
+    if not phrase or at >= len(words) or words[at - 1] != phrase[-1]:  # a comma ends it
+        return True
+    after = words[at].rstrip(MARKS)
+    return after in _NO_NOUN or not after.isalpha() or after.endswith("ly") or "\ue000" <= after <= "\uf8ff"
 
 
 def as_end(sentence: Sentence, phrase: list[str]) -> End | None:

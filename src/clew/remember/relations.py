@@ -29,6 +29,7 @@ from clew.remember.phrases import (
     consumed,
     failing,
     first_phrase,
+    is_whole,
     last_phrase,
     take,
 )
@@ -419,7 +420,7 @@ def _read_cue(sentence: Sentence, word: str, at: int, reading: _Reading) -> tupl
             break
         is_clause = not be and match[0] in _AFTER_CLAUSE
         subjects = _subjects(sentence, start, reading, is_clause=is_clause)
-        objects = _objects(sentence, sentence.flat[match.end() :]) if subjects else []
+        objects = _objects(sentence, sentence.flat[match.end() :], cue.type) if subjects else []
         if (
             word in _NOUNS_TOO
             and objects
@@ -501,7 +502,11 @@ _LISTED = re.compile(
 )
 
 
-def _objects(sentence: Sentence, after: str) -> list[End]:
+# Who uses the topics of Kafka uses Kafka; who owns them does not own it.
+_BY_PARTS = frozenset("uses depends_on calls implements specializes".split())
+
+
+def _objects(sentence: Sentence, after: str, type_: str) -> list[End]:
     """What follows a cue: one phrase, or a list of them, with "and" before its last, or of things to the end of the
     sentence. What else follows a mere comma may be anything: "depends on Redis, see ABC-9"."""
     found: list[End] = []
@@ -510,15 +515,17 @@ def _objects(sentence: Sentence, after: str) -> list[End]:
         words = rest.split(" ", MAX_NEAR)[:MAX_NEAR]
         phrase, ended = take(words)
         end = as_end(sentence, phrase)
-        if end is None or (found and (not ended or phrase[0] in _ENTRY_WORDS)):  # the verb of another clause
+        if end is None or not (type_ in _BY_PARTS or is_whole(words, phrase)):
+            break
+        if found and (not ended or phrase[0] in _ENTRY_WORDS):  # the verb of another clause
             break
         found.append(end)
         sure = len(found) if is_last else sure
         read = len(" ".join(words[: consumed(words, phrase)]).rstrip(","))
         joint = _SEPARATOR.match(rest, read)
         if not joint:
-            is_whole = read >= len(rest) and all(one.is_thing for one in found)
-            sure = len(found) if is_whole else sure
+            is_list = read >= len(rest) and all(one.is_thing for one in found)
+            sure = len(found) if is_list else sure
             break
         rest, is_last = rest[joint.end() :], joint[0] != ", "
     return found[:sure]
@@ -565,9 +572,9 @@ def _bracketed(sentence: Sentence, match: re.Match[str] | None, type_: str, *, i
     inner = next(part for part in match.groups() if part).split(" ")
     phrase, _ = take(inner)
     rest = inner[consumed(inner, phrase) :]
-    is_whole = not rest or (rest[0] in PREPOSITIONS and not match[0].endswith(" not "))
-    first = as_end(sentence, phrase) if is_whole else None
-    seconds = _objects(sentence, sentence.flat[match.end() :])
+    is_all = not rest or (rest[0] in PREPOSITIONS and not match[0].endswith(" not "))
+    first = as_end(sentence, phrase) if is_all else None
+    seconds = _objects(sentence, sentence.flat[match.end() :], type_)
     if not first or not seconds or not NEGATIONS.isdisjoint(inner):
         return []
     source, target = (seconds[0], first) if is_turned else (first, seconds[0])

@@ -316,6 +316,26 @@ def test_what_takes_back_something_else_takes_nothing_back(text: str, count: int
     assert len(found_in(text)) == count
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Alice owns Kafka topics.",
+        "PROJ-12 fixes Redis timeouts.",
+        "PROJ-12 blocks Postgres upgrades.",
+        "The release replaced Redis calls in AuthService.",
+        "config.toml contains the Redis URL.",
+        "INC-4 was caused by Redis evictions.",
+    ],
+)
+def test_a_part_of_a_thing_is_not_the_thing(text: str) -> None:
+    assert found_in(text) == set()
+
+
+def test_who_uses_a_part_of_a_thing_uses_the_thing() -> None:
+    assert found_in("AuthService uses Redis streams.") == {("service:authservice", "uses", "service:redis")}
+    assert found_in("Alice owns Kafka now.") == {("person:alice", "owns", "service:kafka")}
+
+
 def test_a_list_ends_with_its_and() -> None:
     uses = {("service:authservice", "uses", f"service:{name}") for name in ("redis", "kafka", "ledgerservice")}
     assert found_in("AuthService uses Redis, Kafka and LedgerService, see ABC-1.") == uses
