@@ -517,7 +517,7 @@ def _objects(sentence: Sentence, after: str, type_: str) -> list[End]:
         end = as_end(sentence, phrase)
         if end is None or not (type_ in _BY_PARTS or is_whole(words, phrase)):
             break
-        if found and (not ended or phrase[0] in _ENTRY_WORDS):  # the verb of another clause
+        if found and not (ended and _is_item(sentence, phrase, rest, found[0])):
             break
         found.append(end)
         sure = len(found) if is_last else sure
@@ -529,6 +529,18 @@ def _objects(sentence: Sentence, after: str, type_: str) -> list[End]:
             break
         rest, is_last = rest[joint.end() :], joint[0] != ", "
     return found[:sure]
+
+
+def _is_item(sentence: Sentence, phrase: list[str], rest: str, first: End) -> bool:
+    """Of a list; not the verb of another clause, as in "depends on Redis and reports metrics". Among things all
+    others need an article."""
+    if phrase[0] in _ENTRY_WORDS:
+        return False
+    is_named = sentence.thing(phrase[0][0]) is not None or _ARTICLE.match(f" {rest}") is not None
+    return is_named or not (first.is_thing or _VERBAL.search(phrase[0]))
+
+
+_VERBAL = re.compile(r"(?:[^s]s|ed)$")
 
 
 # Phrases that hold both ends.

@@ -317,6 +317,22 @@ def test_what_takes_back_something_else_takes_nothing_back(text: str, count: int
 
 
 @pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("AuthService depends on Redis and reports metrics.", 1),
+        ("AuthService uses Redis and Kafka and runs on port 8080.", 2),
+        ("AuthService uses Redis and failed over to the replica.", 1),
+        ("AuthService uses Kafka and pushes OrderService events.", 1),
+        ("The API depends on caching and serves JSON.", 1),
+        ("AuthService depends on Redis and the retry budget.", 2),
+        ("AuthService depends on caching and token refresh.", 2),
+    ],
+)
+def test_the_verb_of_another_clause_is_no_item_of_a_list(text: str, count: int) -> None:
+    assert len(found_in(text)) == count
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Alice owns Kafka topics.",
