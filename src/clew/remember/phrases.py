@@ -63,7 +63,8 @@ _VAGUE = frozenset(
     "thing things stuff reason way ways time times people lot kind part problem code bit day week month year today "
     "yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday morning evening action place case "
     "rest end start example note decision fact rule access attention care help good bad new old slow fast big "
-    "small unknown unclear undetermined uncertain".split()
+    "small unknown unclear undetermined uncertain mondays tuesdays wednesdays thursdays fridays saturdays sundays "
+    "weekdays weekends half majority number couple handful lack plenty two three four five".split()
 )
 _GENERIC = frozenset(
     "class module function method file table service package library endpoint job handler component interface "

@@ -28,7 +28,6 @@ from clew.remember.phrases import (
     clause_of,
     consumed,
     failing,
-    first_phrase,
     is_whole,
     last_phrase,
     take,
@@ -480,10 +479,18 @@ def _subjects(sentence: Sentence, start: int, reading: _Reading, *, is_clause: b
     if clause and clause[-1] == "and" and not is_clause:
         return reading.subjects
     subject = failing(sentence, clause) if is_clause else last_phrase(sentence, clause)
-    if subject is None or (relative and relative[0].endswith("that") and not subject.is_thing):
+    if subject is None or (relative and not _is_nearest(sentence, clause, subject, relative[0])):
         return ()
     is_first = reading.end == 0 and subject.is_thing
     return (*_listed_before(sentence, before), subject) if is_first else (subject,)
+
+
+def _is_nearest(sentence: Sentence, clause: list[str], subject: End, relative: str) -> bool:
+    """Of "Redis for all but search, which uses" nobody can tell what uses."""
+    if PREPOSITIONS.isdisjoint(clause):
+        return subject.is_thing or not relative.endswith("that")
+    nearest = sentence.thing(clause[-1][0])
+    return nearest is not None and nearest.ref == subject.ref
 
 
 def _listed_before(sentence: Sentence, before: str) -> list[End]:
@@ -600,7 +607,7 @@ def _because(sentence: Sentence, at: int) -> list[EdgeDraft]:
     if not match:
         return []
     cause = as_end(sentence, take(match["a"].split(" "))[0])
-    effect = as_end(sentence, first_phrase(sentence, sentence.flat[match.end() :].split())[0])
+    effect = failing(sentence, sentence.flat[match.end() :].split())
     if not cause or not effect or not effect.is_thing:
         return []
     edge = _draft(sentence, effect, "caused_by", cause, 0.8, "because of")
