@@ -478,11 +478,29 @@ def _subjects(sentence: Sentence, start: int, reading: _Reading, *, is_clause: b
         clause = clause[:-1]
     if clause and clause[-1] == "and" and not is_clause:
         return reading.subjects
+    if not _OTHERS.isdisjoint(clause) or (not relative and _is_object(sentence, clause)):
+        return ()
     subject = failing(sentence, clause) if is_clause else last_phrase(sentence, clause)
     if subject is None or (relative and not _is_nearest(sentence, clause, subject, relative[0])):
         return ()
     is_first = reading.end == 0 and subject.is_thing
     return (*_listed_before(sentence, before), subject) if is_first else (subject,)
+
+
+_OTHERS = NEGATIONS | {"or", "either"}  # "it is A, not B, which uses C", "A or B uses C"
+
+
+_ARTICLES = ("a", "an", "the")
+
+
+def _is_object(sentence: Sentence, clause: list[str]) -> bool:
+    """Whether the clause ends with what another verb is about: "the code that calls A", "restarting A"."""
+    if not clause or not sentence.thing(clause[-1][0]):
+        return False
+    before = clause[:-2] if clause[-2:-1] and clause[-2] in _ARTICLES else clause[:-1]
+    verb = before[-1] if before else ""
+    is_adjective = len(before) > 1 and before[-2] in _ARTICLES  # "the staging Redis"
+    return (verb in _ENTRY_WORDS and verb != "only") or (verb.endswith("ing") and not is_adjective)
 
 
 def _is_nearest(sentence: Sentence, clause: list[str], subject: End, relative: str) -> bool:

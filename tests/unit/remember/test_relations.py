@@ -305,6 +305,8 @@ def test_what_stands_behind_a_mere_comma_is_no_part_of_a_list(
         ("Before 2022, LegacyService was replaced by AuthService.", 1),
         ("AuthService calls LedgerService, which was reverted.", 1),
         ("All tests pass but AuthService depends on Redis.", 1),
+        ("The staging Redis depends on Kafka.", 1),
+        ("Only OrderService calls PaymentService.", 1),
         ("AuthService almost always uses Redis.", 1),
         ("The `auth` module uses AuthService, and `AuthService` depends on `Redis`.", 2),
         ("Before 2021 AuthService used MySQL, now AuthService uses PostgreSQL.", 1),
@@ -340,6 +342,9 @@ def test_the_verb_of_another_clause_is_no_item_of_a_list(text: str, count: int) 
         "Due to GDPR, UserService deletes accounts after 30 days.",
         "Deploys are blocked on Fridays.",
         "Half of the services use Redis.",
+        "It's CartService, not OrderService, which calls PaymentService.",
+        "OrderService or CartService uses Redis.",
+        "Restarting Redis fixed AuthService.",
         "A number of jobs use Celery.",
     ],
 )
@@ -365,6 +370,18 @@ def test_a_part_of_a_thing_is_not_the_thing(text: str) -> None:
 def test_who_uses_a_part_of_a_thing_uses_the_thing() -> None:
     assert found_in("AuthService uses Redis streams.") == {("service:authservice", "uses", "service:redis")}
     assert found_in("Alice owns Kafka now.") == {("person:alice", "owns", "service:kafka")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The code that calls PaymentService lives in src/pay.py.",
+        "The team that owns Redis depends on Kafka.",
+        "The job using Kafka depends on PostgreSQL.",
+    ],
+)
+def test_what_another_verb_is_about_is_no_subject(text: str) -> None:
+    assert found_in(text) == set()
 
 
 def test_a_list_ends_with_its_and() -> None:
