@@ -345,14 +345,17 @@ def _is_service(name: str, parts: list[str]) -> bool:
 
 def _compound(name: str) -> NodeRef | None:
     """`Redis-Cluster`, `AuthService-Modul`, `Kafka-based`: what the first word names, as without the hyphen. In
-    small letters it is a name of its own: `redis-cluster`."""
+    small letters it is a name of its own: `redis-cluster`. `Kafka-free` and `Redis-like` name neither."""
     first, _, rest = name.partition("-")
-    if not first[:1].isupper() or not rest.isalpha():
+    if not first[:1].isupper() or not rest.isalpha() or rest in _SOMETHING_ELSE:
         return None
     if first in _spellings():
         return _spellings()[first]
     is_coined = first.isalpha() and _looks_coined(first, _parts(first))
     return _symbol_or_service(first, False, False) if is_coined else None
+
+
+_SOMETHING_ELSE = frozenset("like compatible style free less agnostic independent inspired".split())
 
 
 def _hyphened(name: str) -> NodeRef | None:

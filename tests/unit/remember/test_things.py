@@ -50,6 +50,8 @@ def test_letters_that_need_no_spaces_between_words_are_no_part_of_a_name(text: s
         ("der Redis-Cluster und die PostgreSQL-Datenbank", ["service:redis", "service:postgresql"]),
         ("das AuthService-Modul", ["service:authservice"]),
         ("a Kafka-based design", ["service:kafka"]),
+        ("a Kafka-free design", []),
+        ("a Redis-compatible store", []),
         ("redis-cluster and Auth-Service", ["service:rediscluster", "service:authservice"]),
         ("JavaScript-Code, Content-Type, McKinley-Smith, Linux-Kernel", []),
     ],
