@@ -17,7 +17,9 @@ MAX_NEAR = 12  # words beside a cue that are read
 MAX_TOPIC_CHARS = 80
 MARKS = ",;:"
 NEGATIONS = frozenset("not never no nothing none nobody cannot without hardly neither nor".split())
-_ASIDE = NEGATIONS.union("see cf formerly previously unlike except excluding replacing ex".split())
+_ASIDE = NEGATIONS.union(
+    "see cf formerly previously unlike except excluding replacing ex fake mock mocked stub dummy".split()
+)
 
 
 class Sentence(NamedTuple):
@@ -57,7 +59,7 @@ _STOPS = frozenset(
 _PRONOUNS = frozenset(
     "i we you he she it they me us him her them this that these those who which what everything nothing something "
     "anything everyone someone anyone nobody one ones there here others another it's none most many much more less "
-    "both either each few all some any such".split()
+    "both either each few all some any such whoever whichever whatever".split()
 )
 _VAGUE = frozenset(
     "thing things stuff reason way ways time times people lot kind part problem code bit day week month year today "

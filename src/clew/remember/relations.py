@@ -150,6 +150,7 @@ _BE = re.compile(
 )
 # What was replaced, caused or fixed still is; what somebody owned or used may be over.
 _WAS = re.compile(r"(?:was|were|had)(?!\w)")
+_OLD_ONE = re.compile(r"(?<!\w)(?:old|legacy|former|previous|deprecated) [\ue000-\uf8ff] $")
 _LASTING = frozenset("supersedes caused_by fixes defined_in implements specializes tests".split())
 # What is too common to make a reader look closer by itself.
 _COMMON = frozenset("a an the because due found live part make makes send sends took own led only use".split())
@@ -415,7 +416,7 @@ def _read_cue(sentence: Sentence, word: str, at: int, reading: _Reading) -> tupl
         if not match or (cue.is_passive and not be):
             continue
         start = be.start() if be else at
-        if start < reading.end or (be and cue.type not in _LASTING and _WAS.match(be[0])):
+        if start < reading.end or (cue.type not in _LASTING and _is_past(sentence.flat, start, be)):
             break
         is_clause = not be and match[0] in _AFTER_CLAUSE
         subjects = _subjects(sentence, start, reading, is_clause=is_clause)
@@ -431,6 +432,10 @@ def _read_cue(sentence: Sentence, word: str, at: int, reading: _Reading) -> tupl
         edges = [edge for one, two in pairs if (edge := _edge(sentence, cue, one, two, match[0]))]
         return edges, _Reading(match.end(), subjects) if edges else reading
     return [], reading
+
+
+def _is_past(flat: str, start: int, be: re.Match[str] | None) -> bool:
+    return (be is not None and _WAS.match(be[0]) is not None) or _OLD_ONE.search(flat[:start]) is not None
 
 
 # The ends of a relation.
@@ -574,7 +579,7 @@ _PREFERENCE = re.compile(
     r"(?:(?:prefers?|preferred|chose|picked|favou?rs?)(?: to use)? (?P<a>[^,;:]{1,60}?) "
     r"(?:over|instead of|rather than)|"
     r"(?:use|uses|using|used) (?P<b>[^,;:]{1,60}?),? (?:instead of|rather than)|"
-    r"(?:use|uses) (?P<c>(?:[^\s,;:]+ ?){1,3}?),? (?:and )?not) "
+    r"(?:use|uses) (?P<c>(?:[^\s,;:]+ ?){1,3}?),? (?:and )?not(?! (?:just|only|merely) )) "
 )
 _MOVE = re.compile(
     r"(?:moved|migrated|switched|ported|transitioned) (?:[^,;:]{1,40}? )?from (?P<a>[^,;:]{1,60}?) to |"
@@ -642,7 +647,8 @@ def _condition(sentence: Sentence, at: int) -> list[EdgeDraft]:
     words = before.split()
     if words and words[-1] in _HAPPENS:
         words.pop()
-    subject = as_end(sentence, words) if words else None
+    is_clause = any(word in _ENTRY_WORDS and word not in _ARTICLES for word in words)  # "A uses B only if"
+    subject = as_end(sentence, words) if words and not is_clause else None
     if subject is None:
         return []
     said = [thing.label.lower() if (thing := sentence.thing(word[0])) else word for word in match["c"].split()]

@@ -295,7 +295,8 @@ _NOT_PEOPLE = frozenset(
     "everyone everybody someone somebody nobody anyone one team users user customers customer product legal "
     "security marketing support management engineering design sales ops finance he she they we i it who people "
     "developers reviewers management leadership today yesterday then also now later finally docs doc documentation "
-    "tests never always recently originally previously initially nobody both neither either others".split()
+    "tests never always recently originally previously initially nobody both neither either others whoever "
+    "whichever platform infra infrastructure backend frontend data devops sre qa".split()
 )
 _READINGS: dict[str, _Reading] = {
     "service": _after_service_noun,

@@ -7,7 +7,7 @@ from clew.remember.relations import MAX_RELATIONS, MAX_SENTENCE, causal_cue, rel
 from clew.remember.things import things_in
 
 # Slightly below what was measured when the patterns were last changed; see measure_relations.py.
-FLOORS = {"tuning": (0.98, 0.98), "held out": (0.94, 0.88)}
+FLOORS = {"tuning": (0.98, 0.98), "held out": (0.96, 0.88)}
 
 
 @pytest.mark.parametrize("half", FLOORS)
@@ -152,7 +152,17 @@ def test_what_was_so_is_not_what_is_so(text: str) -> None:
     assert found_in(text) == set()
 
 
+def test_a_condition_is_not_that_of_what_its_sentence_ends_with() -> None:
+    [stated] = found_in("INC-4 blocks PROJ-1 only if Redis is down.")
+    assert stated == ("ticket:INC-4", "blocks", "ticket:PROJ-1")
+
+
+def test_a_team_is_no_person() -> None:
+    assert found_in("Platform owns Redis.") == {("topic:platform", "owns", "service:redis")}
+
+
 def test_what_was_done_once_stays_done() -> None:
+    assert len(found_in("The legacy AuthService was replaced by LoginService.")) == 1
     assert len(found_in("Celery was replaced by Kafka.")) == 1
     assert len(found_in("INC-7 was caused by Redis.")) == 1
     assert len(found_in("AuthService has been owned by Bob for years.")) == 1
@@ -345,6 +355,10 @@ def test_the_verb_of_another_clause_is_no_item_of_a_list(text: str, count: int) 
         "It's CartService, not OrderService, which calls PaymentService.",
         "OrderService or CartService uses Redis.",
         "Restarting Redis fixed AuthService.",
+        "The legacy AuthService uses Redis.",
+        "OrderService uses a fake Redis in tests.",
+        "Whoever owns Kafka is on leave.",
+        "Use Redis, not just Kafka.",
         "A number of jobs use Celery.",
     ],
 )
