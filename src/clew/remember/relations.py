@@ -179,13 +179,14 @@ _CALLED_FALSE = re.compile(
 _MARKED_FALSE = re.compile(
     r"[(\[](?:now )?(?:false|untrue|wrong|incorrect|not true|no longer true|outdated|obsolete|removed|reverted"
     r"|rejected|planned|proposed|todo|tbd|wip|not (?:yet|any ?more)|unverified|unconfirmed)"
-    r"(?: (?:any ?more|now|today|since|as of|in|for)(?![^\W])[^()\[\]]*)?[)\]]",
+    r"(?: (?:any ?more|now|today|since|as of|in|for)(?![^\W])[^()\[\]]*)?[)\]]|[❌✗✘🚫]",
     re.IGNORECASE,
 )
 # "Rejected: A uses B", "Option 2: A uses B", "Before: A uses B".
 _LABELLED = re.compile(
     r"(?:[^\s:]+ )?(?:false|untrue|wrong|incorrect|rejected|declined|discarded|abandoned|withdrawn|forbidden|"
-    r"prohibited|obsolete|outdated|deprecated|reverted|old|past|never|not|no|don['’]t|bad|anti-?pattern|hypothesis|question|"
+    r"prohibited|obsolete|outdated|deprecated|reverted|old|past|never|not|no|don['’]t|bad|anti-?pattern|question|"
+    r"draft|wish ?list|to-be|(?:hypothesis|assumption)(?: [^\s:]+)?|"
     r"goals?|acceptance criteri(?:a|on)|scenario|(?:expected|desired|wanted|target|next|future)(?: [^\s:]+)?|"
     r"(?:before|option|alternative|example)(?: [^\s:]+)?):(?= )"
 )
@@ -270,9 +271,9 @@ _SET_ASIDE = re.compile(
     r"(?<!\w)(?:rejected|discarded|considered|alternatives?|abandoned|withdrawn|obsolete|outdated|deprecated|removed"
     r"|before(?=\W*(?:\n|$)| \d)|previously|formerly|old|history|anti-?patterns?|goals?|out of scope"
     r"|expected|desired|acceptance criteria|next steps?|future|roadmap|open questions?|ideas?|proposals?|proposed"
-    r"|hypothes[ei]s|todos?|don['’]ts?)(?!\w)"
+    r"|hypothes[ei]s|todos?|don['’]ts?|options?|assumptions?|plans?|planned|wish ?lists?|drafts?|to-be)(?!\w)"
 )
-_HEADING = re.compile(r"#{1,6}(?:\s|$)")
+_HEADING = re.compile(r"(#{1,6})(?:\s|$)")
 _BULLET = re.compile(
     r"(?:[-*+•]|\d+[.)])\s|\d+\s$"
 )  # the full stop behind a number ends what is read as a sentence
@@ -280,20 +281,23 @@ _BULLET = re.compile(
 
 class _Aside:
     """Reads a text sentence by sentence, and knows under what each stands: a label covers the list below it, a
-    heading all up to the next one."""
+    heading all up to the next one that is no deeper."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._by_heading = self._by_label = False
+        self._by_heading = 0  # how deep the heading is
+        self._by_label = False
 
     def covers(self, sentence: str, start: int) -> bool:
         if not start or "\n" in self._text[start - 1 : start] or sentence.startswith("\n"):
             self._read_line(sentence.strip())
-        return self._by_heading or self._by_label
+        return bool(self._by_heading) or self._by_label
 
     def _read_line(self, line: str) -> None:
-        if _HEADING.match(line):
-            self._by_heading, self._by_label = _SET_ASIDE.search(line) is not None, False
+        if heading := _HEADING.match(line):
+            depth, self._by_label = len(heading[1]), False
+            if not 0 < self._by_heading < depth:
+                self._by_heading = depth if _SET_ASIDE.search(line) else 0
         elif line.endswith(":"):
             self._by_label = _SET_ASIDE.search(line) is not None
         elif not _BULLET.match(f"{line} "):
@@ -307,6 +311,7 @@ _QUOTED = re.compile(
     r"\"[^\"\n]*+\"|“[^”\n]{5,300}”|„[^“”\n]{5,300}[“”]|«[^»\n]{5,300}»"
     r"|(?<!`)`[^`\n]*+`(?!`)|(?<!\w)'[^'\n]*+'(?!\w)"
 )
+_BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _QUOTES = "\"'`“„«"  # what one of them begins with: most texts have none
 _WORDY = re.compile(r"\w")
 
@@ -316,6 +321,8 @@ def _lowered(text: str) -> str:
     character in its place."""
     if "```" in text or "~~" in text or "<!--" in text:
         text = _NOT_SAID.sub(_blank, text)
+    if "\n" in text and ">" in text and _WORDY.search(_BLOCK_QUOTE.sub("", text)):
+        text = _BLOCK_QUOTE.sub(_blank, text)
     if any(map(text.__contains__, _QUOTES)):
         text = _QUOTED.sub(lambda quote: _blank(quote) if _is_quotation(quote) else quote[0], text)
     low = text.lower()

@@ -125,6 +125,11 @@ def test_what_is_denied_anywhere_else_taken_back_or_over_is_not_stated(text: str
         "## Goals\n- AuthService uses Redis.",
         "Acceptance criteria:\n- AuthService uses Redis.",
         "AuthService uses Redis (planned).",
+        "Assumption 2: AuthService uses Redis.",
+        "Plan:\n1. AuthService uses Redis",
+        "❌ AuthService uses Redis",
+        "On Monday, Bob wrote:\n> AuthService uses Redis\nThat is wrong.",
+        "## Considered options\n### MongoDB\nOrderService uses MongoDB.\n### MySQL\nOrderService uses MySQL.",
         "AuthService uses Redis [TODO]",
         "AuthService uses Redis (removed in v2).",
         "AuthService uses Redis (not anymore).",
@@ -159,6 +164,12 @@ def test_a_condition_is_not_that_of_what_its_sentence_ends_with() -> None:
 
 def test_a_team_is_no_person() -> None:
     assert found_in("Platform owns Redis.") == {("topic:platform", "owns", "service:redis")}
+
+
+def test_a_heading_that_sets_aside_ends_with_the_next_of_its_depth_and_a_note_may_be_one_quote() -> None:
+    text = "# ADR\n## Options\n### A\nOrderService uses MySQL.\n## Decision\nOrderService uses PostgreSQL."
+    assert found_in(text) == {("service:orderservice", "uses", "service:postgresql")}
+    assert len(found_in("> OrderService uses\n> PostgreSQL and\n> AuthService uses Redis")) == 1
 
 
 def test_what_was_done_once_stays_done() -> None:
