@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from clew.inject import gates
     from clew.inject import matrix as matrices
     from clew.ports import Tx
+    from clew.remember import key_names
 else:
     gates, matrices = LazyModule("clew.inject.gates"), LazyModule("clew.inject.matrix")
+    key_names = LazyModule("clew.remember.key_names")
 
 SWITCHES = {"memory": "memory_enabled", "graph": "graph_enabled", "runtime-inject": "runtime_inject_enabled"}
 
@@ -135,7 +137,7 @@ class Projects(ConfigVerbs):
     def set(self, project: str, switch: str, on: bool | None, *, identity: Identity | None = None) -> ProjectConfig:
         """Switch `memory`, `graph` or `runtime-inject`; None, for the graph alone, leaves it to the org's plan."""
         identity = identity or Identity()
-        Scope(org=identity.org, project=project)
+        key_names.check_place(Scope(org=identity.org, project=project))
         field = _switch_named(switch)
         if not isinstance(on, bool) and (on is not None or field != "graph_enabled"):
             raise InvalidInput(f"{switch} is on or off", code="SWITCH_INVALID", next="say on or off")
@@ -178,6 +180,7 @@ class Matrix(ConfigVerbs):
         """Change single fields of a work type, for one org or for all. Returns what that org gets now."""
         identity = identity or Identity()
         matrices.check_work_type(work_type)
+        key_names.refuse_secret(work_type, "work type", code="WORK_TYPE_SECRET")
         resource = Resource("matrix", work_type, org or "")
         self._check(identity, "operate", resource)
         org = None if org is None else self._org_named(org, identity)

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from clew.model.session import AgentSession
     from clew.ports import Tx
     from clew.relate import retention as retaining
+    from clew.remember import key_names
 else:
     auditing, queueing = LazyModule("clew.guard.audit"), LazyModule("clew.deliver.queue")
     fingerprints, transferring = LazyModule("clew.learn.fingerprint"), LazyModule("clew.learn.transfer")
-    retaining = LazyModule("clew.relate.retention")
+    key_names, retaining = LazyModule("clew.remember.key_names"), LazyModule("clew.relate.retention")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class Transfer:
         """Let memories of `source` be shown in `dest`; False when they could be before. For owner and admin."""
         identity = powers.administrator(self._clew, identity, "grant a transfer")
         _check_pair(identity.org, source, dest)
+        for project in (source, dest):
+            key_names.check_place(Scope(org=identity.org, project=project))
         return self._clew.store.write(partial(self._grant, source=source, dest=dest, identity=identity))
 
     def revoke(self, source: str, dest: str, *, identity: Identity | None = None) -> None:
@@ -85,6 +88,7 @@ class Transfer:
     ) -> fingerprints.TechStackFingerprint:
         """Read what a project is built with, from texts or from a directory, and keep it."""
         identity = powers.person(self._clew, identity, project, "say what a project is built with")
+        key_names.check_place(Scope(org=identity.org, project=project))
         texts = files if isinstance(files, Mapping) else fingerprints.read_manifests(files)
         found = fingerprints.fingerprint_project(texts)
         if not found.manifest_hash:
@@ -283,7 +287,7 @@ class Retention:
     ) -> RetentionPolicy:
         """Keep what this describes for so many days; what is left out holds for all."""
         identity = powers.administrator(self._clew, identity, "set how long memories are kept")
-        Scope(org=identity.org, project=project)
+        key_names.check_place(Scope(org=identity.org, project=project))
         policy = retaining.new_policy(
             ttl_days=ttl_days, action=action, project=project, classification=classification, type=type,
             created_by=identity.actor,

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from clew.model.quarantine import Quarantined
     from clew.ports import Clock, Tx
     from clew.relate import embed
-    from clew.remember import prepare
+    from clew.remember import key_names, prepare
 else:
     added, engine, pep = (LazyModule(f"clew.guard.{name}") for name in ("added", "engine", "pep"))
     quarantine, embed = LazyModule("clew.guard.quarantine"), LazyModule("clew.relate.embed")
     prepare, queueing = LazyModule("clew.remember.prepare"), LazyModule("clew.deliver.queue")
+    key_names = LazyModule("clew.remember.key_names")
 
 T = TypeVar("T")
 _PAGE = 100  # of what is held, at a look
@@ -59,6 +60,7 @@ class Policies:
     ) -> AddedPolicy:
         """Put a policy in force, in place of the one of this name. A bad one is refused, and nothing changes."""
         given, who = self._changing(org, identity), identity or Identity()
+        key_names.refuse_secret(name, "policy", code="POLICY_NAME_SECRET")
         load = partial(added.load, engine=self._engine, text=text, name=name, org=given, identity=who)
         return self._clew.store.write(partial(_changed, change=load, org=given, clock=self._clew.clock))
 

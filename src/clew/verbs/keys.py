@@ -23,6 +23,7 @@ from clew.model.limit import check_limit
 from clew.model.org import LOCAL, ROLES
 from clew.model.scope import Identity, Scope
 from clew.model.times import to_micros, zoned
+from clew.remember import key_names
 from clew.verbs import powers
 from clew.verbs.config import ConfigVerbs
 from clew.verbs.routing import is_operator, not_found
@@ -188,7 +189,8 @@ def _check_key(key: ApiKey, now: datetime) -> None:
             code="KEY_NAME_INVALID",
             next="name it after what uses it, such as ci",
         )
-    Scope(org=key.org, user=key.user, agent=key.agent)  # refuses what is no name
+    key_names.refuse_secret(key.name, "key", code="KEY_NAME_SECRET")
+    key_names.check_place(Scope(org=key.org, user=key.user, agent=key.agent))
     for role in key.roles:
         if role not in KEY_ROLES:
             raise InvalidInput(

@@ -17,6 +17,7 @@ from clew.model.config import OrgFeatures
 from clew.model.org import LOCAL, PERSONAL_PREFIX, ROLES, Member, Membership, Org, Routed
 from clew.model.scope import Identity, Scope
 from clew.ports import Tx
+from clew.remember import key_names
 from clew.verbs.keys import revoke_beyond
 from clew.verbs.routing import Routes, is_operator, not_found
 
@@ -87,6 +88,7 @@ class Orgs(Routes):
         identity = identity or Identity()
         slug = routes.slug_of(Scope(org=name).org) if slug is None else routes.slug_named(slug)
         org = Org(_org_id(id or slug), slug, name, self._clew.now(), identity.actor)
+        key_names.check_place(Scope(org=name, user=owner))
         resource = Resource("org", org.id, org.id)
         self._check(identity, "operate", resource)
         first = Member(_first_owner(owner, identity), "owner")
@@ -123,7 +125,9 @@ class Orgs(Routes):
 
     def _put_role(self, name: str, user: str | None, role: str | None, identity: Identity) -> None:
         org, actor = self._looked_after(name, identity)
-        Scope(org=org.id, user=user)  # refuses what is no name
+        member = Scope(org=org.id, user=user)  # refuses what is no name
+        if role is not None:
+            key_names.check_place(member)
 
         def change(tx: Tx) -> None:
             before = tx.orgs.role(org.id, user)
