@@ -9,6 +9,7 @@ import pytest
 
 from clew.clew import Clew
 from clew.errors import InvalidInput, NotFound
+from clew.model.scope import Scope
 from toys import open_toy
 
 KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -47,3 +48,11 @@ def test_who_was_added_by_such_a_name_before_is_looked_for_when_removed(memory: 
     memory.orgs.create("acme")
     with pytest.raises(NotFound):
         memory.orgs.remove_member("acme", KEY)
+
+
+@pytest.mark.parametrize("verb", ["recall", "context"])
+def test_the_place_that_a_question_names_is_masked_where_questions_are_counted(tmp_path: Path, verb: str) -> None:
+    with open_toy(tmp_path / "c.db") as clew:
+        clew.remember("the ledger listens on 8000")
+        getattr(clew, verb)("ledger", scope=Scope(project=f"https://x:{KEY}@example.com/shop", user=KEY))
+    assert not on_disk(tmp_path)
