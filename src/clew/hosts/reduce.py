@@ -311,8 +311,11 @@ def _words(text: str) -> list[str]:
 
 
 def _from_root(path: str, root: str | None, cwd: str | None, *, anywhere: bool = False) -> str:
-    """'' for what lies outside of the root, unless that is asked for."""
+    """'' for what lies outside of the root, unless that is asked for. An address does, and stays as it is: without
+    one of its slashes nobody would see the password in it."""
     whole = path if path.startswith(("/", "~")) or not cwd else f"{cwd.rstrip('/')}/{path}"
+    if "://" in whole:
+        return path if anywhere else ""
     normal = _normal(whole.replace("\\", "/"))
     base = _normal((root or "").replace("\\", "/")).rstrip("/")
     if base and normal.startswith(base + "/"):

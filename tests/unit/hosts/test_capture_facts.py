@@ -135,6 +135,12 @@ def test_a_secret_in_a_path_or_an_id_is_masked() -> None:
     assert found["id"] == "call [masked:github]"
 
 
+def test_an_address_is_no_file_of_the_repository_and_keeps_no_password() -> None:
+    address = {"file_path": "sftp://bob:Zq8xT4mWv2Lk9s@host.example/cart.py"}
+    assert "Zq8xT4mWv2Lk9s" not in json.dumps(told("tool_end", tool="Edit", tool_input=address))
+    assert told("tool_end", tool="Read", tool_input=address, tool_output="a page") == {"k": "elsewhere"}
+
+
 def test_what_a_subagent_is_told_is_not_what_the_user_said() -> None:
     assert told("prompt", prompt="Always use the staging bucket", agent_id="a1") is None
 
