@@ -13,6 +13,7 @@ so that a marker never makes its neighbours look suspicious.
 """
 
 import re
+from binascii import a2b_base64
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
@@ -195,6 +196,14 @@ def _is_unspaced_password(value: str) -> bool:
     return has_digit(value) and could_be_secret("pass", value)
 
 
+def _is_login(value: str) -> bool:
+    """A name and a password in base64."""
+    try:
+        return b":" in a2b_base64(value)
+    except ValueError:
+        return False
+
+
 def _is_cookie(value: str) -> bool:
     """The values of one or more pairs, without the name of the first."""
     first, *others = value.split(";")
@@ -311,6 +320,16 @@ _PREFIX_RULES = (
     ),
     # The signature of a shared access URL, 32 bytes of base64, mostly percent-encoded.
     _Rule("azure", ("sig=",), r"(?<![A-Za-z0-9_])sig=(?P<v>[A-Za-z0-9%+/_-]{40,}={0,2})", is_keylike),
+    # The signatures of addresses that let in whoever has them.
+    _Rule("aws", ("X-Amz-Signature=",), r"X-Amz-Signature=(?P<v>[0-9a-f]{64})"),
+    _Rule("google", ("X-Goog-Signature=",), r"X-Goog-Signature=(?P<v>[0-9a-f]{64,})"),
+    # A private key in base64, as Kubernetes and many variables hold it: a certificate begins alike and goes on in
+    # another way.
+    _Rule(
+        "pem",
+        ("LS0tLS1CRUdJTiB",),
+        rf"{_START}LS0tLS1CRUdJTiB(?:SU0EgUF|QUklW|FQyBQUk|FTkNSWVBURU|PUEVOU1NI|EU0EgUF|QR1AgUF)[A-Za-z0-9+/]{{20,}}+={{0,2}}",
+    ),
     _Rule("vault", ("hvs.", "hvb."), rf"{_START}hv[sb]\.[\w-]{{24,}}"),
     _Rule("vault", ("s.",), rf"{_begins('s[.]')}[A-Za-z0-9]{{24}}{_WORD_END}", looks_random),  # before Vault 1.10
     _Rule("age", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58,}"),
@@ -399,8 +418,14 @@ _PHRASE_RULES = (
         ("[masked:aws-id]",),
         r"\[masked:aws-id\][,;:\s\"']{1,4}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
     ),
-    # Neither part contains a slash and each scheme needs one, so no character is read for two schemes.
-    _Rule("url", ("://",), r"://[^\s:/?#@\"'<>`]*+:(?P<v>[^\s/\"'<>`]+)@(?=[\w.\[-])", _is_not_a_variable),
+    # Neither part contains a slash and each scheme needs one, so no character is read for two schemes. What stands
+    # there alone is a user, or a token if it is long and has digits.
+    _Rule(
+        "url",
+        ("://",),
+        r"://(?!\[masked:url\]@)(?:[^\s:/?#@\"'<>`]*+:|(?=[A-Za-z_]{0,200}\d)(?=\w{20,200}@))(?P<v>[^\s/\"'<>`]+)@(?=[\w.\[-])",
+        _is_not_a_variable,
+    ),
     # A user id and a group id, as `docker run -u` takes them, are no login.
     _Rule(
         "url",
@@ -432,6 +457,7 @@ _PHRASE_RULES = (
     _taken_by("w", needs=("ldap",), commands="ldap(?:search|modify|add|delete|passwd|whoami|compare)"),
     _taken_by("P", needs=("sqlcmd",), commands="sqlcmd"),
     _taken_by("P", needs=("zip",), commands="(?:un)?zip"),
+    _taken_by("k", needs=("openssl enc",), commands="openssl enc"),
     _taken_by("[NP]", needs=("ssh-keygen",), commands="ssh-keygen"),
     _taken_by("(?:b|-body)", needs=("secret set",), commands="gh secret set"),
     _taken_by(r"U\s{0,2}[\"']?[\w.\\/@-]{1,64}%", needs=("smbclient",), commands="smbclient"),
@@ -440,6 +466,26 @@ _PHRASE_RULES = (
         ("pass:",),
         rf"-pass(?:in|out)?\s{{1,2}}(?P<q>[\"'])?pass:(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))",
         _is_command_password,
+    ),
+    _Rule(
+        "login",
+        ("securestring",),
+        r"(?i:\bConvertTo-SecureString(?:\s{1,2}-(?:string|asplaintext|force)){0,3})\s{1,2}"
+        rf"(?P<q>[\"'])(?P<v>{_IN_QUOTES})",
+        _is_not_a_variable,
+    ),
+    # As Docker keeps a user with its password.
+    _Rule(
+        "login",
+        ('"auth',),
+        r"\"auth\\{0,3}\"\s{0,3}:\s{0,3}\\{0,3}\"(?P<v>[A-Za-z0-9+/]{8,4000}={0,2})(?=\\{0,3}\")",
+        _is_login,
+    ),
+    # What crypt(3) made of a password: short ones are guessed from it.
+    _Rule(
+        "hash",
+        ("$1$", "$5$", "$6$", "$y$", "$apr1$", "$2a$", "$2b$", "$2x$", "$2y$"),
+        r"\$(?:[156y]|apr1|2[abxy])\$(?P<v>[./A-Za-z0-9$=,]{24,})",
     ),
     # With -b it is the last word, behind a user and mostly a file.
     _Rule(
