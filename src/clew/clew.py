@@ -475,11 +475,12 @@ class Clew(Topics):
         identity = identity or Identity()
         scope = self._scope(scope, identity)
         reach = Reach.across_projects(scope) if all_projects else Reach.place(scope)
+        door = self._doors.door(identity, scope)
+        door.check_action("delete")
         with self.store.read() as tx:
             found = forget.matching(
                 tx, reach, wanted or Filter(), everything=everything, hard=hard, now=self.clock.now()
             )
-        door = self._doors.door(identity, scope)
         found = door.readable(found, lambda memory: memory)
         door.must("delete", *found)
         if dry_run:

@@ -94,7 +94,8 @@ def forget(
         ids += store.write(partial(run, expected_version=expected_version))
     if not hard:
         return Receipt(tuple(ids), hard=False)
-    return Receipt(tuple(ids), hard=True, log="erased" if purge and finish_purge(store) else "pending")
+    finish = finish_purge if ids else finish_pending  # where nothing was deleted the file is not written anew
+    return Receipt(tuple(ids), hard=True, log="erased" if purge and finish(store) else "pending")
 
 
 def finish_purge(store: Store) -> bool:

@@ -82,13 +82,14 @@ def test_an_agent_writes_in_its_project_and_where_there_is_none(memory: Clew) ->
         memory.edit(mine.id, content="gateway is teal", identity=BOT)  # in which project was not said
 
 
-@pytest.mark.parametrize("verb", ["forget", "export", "forget_many"])
+@pytest.mark.parametrize("verb", ["forget", "export", "forget_many", "forget_many of nothing"])
 def test_an_agent_neither_forgets_nor_exports(memory: Clew, verb: str) -> None:
     id = memory.remember("gateway is red", scope=SHOP).id
     calls: dict[str, Any] = {
         "forget": lambda: memory.forget(id, scope=SHOP, identity=BOT),
         "export": lambda: exported(memory, identity=BOT),
         "forget_many": lambda: memory.forget_many(everything=True, scope=SHOP, identity=BOT),
+        "forget_many of nothing": lambda: memory.forget_many(Filter(pattern="x"), hard=True, identity=BOT),
     }
     with pytest.raises(Denied) as refused:
         calls[verb]()

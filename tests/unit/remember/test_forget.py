@@ -202,7 +202,7 @@ def test_more_than_one_batch_leaves_no_trace(memory: Clew, tmp_path: Path) -> No
     drafts = [Draft(content=f"zqbatchvk{n}x", tags=("gone",)) for n in range(BATCH + 20)]
     ids = [done.id for done in memory.remember_many(drafts)]
     receipt = memory.forget_many(Filter(tags=("gone",)), hard=True)
-    assert sorted(receipt.ids) == sorted(ids)  # type: ignore[union-attr]
+    assert sorted(receipt.ids) == sorted(ids)
     assert traces(tmp_path, ["zqbatchvk"]) == []
 
 
@@ -252,6 +252,23 @@ def test_the_next_hard_forget_finishes_what_was_pending(memory: Clew, clew_at: O
     assert traces(tmp_path, WORDS) == []
     with memory.store.read() as tx:
         assert not is_purge_pending(tx)
+
+
+def test_a_hard_forget_that_finds_nothing_does_not_write_the_file_anew(memory: Clew, tmp_path: Path) -> None:
+    memory.remember("the gateway is red")
+    log = next(tmp_path.rglob("*-wal"))
+    before = log.stat()
+    receipt = memory.forget_many(Filter(pattern="nothing like it"), hard=True)
+    assert (receipt.ids, receipt.log) == ((), "erased")
+    assert (log.stat().st_size, log.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+def test_a_hard_forget_that_finds_nothing_finishes_what_was_pending(
+    memory: Clew, clew_at: Opener, tmp_path: Path
+) -> None:
+    pending_forget(memory, clew_at(memory.home))
+    memory.forget_many(Filter(pattern="nothing like it"), hard=True)
+    assert traces(tmp_path, WORDS) == []
 
 
 @pytest.mark.parametrize("finish", [finish_purge, finish_pending])
@@ -439,11 +456,11 @@ def test_a_hard_forget_of_everything_also_means_what_is_hidden(
     memory.forget(memory.remember("zqsoftvk, forgotten softly").id)
     memory.remember("zqworkingvk, expired", layer="working", expires_at=clock.time.replace(year=2027))
     clock.pass_by(days=700)
-    assert len(memory.forget_many(everything=True, hard=True).ids) == 4  # type: ignore[union-attr]
+    assert len(memory.forget_many(everything=True, hard=True).ids) == 4
     assert traces(tmp_path, ["zqoldvk", "zqnewvk", "zqsoftvk", "zqworkingvk"]) == []
 
 
 def test_a_soft_forget_of_everything_does_not_count_what_was_forgotten_before(memory: Clew) -> None:
     memory.forget(memory.remember("gone before").id)
     [id] = fill(memory, 1)
-    assert memory.forget_many(everything=True).ids == (id,)  # type: ignore[union-attr]
+    assert memory.forget_many(everything=True).ids == (id,)
