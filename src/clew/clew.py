@@ -566,7 +566,7 @@ class Clew(Topics):
         that is for the store's operator."""
         space, who = self.embedder.space.key if self.embedder else "", identity or Identity()
         reach = self._reach_of_id(None, identity)
-        if "owner" not in who.roles:
+        if "owner" not in who.roles or who.agent:
             with self.store.read() as tx:
                 reach = self._doors.door(identity, None).exact(tx, reach)
         found = self.store.stats(reach, space)

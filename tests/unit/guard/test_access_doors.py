@@ -125,6 +125,7 @@ def test_a_suspended_agent_does_nothing_whoever_it_acts_for(memory: Clew) -> Non
     memory.policies.agent("bot", suspended=True)
     for who in (BOT, Identity(user="bob", agent="bot", roles=("member",)), Identity(agent="bot")):
         assert not memory.recall("gateway", scope=SHOP, identity=who).results
+        assert not memory.stats(identity=who).by_project
         with pytest.raises(Denied):
             memory.remember("gateway is blue", scope=SHOP, identity=who)
         with pytest.raises(Denied):
