@@ -10,6 +10,7 @@ twice is `not found` the second time.
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -202,13 +203,19 @@ def _forget_batch(
 
 def _said(tx: Tx, memory: Memory) -> set[str]:
     """The words for a memory, also those it had: whoever says again what is known leaves them in a session."""
-    return {version.memory.content.removeprefix(ASKED) for version in tx.memories.versions(memory)}
+    return {_composed(version.memory.content.removeprefix(ASKED)) for version in tx.memories.versions(memory)}
 
 
 def _saying(tx: Tx, place: Place, texts: set[str]) -> set[str]:
     """The sessions of a place that keep one of these texts: there it would have been known."""
     wanted = {*texts, *(json.dumps(text, ensure_ascii=False)[1:-1] for text in texts)}
-    return {session for session, words in tx.sessions.words(*place) if any(_holds(words, text) for text in wanted)}
+    said = ((session, _composed(words)) for session, words in tx.sessions.words(*place))
+    return {session for session, words in said if any(_holds(words, text) for text in wanted)}
+
+
+def _composed(text: str) -> str:
+    """Whichever form its letters have, it is the same text, as it is for `content_hash`."""
+    return unicodedata.normalize("NFC", text)
 
 
 def _holds(words: str, text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -102,6 +103,19 @@ def test_a_hard_forget_leaves_no_trace_of_the_sessions_in_which_it_was_said_agai
         tell(memory, "UserPromptSubmit", prompt=said, session_id=session)
         tell(memory, "SessionEnd", reason="other", session_id=session)
     assert captured(memory) and traces(tmp_path, ["zanzibar"])
+    memory.forget_many(everything=True, hard=True, scope=Scope(project="shop"))
+    assert traces(tmp_path, ["zanzibar"]) == []
+
+
+def test_a_hard_forget_knows_what_was_said_again_in_another_form_of_its_letters(
+    memory: Clew, tmp_path: Path
+) -> None:
+    for session, form in (("s-1", "NFC"), ("s-2", "NFD")):
+        said = unicodedata.normalize(form, "Never restart the Zanzibar café on Fridays")
+        tell(memory, "SessionStart", source="startup", session_id=session)
+        tell(memory, "UserPromptSubmit", prompt=said, session_id=session)
+        tell(memory, "SessionEnd", reason="other", session_id=session)
+    assert len(captured(memory)) == 1
     memory.forget_many(everything=True, hard=True, scope=Scope(project="shop"))
     assert traces(tmp_path, ["zanzibar"]) == []
 
