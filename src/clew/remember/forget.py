@@ -33,7 +33,10 @@ PREVIEWS = 1000  # how many a dry run lists
 SHORTEST_SAID = 12  # characters by which a text is known again within others
 ERASED = ("rows", "history", "full text", "vectors", "graph", "queue", "session texts", "free pages")
 Place = tuple[str, str | None, str | None]  # org, project, user
-OUT_OF_REACH = "exports and backups made earlier are out of reach; delete them yourself"
+OUT_OF_REACH = (
+    "exports and backups made earlier, and what hooks told into CLEW_HOME/spool and no daemon has taken in, are "
+    "out of reach; delete them yourself"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -340,6 +340,7 @@ def test_the_receipt_tells_what_is_out_of_reach(memory: Clew) -> None:
     assert told["ids"] == [id]
     assert told["log"] == "erased"
     assert "exports and backups" in told["not_erased"]
+    assert "CLEW_HOME/spool" in told["not_erased"]
 
 
 def test_the_audit_log_holds_ids_and_hashes_only(memory: Clew, tmp_path: Path) -> None:
