@@ -32,7 +32,8 @@ _RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}")
 _NOT_A_STATEMENT = re.compile(r"@\S+|!?\[!?\[?[^\]]*\]\([^)]*\)\]?(?:\([^)]*\))?")
 _PATH_KEY = re.compile(r"(?:globs|paths|applyTo)\s*:\s*(?P<value>.*)")
 _SLUG = re.compile(r"[^\w]+")
-_MARKUP = re.compile(r"[*_`~]+")
+# Around words, not within names: `session_id`, `~/.bashrc` and `src/**/*.py` keep their signs. As long as a title.
+_EMPHASIS = re.compile(r"(?<![\w`/*_~])(\*{1,3}|_{1,3}|~~)(?=[^\s*_~])(.{1,120}?)(?<=[^\s*_~])\1(?![\w`/*_~])")
 # Thai, Lao, Burmese, Khmer, Japanese, Chinese: no spaces between words, of which most have two characters.
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
@@ -228,7 +229,7 @@ class _Reader:
 
     def _heading(self, level: int, text: str) -> None:
         self._headings = [above for above in self._headings if above[0] < level]
-        title = " ".join(_MARKUP.sub("", text).split())[:120].strip()
+        title = " ".join(_EMPHASIS.sub(r"\2", text).replace("`", "").split())[:120].strip()
         if title:
             self._headings.append((level, title, self._at))
             self.left_out.add(self._at)  # until something stands below it

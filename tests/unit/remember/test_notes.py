@@ -48,6 +48,21 @@ def test_the_heading_is_the_title_and_the_section_the_category() -> None:
     assert (draft.title, draft.category) == ("Imports", "code-style")
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("The session_id column", "The session_id column"),
+        ("`__init__.py` and `~/.bashrc`", "__init__.py and ~/.bashrc"),
+        ("Files in src/**/*.py", "Files in src/**/*.py"),
+        ("2 * 3 * 4", "2 * 3 * 4"),
+        ("**Never** use *this* __or__ ~~that~~", "Never use this or that"),
+        ("**`run_tests`**", "run_tests"),
+    ],
+)
+def test_a_title_loses_its_markup_and_no_sign_of_a_name(heading: str, title: str) -> None:
+    assert only(f"# {heading}\n\n```\nmake it\n```\n").content.partition("\n")[0] == f"{title}:"
+
+
 def test_underlined_headings_are_headings() -> None:
     draft = only("Testing notes\n=============\n\nRun everything twice.\n")
     assert (draft.title, draft.content) == ("Testing notes", "Run everything twice.")
@@ -214,6 +229,7 @@ HOSTILE: list[Callable[[int], str]] = [
     lambda n: "![" * n + "x",
     lambda n: "[a](" + "(" * n * 2,
     lambda n: "> " * n + "x",
+    lambda n: "# " + "*a " * n,
 ]
 
 
