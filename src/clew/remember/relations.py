@@ -87,7 +87,7 @@ _CUES = (
     _Cue("depends_on", 0.85, "backed powered", r" by", is_passive=True),
     _Cue("depends_on", 0.85, "won't won’t can't can’t doesn't doesn’t don't don’t cannot",
          r" (?:work|run|start|build|boot|function|compile) without"),
-    _Cue("depends_on", 0.8, "needs need requires require", r"(?! to\b)"),
+    _Cue("depends_on", 0.8, "needs need requires require", r"(?! (?:to|that)\b)"),
     _Cue("calls", 0.9, "called invoked", r" (?:by|from)", is_passive=True, is_turned=True),
     _Cue("calls", 0.85, "calls call invokes invoke", r"(?! for\b)", needs_thing=True),
     _Cue("calls", 0.85, "talks talk", r" to", needs_thing=True),

@@ -48,6 +48,31 @@ def test_two_verbs_may_share_a_subject() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "AuthService uses Redis and runs on Kubernetes.",
+        "AuthService uses Redis and reports metrics.",
+        "AuthService uses Redis, logs errors and retries requests.",
+        "AuthService uses Redis and run on Kubernetes.",
+        "AuthService uses Redis and deployed by Ann.",
+        "AuthService uses Redis and reviews BillingService.",
+    ],
+)
+def test_what_a_second_verb_says_is_no_object_of_the_first(text: str) -> None:
+    assert found_in(text) == {("service:authservice", "uses", "service:redis")}
+
+
+def test_nouns_behind_and_are_objects() -> None:
+    text = "AuthService uses Redis, cookies and the license key."
+    objects = {target for _source, _type, target in found_in(text)}
+    assert objects == {"service:redis", "topic:cookies", "topic:license key"}
+
+
+def test_a_clause_is_not_what_somebody_needs() -> None:
+    assert found_in("Deploying AuthService requires that the tests are green.") == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "Does AuthService call UserService?",
         "AuthService does not depend on Redis.",
         "AuthService makes no calls to PaymentService.",
