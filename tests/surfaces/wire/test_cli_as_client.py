@@ -17,6 +17,7 @@ from wire_server import daemon
 
 from clew import Clew
 from clew.compose import compose, database_path
+from clew.hosts.named import may_name
 from clew.settings import Settings, load_settings
 from clew.wire.fingerprint import fingerprint_of, store_of
 
@@ -265,6 +266,20 @@ def test_clew_url_makes_commands_clients_of_a_clew_elsewhere(
         cli.patch.setenv("CLEW_TOKEN", "clew_" + "0" * 26 + "_" + "x" * 43)
         assert cli("list").code == 4
     assert not (cli.home / "clew.db").exists()
+
+
+def test_a_project_is_named_to_hooks_also_where_the_clew_is_elsewhere(
+    cli: Cli, clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    place = tmp_path / "shop"
+    place.mkdir()
+    cli.patch.chdir(place)
+    with daemon(clew_at(tmp_path / "far")) as socket:
+        cli.patch.setenv("CLEW_URL", f"unix://{socket}")
+        assert cli("init", "--project", "acme-shop", "--json").json["store"] == f"unix://{socket}"
+    assert may_name(cli.home, place, "acme-shop") and not (cli.home / "clew.db").exists()
+    (place / ".clew.toml").unlink()
+    assert cli("init", "--project", "acme-shop").code == 5 and not (place / ".clew.toml").exists()
 
 
 def test_a_clew_elsewhere_that_is_down_is_one_line_and_exit_5(cli: Cli, tmp_path: Path) -> None:

@@ -23,19 +23,16 @@ from clew.surfaces.cli import render
 from clew.surfaces.cli.context import here, opened, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
+from clew.wire.address import is_address
 
 
 def init(args: Namespace) -> None:
     """Create the store, and the project file if one is asked for. Running it again changes nothing. Hooks heed
     the name from then on, also where a file gave it before."""
-    from clew.compose import is_new_store
-
     if args.project is not None:
         _check_project_file(Path.cwd() / PROJECT_FILE, args.project)
     settings = settings_of(args)
-    is_new = is_new_store(settings)
-    with opened(settings, directly=True) as memory:
-        store = memory.store.location
+    store, is_new = _store(settings)
     written = None
     if args.project is not None:
         written = _write_project_file(Path.cwd() / PROJECT_FILE, args.project)
@@ -45,6 +42,19 @@ def init(args: Namespace) -> None:
     if written:
         document["project_file"] = str(written)
     answer(args, document, lambda style: _first_steps(document, style))
+
+
+def _store(settings: Settings) -> tuple[str, bool]:
+    """Where it is, and whether it was made just now. A Clew elsewhere only has to answer."""
+    if is_address(settings.store.url):
+        with opened(settings) as memory:
+            memory.stats()
+        return without_password(settings.store.url), False
+    from clew.compose import is_new_store
+
+    is_new = is_new_store(settings)
+    with opened(settings, directly=True) as memory:
+        return memory.store.location, is_new
 
 
 def _first_steps(document: dict[str, Any], style: Style) -> Iterator[str]:
