@@ -80,7 +80,8 @@ def draft_memory(
     begun = _begun(now)
     past = draft.past or begun.past
     at = now if draft.at is None else zoned("at", draft.at) or now
-    valid_at = at if draft.valid_at is None else zoned("valid_at", draft.valid_at) or at
+    # What is to happen, or was told by a clock ahead of ours, is known from now on.
+    valid_at = zoned("valid_at", draft.valid_at) or min(at, now)
     title, tags = _label("title", draft.title, masked), _labels("tag", draft.tags, masked)
     category, paths = _label("category", draft.category, masked), _labels("path", draft.paths, masked)
     author, thread = _label("author", draft.author, masked), _label("thread", draft.thread, masked)

@@ -213,6 +213,13 @@ def test_a_memory_is_valid_from_when_it_happened() -> None:
     assert drafted(at=then).valid_at == then and drafted().valid_at == NOW
 
 
+def test_what_lies_ahead_by_the_callers_clock_is_known_at_once() -> None:
+    later = NOW + timedelta(hours=9)
+    memory = drafted(at=later)
+    assert (memory.at, memory.valid_at) == (later, NOW)
+    assert drafted(at=later, valid_at=later).valid_at == later
+
+
 def test_validity_may_not_end_before_it_begins() -> None:
     with pytest.raises(InvalidInput):
         drafted(valid_at=NOW, invalid_at=NOW - timedelta(days=1))
