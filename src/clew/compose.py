@@ -225,12 +225,21 @@ def doctor(settings: Settings) -> Sequence[answers.Check]:
         return _doctor_of_server(settings, place)
     path = database_path(settings)
     if not path.exists():
-        return [answers.Check("file", True, f"there is no store at {path} yet"), *upkeep.file_checks(path)]
+        return [_no_store_yet(path), *upkeep.file_checks(path)]
     try:
         with compose(settings, path, in_background=False) as opened:
             return [answers.Check("file", True, str(path)), *opened.doctor()]
     except ClewError as error:
         return [answers.Check("file", False, error.message, error.next), *upkeep.file_checks(path)]
+
+
+def _no_store_yet(path: Path) -> answers.Check:
+    """Fine, if one can be made there."""
+    around = next(folder for folder in path.parents if folder.is_symlink() or folder.exists())
+    if around.is_dir() and os.access(around, os.W_OK | os.X_OK):
+        return answers.Check("file", True, f"there is no store at {path} yet")
+    move = "make it a directory that you may write to, or set CLEW_HOME to another one"
+    return answers.Check("file", False, f"there is no store at {path}, and {around} can hold none", move)
 
 
 def _doctor_of_server(settings: Settings, url: str) -> Sequence[answers.Check]:

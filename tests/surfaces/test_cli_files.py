@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from pathlib import Path
 
 import apsw
 import pytest
@@ -277,6 +278,16 @@ def test_stats_doctor_migrate_and_reindex(cli: Cli) -> None:
     assert healthy.code == 0 and healthy.json["ok"] and healthy.json["checks"]
     assert cli("migrate", "--json").json["migrated"] is False
     assert cli("reindex", "--json").json["memories"] == 1
+
+
+@pytest.mark.parametrize("kind", ["file", "dangling link"])
+def test_doctor_of_a_home_that_can_hold_no_store_fails(cli: Cli, tmp_path: Path, kind: str) -> None:
+    home = tmp_path / "no-directory"
+    home.touch() if kind == "file" else home.symlink_to(tmp_path / "nowhere")
+    outcome = cli("doctor", "--json", "--home", str(home))
+    [file] = [check for check in outcome.json["checks"] if check["name"] == "file"]
+    assert outcome.code == 1 and not file["ok"] and "CLEW_HOME" in file["next"]
+    assert cli("doctor", "--home", str(tmp_path / "not" / "there" / "yet")).code == 0
 
 
 def test_doctor_of_a_damaged_store_fails_and_names_the_remedy(cli: Cli) -> None:
