@@ -197,6 +197,13 @@ def test_edit_history_and_revert(cli: Cli) -> None:
     assert "first" in cli("show", id).out
 
 
+def test_edit_says_that_tags_take_the_place_of_those_before(cli: Cli) -> None:
+    id = cli.remember("first", "--tag", "a", "--tag", "b")
+    assert cli("edit", id, "--tag", "c", "--json").json["tags"] == ["c"]
+    assert cli("edit", id, "--tag", "", "--json").json["tags"] == []
+    assert "take the place of all that it had" in cli("edit", "--help").out
+
+
 def test_edit_of_an_old_version_is_a_conflict(cli: Cli) -> None:
     id = cli.remember("first")
     cli("edit", id, "--content", "second")

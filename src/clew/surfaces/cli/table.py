@@ -70,6 +70,7 @@ WRITING = (
             arg("--version", metavar="N", type=count, help="only if this is still its version"),
             *ID_SCOPE,
         ),
+        epilog="--tag, --path and --metadata take the place of all that it had; an empty text takes a label away",
     ),
     Command("history", "show every state a memory had", "remember:history", (ID, *ID_SCOPE)),
     Command(
