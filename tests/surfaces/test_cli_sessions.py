@@ -120,6 +120,14 @@ def test_a_worker_can_end_only_what_it_holds(cli: Cli) -> None:
     assert cli("session", "end", session, "--json").error["code"] == "SESSION_ENDED"
 
 
+def test_an_outcome_that_comes_after_the_end_is_led_to_feedback(cli: Cli) -> None:
+    session = start(cli)
+    cli("session", "end", session, "--worker", "w", "--token", claim(cli, session))
+    late = cli("session", "end", session, "--outcome", "accepted", "--json")
+    assert (late.code, late.error["message"]) == (1, f"session {session} has ended: it is completed")
+    assert f"clew feedback {session} OUTCOME" in late.error["next"]
+
+
 def test_the_same_text_is_already_there(cli: Cli) -> None:
     session = start(cli)
     first = cli("queue", "enqueue", session, "-", "--json", stdin=b"one").json

@@ -34,11 +34,17 @@ class DeliverPolicy:
 
 def check_move(session: AgentSession, state: str) -> None:
     """Refuse every way but the legal ones."""
-    if state not in _LEGAL.get(session.state, ()):
+    if session.has_ended:
+        raise Conflict(
+            f"session {session.id} has ended: it is {session.state}",
+            code="SESSION_ENDED",
+            next=f"start a new one: clew session start; what came of it: clew feedback {session.id} OUTCOME",
+        )
+    if state not in _LEGAL[session.state]:
         raise Conflict(
             f"session {session.id} is {session.state} and cannot become {state}",
-            code="SESSION_ENDED" if session.has_ended else "SESSION_TRANSITION_ILLEGAL",
-            next=_NEXT.get(session.state, "start a new one: clew session start"),
+            code="SESSION_TRANSITION_ILLEGAL",
+            next=_NEXT[session.state],
         )
 
 
