@@ -49,6 +49,11 @@ def on_terminal(
     return child.wait(), shown.decode("utf-8", "replace")
 
 
+def test_what_is_typed_for_an_import_ends_with_one_sign_of_its_end(cli: Cli) -> None:
+    code, shown = on_terminal(cli, "import", "-", typed=b"- Deploy from main only\n\x04")
+    assert code == 0 and "1 memory, 0 were known" in shown
+
+
 def test_colours_on_a_terminal_only(cli: Cli) -> None:
     assert "\x1b[32mremembered" in on_terminal(cli, "remember", "hello")[1]
     assert "\x1b" not in cli.process("recall", "hello", "--explain").out

@@ -144,10 +144,8 @@ def file_of(given: str, home: Path) -> Iterator[Path]:
 
 
 def _copy_stdin(target: IO[bytes]) -> None:
-    import shutil
-
     if sys.stdin:
-        shutil.copyfileobj(sys.stdin.buffer, target)
+        target.writelines(sys.stdin.buffer)  # by lines: copyfileobj asks once more behind the end of a terminal
         target.flush()
 
 
