@@ -280,6 +280,15 @@ def test_stats_doctor_migrate_and_reindex(cli: Cli) -> None:
     assert cli("reindex", "--json").json["memories"] == 1
 
 
+def test_an_import_says_what_is_wrong_with_a_line(cli: Cli) -> None:
+    lines = ['{"content": "one", "tags": "x"}', '{"content": "two", "at": 17}', "three", '{"content": "four"}', ""]
+    (cli.directory / "in.jsonl").write_text("\n".join(lines))
+    shown = cli("import", "in.jsonl")
+    assert shown.code == 1 and "line 1: tags is not a list of texts [MEMORY_FIELD_INVALID]" in shown.out
+    told = cli("import", "in.jsonl", "--json").json["skipped"]
+    assert [entry["message"] for entry in told[1:]] == ["at is not text", "the line is not JSON"]
+
+
 @pytest.mark.parametrize("kind", ["file", "dangling link"])
 def test_doctor_of_a_home_that_can_hold_no_store_fails(cli: Cli, tmp_path: Path, kind: str) -> None:
     home = tmp_path / "no-directory"

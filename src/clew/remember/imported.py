@@ -19,6 +19,7 @@ class ImportReport:
     known: int = 0
     taken: list[tuple[int, str]] = field(default_factory=list)  # the id, or the key, belongs to another text
     skipped: list[tuple[int, str]] = field(default_factory=list)
+    said: dict[int, str] = field(default_factory=dict)  # by line number: what is wrong with what was skipped
     left_out: list[int] = field(default_factory=list)  # lines of notes that say nothing by themselves
     truncated: bool = False  # the file ends in the middle of a line, or before the count it announced
     cut_at: int = 0  # that line
@@ -75,7 +76,10 @@ class ImportReport:
             answer["next"] = self.next
         return answer | {
             "taken": [{"line": line, "id": id} for line, id in self.taken],
-            "skipped": [{"line": line, "reason": reason} for line, reason in self.skipped],
+            "skipped": [
+                {"line": line, "reason": reason, "message": self.said.get(line, "the line is not JSON")}
+                for line, reason in self.skipped
+            ],
         }
 
 

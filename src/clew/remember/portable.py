@@ -354,6 +354,7 @@ class _Import:
 
     def _skip(self, number: int, error: ClewError) -> None:
         self._report.skipped.append((number, error.code))
+        self._report.said[number] = error.message
 
     # -- one batch ---------------------------------------------------------------------------------
 

@@ -164,7 +164,7 @@ def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> 
         wait = "waits" if waiting == 1 else "wait"
         yield f"{render.memories(waiting)} {wait} to be related to others: clew jobs run --once"
     for entry in document["skipped"][:SHOWN]:
-        yield style("yellow", f"line {entry['line']}: {entry['reason']}")
+        yield style("yellow", f"line {entry['line']}: {one_line(entry['message'])} [{entry['reason']}]")
     if len(document["skipped"]) > SHOWN:
         yield f"… and {len(document['skipped']) - SHOWN:,} more lines; all of them: --json"
     if document["conflicts"] and is_whole:  # of a file that is not whole, stderr tells

@@ -225,6 +225,7 @@ class LinkedShown(Shape, frozen=True, kw_only=True):
 class SkippedShown(Shape, frozen=True, kw_only=True):
     line: int
     reason: str
+    message: str
 
 
 class TakenShown(Shape, frozen=True, kw_only=True):
