@@ -96,10 +96,15 @@ def last_phrase(sentence: Sentence, clause: list[str]) -> End | None:
     phrase, rest = _take_back(clause[-MAX_NEAR:])
     while phrase and len(rest) > 1 and rest[-1] in PREPOSITIONS:
         phrase, rest = _take_back(rest[:-1]) if rest[-1] != "to" else ([], [])
+        if len(phrase) > 1 and _PARTICIPLE.fullmatch(phrase[-1]):  # of "the cache used by web" it is the cache
+            phrase = phrase[:-1]
     end = as_end(sentence, phrase) if phrase else None
     if end and not end.is_thing and rest and rest[0] not in PREPOSITIONS:
         return None
     return end
+
+
+_PARTICIPLE = re.compile(r"\w+[^\We]ed|built|written|run|made|kept|sent|held|shown|given|taken|found")  # not "feed"
 
 
 def _take_back(words: list[str]) -> tuple[list[str], list[str]]:

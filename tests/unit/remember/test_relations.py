@@ -66,6 +66,19 @@ def test_nouns_behind_and_are_objects() -> None:
     assert objects == {"service:redis", "topic:cookies", "topic:license key"}
 
 
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("AuthService (owned by Ann) uses Redis.", "service:authservice"),
+        ("The cache used by web uses Redis.", "topic:cache"),
+        ("The importer written in Rust uses Redis.", "topic:importer"),
+        ("The news feed of web uses Redis.", "topic:news feed"),
+    ],
+)
+def test_what_is_said_about_a_subject_is_no_part_of_its_name(text: str, subject: str) -> None:
+    assert found_in(text) == {(subject, "uses", "service:redis")}
+
+
 def test_a_clause_is_not_what_somebody_needs() -> None:
     assert found_in("Deploying AuthService requires that the tests are green.") == set()
 
