@@ -112,6 +112,14 @@ def test_recall_of_nothing_is_no_failure(cli: Cli) -> None:
     assert (outcome.code, "nothing is known" in outcome.out) == (0, True)
 
 
+def test_rules_that_come_along_do_not_hide_that_nothing_is_known(cli: Cli) -> None:
+    cli.remember("Everybody signs commits", "--type", "rule")
+    cli.remember("Cards are charged by Stripe", "--project", "acme/shop")
+    assert "nothing else is known about that" in cli("recall", "stripe", "--project", "acme/web").out
+    assert "nothing" not in cli("recall", "who signs commits?", "--project", "acme/web").out
+    assert "nothing" not in cli("recall", "stripe", "--project", "acme/shop").out
+
+
 def test_whoever_finds_nothing_here_is_told_how_to_look_in_every_project(cli: Cli) -> None:
     cli.remember("kept elsewhere", "--project", "acme/shop")
     for words in (("list",), ("recall", "zebra")):

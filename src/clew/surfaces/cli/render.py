@@ -68,8 +68,9 @@ def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: b
         yield from _conflict(conflict, style)
     if explain:
         yield from _trace(answer, style)
-    elif not count:
-        yield "nothing is known about that; see what there is: clew list --all-projects"
+    elif all(result.memory.layer == "rule" and not result.relevance for result in answer.results):
+        known = "nothing else is known about that, rules come along" if count else "nothing is known about that"
+        yield f"{known}; see what there is: clew list --all-projects"
 
 
 def _conflict(conflict: InConflict, style: Style) -> Iterator[str]:
