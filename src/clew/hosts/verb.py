@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.hosts.ignore import is_ignored
-from clew.hosts.reduce import names_ignored, told_words
+from clew.hosts.reduce import names_ignored, told_words, what_went_wrong
 from clew.inject.hooks import event_of_hook
 from clew.model.host import Around, HookEvent
 from clew.model.inject import VerbEvent
@@ -40,8 +40,8 @@ def _of_tool(event: HookEvent, session: str, around: Around) -> VerbEvent | None
             "toolName": event.tool,
             "toolUseId": event.tool_use_id or event.event_id,
             "toolInput": event.tool_input,
-            "toolOutput": event.tool_output,
-            "error": event.error,
+            # As it is remembered: what a test runner prints last is the same for every failure.
+            "error": what_went_wrong(event) if event.kind == "tool_failure" else None,
             "cwd": around.root or event.cwd or "",
         }
     )

@@ -175,6 +175,16 @@ def test_a_failing_command_brings_what_is_known_about_it(codex: FakeHost) -> Non
     assert codex.tell("PostToolUse", tool_input={"command": patch}, tool_use_id="call_9") == ""
 
 
+def test_an_error_that_was_seen_before_is_known_by_what_went_wrong(host: FakeHost) -> None:
+    """However its output ends: a test runner counts there."""
+    host.around = ON_MAIN
+    known = "Command `make` failed: ModuleNotFoundError: No module named 'tenacity'; fixed by `uv add tenacity`"
+    host.clew.remember(known, scope=SHOP)
+    host.tell("SessionStart.startup")
+    output = "Exit code 1\nE   ModuleNotFoundError: No module named 'tenacity'\n==== 1 error in 0.08s ====\n"
+    assert known in host.tell("PostToolUseFailure", tool_input={"command": "pytest -q"}, error=output)
+
+
 def test_an_ignored_path_is_not_asked_about(codex: FakeHost) -> None:
     codex.around = replace(ON_MAIN, ignored=("src/pay/",))
     codex.tell("SessionStart.startup")
