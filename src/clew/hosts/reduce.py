@@ -59,8 +59,11 @@ READ_KEYS = ("file_path", "path", "absolute_path", "notebook_path", "dir_path")
 OUR_SERVERS = ("clew", "plugin:clew:clew")  # as tools name them that read resources of any server
 _PATCH = "*** Begin Patch"  # an edit, also where a shell applies it
 _COMPLAINT = re.compile(
-    r"(?:^e: |[\w./]+[:(]\d+[:,)].{0,20}\b)error\b|\berror (?:TS|CS|C|LNK)\d+:|^error\[E\d+\]:|^e: ", re.IGNORECASE
+    r"(?:^e: |[\w./]+[:(]\d+[:,)].{0,20}\b)error\b|\berror (?:TS|CS|C|LNK)\d+:|^error\[E\d+\]:|^e: "
+    r"|^\s*● (?!console)",
+    re.IGNORECASE,
 )
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 _FILE = re.compile(
     r"(?:\.{0,2}/)?(?:[\w.@+-]+/)+[\w.@+-]+\.\w{1,8}|[\w@+-][\w.@+-]*\.(?:py|pyi|[cm]?[jt]sx?|go|rs|rb|java|kts?|cs?|cpp|h|hpp"
     r"|swift|php|sql|sh|toml|ya?ml|json|md|txt|ini|cfg|lock|html|s?css|vue|svelte|tf|proto|gradle|xml|ex|exs)"
@@ -231,7 +234,7 @@ def status_of(event: HookEvent) -> int | None:
 
 def what_went_wrong(event: HookEvent) -> str | None:
     """The line that says it, the same each time it goes wrong the same way."""
-    text = _masked(event.error) or _masked(_flat(event.tool_output))
+    text = _masked(_COLOUR.sub("", event.error or "")) or _masked(_COLOUR.sub("", _flat(event.tool_output)))
     lines = [line for line in own_words(text).splitlines() if not _is_count(line)]
     # A compiler's first complaint is the one to mend; everything else says it last.
     line = next(
@@ -245,7 +248,7 @@ def what_went_wrong(event: HookEvent) -> str | None:
 def _after(line: str, lines: Sequence[str]) -> str:
     below = [one.strip() for one in lines]
     at = len(below) - 1 - below[::-1].index(line) if line in below else len(below)
-    return next((one for one in below[at + 1 :] if one), "")[:MAX_BELOW]
+    return next((one for one in below[at + 1 :] if any(map(str.isalnum, one))), "")[:MAX_BELOW]
 
 
 def _is_count(line: str) -> bool:
