@@ -77,10 +77,12 @@ def _seen(
     repository = find_repository(directory)
     ignored = _ignored(repository, directory)
     held = _held(event, environ, user_home)
+    root = repository.tree if repository else directory
     return Around(
         project=_name(told.project or (project_in(repository) if repository else None)),
         branch=branch_of(repository) if repository else None,
-        root=str(repository.tree) if repository else str(directory),
+        root=str(root),
+        linked=_linked(Path(os.path.normpath(event.cwd or "")), directory, root),
         is_off=is_off(home, directory),
         inject=told.inject,
         capture=told.capture and ignored is not None,
@@ -104,14 +106,14 @@ def around_unseen(raw: Mapping[str, Any], *, home: Path) -> Around:
 def around_of(told: object) -> Around:
     """What another machine told of itself. Wrong types count as absent, save that what may be off is off."""
     given = told if isinstance(told, Mapping) else {}
-    root = given.get("root")
     return Around(
         project=_name(given.get("project")),
         branch=_name(given.get("branch")),
         ignored=_texts(given.get("ignored")),
         held=_texts(given.get("held")),
         held_lines=_texts(given.get("held_lines")),
-        root=root[:MAX_PATH] if isinstance(root, str) and root.isprintable() else None,
+        root=_place(given.get("root")),
+        linked=_place(given.get("linked")),
         is_off=bool(given.get("is_off", False)),
         inject=given.get("inject", True) is True,
         capture=given.get("capture", True) is True,
@@ -130,6 +132,13 @@ def _directory(event: HookEvent) -> Path | None:
         return path.resolve() if path.is_absolute() else None
     except (OSError, RuntimeError, ValueError):
         return None
+
+
+def _linked(told: Path, directory: Path, root: Path) -> str | None:
+    """The root as it is spelled in `told`, which leads to `directory`; None where that is how it is spelled."""
+    below = len(directory.relative_to(root).parts)
+    above = told.parents[below - 1] if 0 < below <= len(told.parents) else told
+    return str(above) if above != root and above.resolve() == root else None
 
 
 def _held(event: HookEvent, environ: Mapping[str, str], user_home: Path | None) -> Held:
@@ -152,6 +161,10 @@ def _ignored(repository: Repository | None, directory: Path) -> tuple[str, ...] 
     if data is None:
         return None if os.path.lexists(file) else ()
     return patterns_of(data.decode("utf-8", "replace")) if len(data) <= MAX_IGNORE_BYTES else None
+
+
+def _place(value: object) -> str | None:
+    return value[:MAX_PATH] if isinstance(value, str) and value.isprintable() else None
 
 
 def _name(value: object) -> str | None:

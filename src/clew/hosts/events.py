@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -29,6 +31,7 @@ MAX_CALLS = 64  # of one batch
 SLACK = 400  # so many characters more are given up to end at a line or a word
 CUT = "\n[...]\n"
 OF_AGENTS = ("agent_start", "agent_stop")
+SPOKEN = ("cwd", "prompt", "error", "message")  # fields in which a path may stand
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{1,128}")
 # Codex tells it before the output, alone or below a few lines of its own.
@@ -105,6 +108,26 @@ def fingerprint(told: Mapping[str, Any]) -> str:
     except (ValueError, RecursionError, TypeError):
         return ""
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def respelled(event: HookEvent, *, linked: str, root: str) -> HookEvent:
+    """The paths of an event as its repository spells them, where the host came there through a link."""
+    spelled = partial(re.compile(rf"(?<![\w./-]){re.escape(linked)}(?![\w.-])").sub, lambda _found: root)
+    texts: dict[str, Any] = {name: spelled(text) for name in SPOKEN if (text := getattr(event, name))}
+    return replace(
+        event,
+        **texts,
+        tool_input=_each_text(event.tool_input, spelled),
+        tool_output=_each_text(event.tool_output, spelled),
+    )
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: _each_text(one, change) for key, one in value.items()}
+    return [_each_text(one, change) for one in value] if isinstance(value, list) else value
 
 
 def exit_code(output: object) -> int | None:

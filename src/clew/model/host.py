@@ -54,6 +54,7 @@ class Around:
     project: str | None = None
     branch: str | None = None
     root: str | None = None  # of the repository; paths are told from here
+    linked: str | None = None  # the same as the host spells it, where it came there through a link
     is_off: bool = False  # `clew off`: neither answered nor kept
     inject: bool = True  # what the project's file leaves on
     capture: bool = True

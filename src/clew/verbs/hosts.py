@@ -177,6 +177,8 @@ class Hosts:
             return None
         if around.is_off or not events.is_session(event_id):
             return None
+        if around.linked and around.root:
+            event = events.respelled(event, linked=around.linked, root=around.root)
         event, around = reduce.masked_names(event, around)
         who = self._teller(event, around, by)
         captures = self._clew.settings.hooks.capture and around.capture and self._remembers(who.org, around.project)

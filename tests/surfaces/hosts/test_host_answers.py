@@ -50,6 +50,22 @@ def test_a_secret_in_any_name_that_is_told_is_masked(host: FakeHost, tmp_path: P
     assert key.encode() not in b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
 
 
+def test_files_that_are_named_through_a_link_are_those_of_the_repository(host: FakeHost) -> None:
+    host.around = replace(AROUND, linked="/mnt/code/shop", ignored=("secret/",))
+    host.tell("SessionStart.startup")
+    host.tell("UserPromptSubmit", prompt="Let the charge of src/pay/charge.py carry an idempotency key")
+    here = {"cwd": "/mnt/code/shop"}
+    host.tell("PostToolUse", tool_name="Read", tool_input={"file_path": "/mnt/code/shop/src/pay/charge.py"}, **here)
+    host.tell("PostToolUse", tool_name="Edit", tool_input={"file_path": "/mnt/code/shop/src/pay/charge.py"}, **here)
+    host.tell("PostToolUse", tool_input={"command": "npm test --config /mnt/code/shop/secret/a.json"}, **here)
+    host.tell("Stop", last_assistant_message="The root cause was the header, which the proxy had dropped.", **here)
+    assert host.clew.hosts.capture_waiting()
+    kept = {memory.content: memory.trust for memory in host.clew.list(scope=SHOP)}
+    assert kept["The root cause was the header, which the proxy had dropped."] == "agent"
+    assert any(text.startswith("Files changed") and text.endswith(": src/pay/charge.py.") for text in kept)
+    assert "secret" not in str(kept)
+
+
 # -- a start ---------------------------------------------------------------------------------------------
 
 

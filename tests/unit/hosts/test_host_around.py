@@ -43,6 +43,18 @@ def transcript(shop: Path, *records: Any, name: str = "s.jsonl") -> str:
     return str(file)
 
 
+def test_a_repository_behind_a_link_is_known_by_both_names(shop: Path) -> None:
+    (shop / "src").mkdir()
+    (shop / "inner").symlink_to(shop / "src")
+    (shop.parent / "code").symlink_to(shop.parent)
+    (shop.parent / "store").symlink_to(shop)
+    for link in ("code/shop", "store"):
+        there = look(shop.parent / link), look(shop.parent / link / "src")
+        assert [(one.root, one.linked) for one in there] == [(str(shop), str(shop.parent / link))] * 2
+        assert around_of(asdict(there[0])) == there[0]
+    assert [look(shop / name).linked for name in ("", "src", "inner")] == [None] * 3
+
+
 def test_project_branch_and_root_come_from_git(shop: Path) -> None:
     (shop / "src").mkdir()
     around = look(shop / "src")
