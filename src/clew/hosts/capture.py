@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from shlex import quote
 from typing import Any
 
 from clew.guard.trust import OBSERVED
@@ -202,7 +203,7 @@ class _Story:
             self._worked(fact)
         for key, failure in self.failures.items():
             if key != told["key"] and told.get("ok") and told["kind"] in MENDING:
-                failure.ran.append(told["command"])
+                failure.ran.append(_command(told))
 
     def _failed(self, fact: Fact) -> None:
         key = fact.told["key"]
@@ -267,7 +268,7 @@ class _Story:
         told = fact.told
         call = ToolCall(
             tool=told["tool"],
-            command=told["command"],
+            command=_command(told),
             exit_status=told.get("status") if told.get("failed") else 0,
             error_line=told.get("error") or (told.get("failed") and "failed") or None,
             fixed_by=fixed_by,
@@ -297,6 +298,12 @@ def _fix(failure: _Failure) -> tuple[str, tuple[str, ...]]:
     about = f"{told['command']} {told.get('error', '')}"
     files = [path for path in failure.edited if not _is_doc(path) or path.rpartition("/")[2] in about]
     return ", ".join(commands), () if commands else tuple(files[-MAX_EDITS:])
+
+
+def _command(told: Mapping[str, Any]) -> str:
+    """As it can be run again, from the root of the repository."""
+    folder, command = told.get("folder"), str(told["command"])
+    return f"cd {quote(folder)} && {command}" if isinstance(folder, str) else command
 
 
 def _is_doc(path: str) -> bool:

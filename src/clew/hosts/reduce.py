@@ -75,6 +75,8 @@ _LEFT_RUNNING = re.compile(r"\s*Command [^\n]{0,60}\bbackground(?:ed)?\b[^\n]{0,
 # Where Claude Code puts what a command in the background prints; what that fetched is known by the command.
 _OF_TASKS = re.compile(r"(?:/private)?/tmp/claude(?:-\d+)?/(?:[\w.-]+/)+tasks/[\w-]+\.output")
 _PLAIN = re.compile(r"[!-~]+")
+_OUTSIDE = ("/", "~", "..")
+_FOLDER = re.compile(r"[\w@+.][\w@+./ -]*")  # and not `$DIR`, of which nobody knows where it is
 _VARYING = re.compile(r" in \d+(?:\.\d+)?m?s\b.*$|0x[0-9a-fA-F]{6,}|/tmp/\S+")
 
 
@@ -166,6 +168,12 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     nothing = {"k": ELSEWHERE} if is_elsewhere else None
     if ran is None or names_ignored(command, event, around) or phrase("refused").search((event.error or "")[:500]):
         return nothing
+    folder = _folder(ran.folder, event, around)
+    if folder.startswith(_OUTSIDE):  # what has the same name there is not the same
+        return nothing
+    there = replace(event, cwd=f"{around.root or event.cwd}/{folder}") if folder else event
+    if names_ignored(f"{folder}/x {ran.command}", there, around):
+        return nothing
     status = status_of(event)
     failed = event.kind == "tool_failure" or bool(status)
     if not (failed or _has_worked(event)) or _has_no_end(event):
@@ -173,14 +181,15 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     if not (ran.tells_failure if failed else ran.tells_status):
         return nothing
     told: dict[str, Any] = {"k": RUN, "tool": event.tool, "command": ran.command, "kind": ran.kind}
-    told["key"] = " in ".join(filter(None, (ran.key, _folder(ran.folder, event, around))))
+    told["key"] = " in ".join(filter(None, (ran.key, folder)))
+    told |= {"folder": folder} if _FOLDER.fullmatch(folder) else {}
     told |= {"failed": True, "status": status} if failed else {"ok": True}
     line = what_went_wrong(event) if failed and not is_elsewhere else None
-    if line and not names_ignored(line, event, around):
+    if line and not (names_ignored(line, event, around) or names_ignored(line, there, around)):
         told["error"] = line
     told |= {"general": True} if ran.is_general else {}
     told |= {"elsewhere": True} if is_elsewhere else {}
-    return _with_paths(told | _id(event), [ran.command], event, around)
+    return _with_paths(told | _id(event), [ran.command], there, around)
 
 
 def _reads_elsewhere(event: HookEvent, around: Around) -> bool:
@@ -199,8 +208,8 @@ def _is_outside(place: str, event: HookEvent, around: Around) -> bool:
 
 
 def _folder(gone_to: str, event: HookEvent, around: Around) -> str:
-    """Where a command ran, from the root of the repository; '' for the root. A host may tell the directory in
-    which the command has left the shell."""
+    """Where a command ran, from the root of the repository if it lies within; '' for the root. A host may tell the
+    directory in which the command has left the shell."""
     given = event.tool_input.get("workdir")
     root, here = _normal(around.root or event.cwd or ""), given if isinstance(given, str) else event.cwd or ""
     folder = "." if f"/{_normal(here)}".endswith(f"/{_normal(gone_to)}") else gone_to or "."

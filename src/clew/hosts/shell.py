@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from functools import cache, reduce
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from clew.hosts.patterns import COMMANDS, any_of, sections
@@ -104,7 +104,7 @@ def understood(command: str) -> Ran | None:
         return None
     tells = _tells_status(parts, told[-1].at)
     is_general = kind in ("package", "migrate", "deploy") or _SPECIFIC.search(shown) is None
-    folder = reduce(_moved, (text for text, _sign in parts[: told[-1].at]), "")
+    folder = _gone_to(text for text, _sign in parts[: told[-1].at])
     return Ran(shown, kind, _key(shown), folder, tells, tells and len(told) == len(known), is_general)
 
 
@@ -132,6 +132,17 @@ def files_shown(command: str) -> Iterator[str]:
             yield from (_at(here, path) for path in paths if path not in written)
             if here and not paths:
                 yield here
+
+
+def _gone_to(texts: Iterable[str]) -> str:
+    """Where commands leave the shell; what stands in parentheses comes back."""
+    here, before = "", None
+    for text in texts:
+        before = here if text.lstrip().startswith("(") else before
+        here = _moved(here, text)
+        if before is not None and text.rstrip().endswith(")"):
+            here, before = before, None
+    return here
 
 
 def _moved(here: str, text: str) -> str:

@@ -98,6 +98,14 @@ def test_an_error_and_what_was_done_until_it_worked_are_one_memory() -> None:
     assert (fix.draft.origin, fix.draft.paths, fix.event_id) == ("observed", (), "e5")
 
 
+def test_a_command_is_told_as_it_can_be_run_again_from_the_root() -> None:
+    add = run("uv add jose", kind="package", folder="my api")
+    found = kept(run("pytest", error="no jose", folder="my api"), add, run("pytest", folder="my api"))
+    [fix] = texts(found, "fix")
+    assert fix.startswith("Command `cd 'my api' && pytest` (Bash) failed")
+    assert fix.endswith("later fixed by `cd 'my api' && uv add jose`.")
+
+
 def test_edits_are_told_as_what_came_before_and_not_as_the_fix() -> None:
     edits = map(edit, ("a.py", "README.md", "b.py", "c.py"))
     [fix] = texts(kept(run("pytest", error="x"), *edits, run("pytest")), "fix")

@@ -261,6 +261,30 @@ def test_the_same_command_in_two_folders_is_not_the_same() -> None:
     assert ran(f"cd {ROOT} && npm test")["key"] == ran("npm test")["key"] == "npm test"
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["cd /home/dev/other && npm test", "cd ../other && npm test", "cd ~/other; npm test", "cd; npm test"],
+)
+def test_a_command_that_ran_in_another_repository_is_not_kept(command: str) -> None:
+    assert ran(command) is ran(command, error="Exit code 1\nError: no x") is None
+    assert ran("npm test", tool_input={"command": "npm test", "workdir": "/home/dev/other"}) is None
+
+
+def test_a_command_tells_its_folder_and_its_files_from_the_root() -> None:
+    found = ran("cd api && pytest tests/test_a.py")
+    assert (found["folder"], found["paths"]) == ("api", ["api/tests/test_a.py"])
+    assert ran("(cd web && npm ci); cd api; npm test")["folder"] == "api"
+    for unknown in ("npm test", "(cd web && npm ci) && npm test", "cd $HERE && npm test", "cd - && npm test"):
+        assert "folder" not in ran(unknown)
+
+
+def test_a_command_that_ran_in_an_ignored_folder_is_not_kept() -> None:
+    assert ran("cd secrets && npm test") is None
+    assert ran("npm test", cwd=f"{ROOT}/secrets/inner") is None
+    failed = ran("cd api && make test", error="Exit code 2\nerror: ../secrets/key is missing")
+    assert "error" not in failed
+
+
 def test_of_the_output_of_a_tool_only_the_line_that_says_what_went_wrong_is_kept() -> None:
     found = ran(
         "make build", output={"stdout": "SECRET SAUCE\n" * 50, "exit_code": 2, "stderr": "error: no rule for x"}
