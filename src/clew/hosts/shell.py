@@ -61,6 +61,12 @@ _SPECIFIC = re.compile(
     r"|--(?:grep|filter|testNamePattern|run|lf|last-failed|only))(?=\s|=|$)"
 )
 _OPTION = re.compile(r"-\S+")
+_CHOICE = re.compile(  # an option that says of what, and not how
+    r"--?(?:filter|workspace|package|project|module|scope|target|stage|env\w*|config\w*|settings|profile|context"
+    r"|namespace|var-file|chdir|prefix|cwd|dir|directory|manifest-path|file|select|suite|group|grep|run"
+    r"|test\w*pattern\w*)=.+",
+    re.IGNORECASE,
+)
 _NEVER = re.compile(r"--(?:help|version|dry-run|collect-only|co|list)\b|(?:^|\s)-(?:h|V)(?:\s|$)")
 
 
@@ -77,7 +83,7 @@ class _Known(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Ran:
     """`kind`: one of WORTH_KNOWING, `change`, or `other`. `key` is the same for the same command with other
-    options, and `folder` where the line went before it. `is_general`: about the project, not about one file or test
+    options, save those that choose what it is about, and `folder` where the line went before it. `is_general`: about the project, not about one file or test
     of it."""
 
     command: str
@@ -198,7 +204,9 @@ def _wrapped(words: Sequence[str]) -> int:
 
 def _key(shown: str) -> str:
     words = shown.split(" ")
-    return " ".join([words[0], *(word for word in words[1:] if not _OPTION.fullmatch(word))])
+    return " ".join(
+        [words[0], *(word for word in words[1:] if _CHOICE.fullmatch(word) or not _OPTION.fullmatch(word))]
+    )
 
 
 def _tells_status(parts: Sequence[tuple[str, str]], last: int) -> bool:

@@ -261,6 +261,16 @@ def test_the_same_command_in_two_folders_is_not_the_same() -> None:
     assert ran(f"cd {ROOT} && npm test")["key"] == ran("npm test")["key"] == "npm test"
 
 
+def test_the_same_command_for_another_part_is_not_the_same_and_with_other_options_it_is() -> None:
+    for first, other in (
+        ("pnpm --filter=web test", "pnpm --filter=api test"),
+        ("npm test --workspace=web", "npm test --workspace=api"),
+        ("terraform apply -var-file=dev.tfvars", "terraform apply -var-file=prod.tfvars"),
+    ):
+        assert ran(first)["key"] != ran(other)["key"]
+    assert ran("pytest --tb=short -q")["key"] == ran("pytest --maxfail=1")["key"] == "pytest"
+
+
 @pytest.mark.parametrize(
     "command",
     ["cd /home/dev/other && npm test", "cd ../other && npm test", "cd ~/other; npm test", "cd; npm test"],
