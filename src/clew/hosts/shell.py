@@ -40,9 +40,10 @@ _LOOKING = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "grep", "jq", "rg", 
 _WITH_VALUE = frozenset(("-A", "-B", "-C", "-g", "-m", "-t", "-T"))
 _WRITTEN = re.compile(r"\d?>{1,2}\s*([^\s&|;<>]+)")
 _RUNNERS = (
-    r"(?:uv run(?: --\S+)* |poetry run |pipenv run |hatch run |pdm run |rye run |bundle exec |npx (?:-y )?"
-    r"|pnpm exec |bunx |yarn exec |docker(?:-compose| compose) (?:exec|run)(?: -\S+)* \S+ "
-    r"|(?:[\w./~-]*/)?python[\d.]* -m )?"
+    r"(?:uv run(?: --(?:package|project|directory|extra|group|with|python|env-file) \S+| --\S+)*+ |poetry run "
+    r"|pipenv run |hatch run |pdm run |rye run |conda run(?: -[np] \S+| --\S+)*+ |bundle exec |npx (?:-y )?"
+    r"|pnpm exec |bunx |yarn exec |docker(?:-compose| compose) (?:exec|run)(?: -\S+)* \S+ )?"
+    r"(?:(?:[\w./~-]*/)?python[\d.]* -m )?"
 )
 _AT = r"(?:[\w.~-]*/)*"  # where a program lies
 
@@ -83,8 +84,8 @@ class _Known(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Ran:
     """`kind`: one of WORTH_KNOWING, `change`, or `other`. `key` is the same for the same command with other
-    options, save those that choose what it is about, and `folder` where the line went before it. `is_general`: about the project, not about one file or test
-    of it."""
+    options, save those that choose what it is about, and `folder` where the line went before it. `is_general`:
+    about the project, not about one file or test of it."""
 
     command: str
     kind: str

@@ -261,6 +261,21 @@ def test_the_same_command_in_two_folders_is_not_the_same() -> None:
     assert ran(f"cd {ROOT} && npm test")["key"] == ran("npm test")["key"] == "npm test"
 
 
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        ("test", "pnpm --filter web test"), ("test", "pnpm -w test"), ("test", "yarn workspace web run test:unit"),
+        ("test", "uv run python -m pytest"), ("test", "uv run --package api pytest"), ("test", "deno task test"),
+        ("test", "uv run --frozen pytest"), ("test", "conda run -n ml pytest"), ("test", "hatch run test:all"),
+        ("test", "./gradlew :app:testDebugUnitTest"), ("test", "php artisan test"), ("build", "pnpm -F web build"),
+        ("build", "pnpm --silent run build"), ("migrate", "php artisan migrate"), ("other", "uv run python seed"),
+        ("migrate", "dotnet ef database update"), ("package", "pnpm add web"),
+    ],
+)  # fmt: skip
+def test_a_command_is_known_whatever_stands_before_it(kind: str, command: str) -> None:
+    assert ran(command)["kind"] == kind
+
+
 def test_the_same_command_for_another_part_is_not_the_same_and_with_other_options_it_is() -> None:
     for first, other in (
         ("pnpm --filter=web test", "pnpm --filter=api test"),
