@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.guard.trust import MAY_BE_INJECTED
-from clew.hosts.capture import Captured, Fact, drafts_of, facts_of
+from clew.hosts.capture import Captured, Fact, drafts_of, facts_of, standing
 from clew.hosts.events import event_of
 from clew.model.host import Around
 from clew.remember.trust import trust_of_origin
@@ -70,7 +70,7 @@ def measure(half: str) -> Measure:
 
 def captured_of(events: Iterable[Labelled]) -> list[Captured]:
     """What is kept of a session."""
-    return drafts_of(list(facts(events)))
+    return standing(drafts_of(list(facts(events))))
 
 
 def facts(events: Iterable[Labelled]) -> Iterator[Fact]:

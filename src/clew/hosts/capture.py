@@ -42,6 +42,7 @@ from clew.values import dataclass
 
 MENDING = frozenset({"package", "migrate", "build", "deploy", "change"})  # kinds of commands that may be a fix
 RUN_FIELDS = frozenset({"tool", "command", "key", "kind"})
+TAKEN_BACK = "taken back"
 CARRIED = "was"  # what was so before a fact
 GUESSED = "agent"  # trust of what our rules take for the user's words
 DOCS = (".md", ".mdx", ".markdown", ".rst", ".adoc")
@@ -66,7 +67,7 @@ class Fact:
 @dataclass(frozen=True, slots=True)
 class Captured:
     """One memory to be, the event that completed it, and whose it is. `kind`: task, rule, decision, edit, command,
-    failure, fix, statement."""
+    failure, fix, statement; or TAKEN_BACK, of a rule or decision that is not to be one any more."""
 
     kind: str
     draft: Draft
@@ -87,6 +88,12 @@ def drafts_of(facts: Sequence[Fact], *, new: Collection[str] | None = None) -> l
     for fact in facts:
         story.take(fact)
     return [one for one in story.captured if new is None or one.event_id in new]
+
+
+def standing(captured: Sequence[Captured]) -> list[Captured]:
+    """What is left of these at the end."""
+    back = {id(one.draft) for one in captured if one.kind == TAKEN_BACK}
+    return [one for one in captured if id(one.draft) not in back]
 
 
 def carried_into(facts: Sequence[Fact]) -> list[dict[str, Any]]:
@@ -127,6 +134,7 @@ class _Story:
     captured: list[Captured] = field(default_factory=list)
     tasks: list[str] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
+    stated: list[Captured] = field(default_factory=list)  # rules and decisions that the next prompt may take back
     turn: int = 0
     task: str = ""
     edited: dict[str, None] = field(default_factory=dict)
@@ -154,7 +162,7 @@ class _Story:
         match fact.told.get("k"):
             case "start":
                 self._end_turn(fact, is_last=True)
-                self.task, self.is_tainted = "", False
+                self.task, self.is_tainted, self.stated = "", False, []
             case "prompt":
                 self._end_turn(fact)
                 self._prompt(fact)
@@ -174,6 +182,7 @@ class _Story:
     def _prompt(self, fact: Fact) -> None:
         told = fact.told
         self.is_tainted |= bool(told.get("elsewhere"))
+        self._take_back(fact)
         if told.get("aside"):
             self.task = ""
         if told.get("decisions"):
@@ -181,12 +190,20 @@ class _Story:
         for name, kind in (("rules", "rule"), ("decisions", "decision")):
             for text in told.get(name, ()):
                 self._keep(kind, _said_by_user(text, fact, type=kind), fact)
+        said = [one for one in self.captured if one.event_id == fact.event_id and one.kind in ("rule", "decision")]
+        self.stated = said or self.stated
         if task := told.get("task", ""):
+            self.stated = []  # whoever forgets that means the task
             self.task = task
             self.tasks.append(task)
             # As what happened: a bare "delete the old tables" would be an order to whoever reads it later.
             content = f"{ASKED}{task}"
             self._keep("task", _said_by_user(content, fact, type="note"), fact)
+
+    def _take_back(self, fact: Fact) -> None:
+        if fact.told.get("back"):
+            self.captured += [replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in self.stated]
+            self.stated = []
 
     def _edit(self, fact: Fact) -> None:
         changed = dict.fromkeys(_paths(fact))

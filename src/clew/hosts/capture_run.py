@@ -7,6 +7,7 @@ may be longer than what is looked back at.
 
 The verb gives `write` (`Clew._write`: the inner path, which may write what was observed) and `whose` (where what an
 event says belongs, the scope of our session with its project, agent and id; and who told it). None: it is dropped.
+`forget` is handed what the user has taken back.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from clew.errors import Conflict, Denied, InvalidInput, NotFound, StoreRefused, Unavailable
-from clew.hosts.capture import Fact, carried_into, drafts_of
+from clew.hosts.capture import TAKEN_BACK, Fact, carried_into, drafts_of
 from clew.model.host import StoredFact
 from clew.model.memory import Draft, Remembered
 from clew.model.scope import Identity, Scope
@@ -35,6 +36,7 @@ class Write(Protocol):
     def __call__(self, drafts: Iterable[Draft], *, scope: Scope, identity: Identity) -> Iterator[Remembered]: ...
 
 
+Forget = Callable[[Remembered, Identity], object]
 Whose = Callable[[StoredFact], tuple[Scope, Identity] | None]
 
 
@@ -43,6 +45,7 @@ def capture_waiting(
     *,
     write: Write,
     whose: Whose,
+    forget: Forget = lambda _stored, _identity: None,
     ended: Callable[[StoredFact], object] = lambda _row: None,
     limit: int = PORTION,
 ) -> int:
@@ -51,12 +54,19 @@ def capture_waiting(
     one org those of another: each org that has some gets its part of the limit."""
     with store.read() as tx:
         orgs = tx.hosts.waiting_orgs(limit=limit)
-    part = partial(capture_org, store, write=write, whose=whose, ended=ended, limit=limit // max(1, len(orgs)))
-    return sum(part(org) for org in orgs)
+    part = partial(capture_org, store, write=write, whose=whose, forget=forget, ended=ended)
+    return sum(part(org, limit=limit // max(1, len(orgs))) for org in orgs)
 
 
 def capture_org(
-    store: Store, org: str, *, write: Write, whose: Whose, ended: Callable[[StoredFact], object], limit: int
+    store: Store,
+    org: str,
+    *,
+    write: Write,
+    whose: Whose,
+    forget: Forget,
+    ended: Callable[[StoredFact], object],
+    limit: int,
 ) -> int:
     """The same in one org."""
     with store.read() as tx:
@@ -64,7 +74,7 @@ def capture_org(
         told = [(rows, history_of(tx, rows)) for rows in by_session(waiting)]
     for rows, history in told:
         try:
-            keep(rows, history, write=write, whose=whose)
+            keep(rows, history, write=write, whose=whose, forget=forget)
         except (StoreRefused, Unavailable):
             raise
         except Exception as error:
@@ -77,16 +87,19 @@ def capture_org(
 
 
 def keep(
-    rows: Sequence[StoredFact], history: Sequence[StoredFact], *, write: Write, whose: Whose
+    rows: Sequence[StoredFact], history: Sequence[StoredFact], *, write: Write, whose: Whose, forget: Forget
 ) -> list[Remembered]:
     """Write what these events of one session completed; `history` are its facts up to the last of them, these among
-    them."""
+    them. What is taken back is found by writing it again, which adds nothing."""
     by_id = {row.event_id: row for row in rows}
     made = drafts_of([fact_of(row) for row in history], new=by_id)
-    placed = [(place, one.draft) for one in made if (place := whose(by_id[one.event_id]))]
+    placed = [(place, one) for one in made if (place := whose(by_id[one.event_id]))]
     stored: list[Remembered] = []
-    for place, group in groupby(placed, key=lambda pair: pair[0]):
-        stored += _write_all([draft for _place, draft in group], place, write)
+    for (place, is_back), group in groupby(placed, key=lambda pair: (pair[0], pair[1].kind == TAKEN_BACK)):
+        written = _write_all([one.draft for _place, one in group], place, write)
+        for one in written if is_back else ():
+            forget(one, place[1])
+        stored += () if is_back else written
     return stored
 
 

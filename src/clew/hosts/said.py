@@ -83,6 +83,7 @@ class Prompt:
     rules: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     is_aside: bool = False  # about something of its own, and yet no task: what follows is not for the task before
+    takes_back: bool = False  # what the prompt before stated
 
 
 def understood_prompt(text: str) -> Prompt:
@@ -102,7 +103,8 @@ def understood_prompt(text: str) -> Prompt:
         rest = [one for one in rest if not _may_be_an_order(one)]
     task = _task(rest)
     kept_rules, kept_decisions = (tuple(one for one in said if MASK not in one) for said in (rules, decisions))
-    return Prompt(task, kept_rules, kept_decisions, not task and _weight(rest) > 1)
+    takes_back = bool(phrase("taken back", _LEAD).match(written[0]))
+    return Prompt(task, kept_rules, kept_decisions, not task and _weight(rest) > 1, takes_back)
 
 
 def without_orders(text: str) -> str:

@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import Any
 
 from clew.errors import InvalidInput
-from clew.hosts.capture import Captured, Fact, drafts_of, facts_of
+from clew.hosts.capture import Captured, Fact, drafts_of, facts_of, standing
 from clew.hosts.events import event_of, is_session
 from clew.hosts.rollout import RolloutReader
 from clew.model.host import Around
@@ -77,7 +77,7 @@ class Transcript:
         """Every session of the file ends with it."""
         if self._reader:
             self._take(self._reader.finish())
-        made = ((session, one) for session, facts in self._facts.items() for one in drafts_of(facts))
+        made = ((session, one) for session, facts in self._facts.items() for one in standing(drafts_of(facts)))
         return [_imported(one, self.host, session) for session, one in made]
 
     @property

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import ClewError, StoreRefused, Unavailable
 from clew.lazy import LazyModule
 from clew.model.host import Around, HookAnswer, HookEvent, HookFired, StoredFact
+from clew.model.memory import Remembered
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import SessionReport
 
@@ -106,11 +107,22 @@ class Hosts:
         """Make memories of what hooks told, oldest first; how many events were looked at, 0 when none waits.
         Running it twice adds nothing."""
         looked = capturing.capture_waiting(
-            self._clew.store, write=self._clew._write, whose=self._whose, ended=self._look_back_at, limit=limit
+            self._clew.store,
+            write=self._clew._write,
+            whose=self._whose,
+            forget=self._take_back,
+            ended=self._look_back_at,
+            limit=limit,
         )
         if not looked:
             self._tidy()
         return looked
+
+    def _take_back(self, stored: Remembered, identity: Identity) -> None:
+        """A guess of ours; what somebody remembered themselves, or made one of the rules, stays."""
+        memory = stored.memory
+        if "captured" in memory.metadata and memory.layer != "rule" and not stored.quarantined:
+            reporting.attempt("forget", partial(self._clew.forget, memory.id, identity=identity))
 
     def _look_back_at(self, row: StoredFact) -> None:
         for id in row.ends:

@@ -73,6 +73,36 @@ def test_a_session_leaves_its_task_its_files_its_fix_and_its_decision(memory: Cl
     assert {one.origin for one in found if one.metadata["captured"] == "task"} == {"user_prompt"}
 
 
+@pytest.mark.parametrize("back", ["forget that", "Scratch that, we do retry them.", "no, forget what I just said"])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_a_user_takes_back_in_the_next_prompt_is_forgotten(memory: Clew, back: str, at_once: bool) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="We never retry a charge without its key")
+    tell(memory, "Stop", last_assistant_message="Understood.")
+    assert at_once or kinds(captured(memory)) == {"rule"}
+    tell(memory, "UserPromptSubmit", prompt=back)
+    assert captured(memory) == []
+
+
+def test_what_was_taken_back_is_no_task_and_nothing_that_somebody_remembered(memory: Clew) -> None:
+    memory.remember("We never retry a charge without its key", scope=Scope(project="shop"))
+    tell(memory, "SessionStart", source="startup")
+    for prompt in ("We never retry a charge without its key", "forget that"):
+        tell(memory, "UserPromptSubmit", prompt=prompt)
+    tell(
+        memory,
+        "UserPromptSubmit",
+        prompt="Always use tabs in the Makefile. Fix the login test in tests/test_login.py",
+    )
+    for prompt in ("forget that, the deploy job is first", "Never commit to main.", "ok", "Don't forget that rule"):
+        tell(memory, "UserPromptSubmit", prompt=prompt)
+    tell(memory, "SessionStart", source="clear")
+    tell(memory, "UserPromptSubmit", prompt="forget that")
+    texts = {one.content for one in captured(memory)}
+    assert {"We never retry a charge without its key", "Always use tabs in the Makefile."} <= texts
+    assert "Never commit to main." in texts and len(texts) == 4
+
+
 def test_a_hard_forget_leaves_no_trace_of_the_session_that_it_was_made_from(memory: Clew, tmp_path: Path) -> None:
     tell(memory, "SessionStart", source="startup")
     tell(memory, "UserPromptSubmit", prompt="Fix the Zanzibar login. We decided to use Zanzibar for caching.")
