@@ -47,6 +47,7 @@ CARRIED = "was"  # what was so before a fact
 GUESSED = "agent"  # trust of what our rules take for the user's words
 DOCS = (".md", ".mdx", ".markdown", ".rst", ".adoc")
 MAX_EDITS = 2  # files named beside a failure that went away
+MAX_ABOUT = 3  # files changed in a turn that what is said at its end is about
 PATIENCE = 3  # turns after which a failure that nobody fixed is told as it is
 MAX_LISTED = 8  # files named in a text
 MAX_PATHS = 32
@@ -251,11 +252,17 @@ class _Story:
                 type="decision" if kind == "decision" else "fact",
                 origin="agent_inference",
                 trust="untrusted" if self.is_tainted else None,
-                paths=_paths(fact),
+                paths=_paths(fact) or self._changed(fact),
             )
             self._keep("statement", draft, fact)
         if not fact.agent_id:
             self._end_turn(fact)
+
+    def _changed(self, fact: Fact) -> tuple[str, ...]:
+        """The files that what the agent says at the end of its turn is about, if they are few: it seldom names
+        them, and without them nobody who opens one is told."""
+        is_known = not (fact.agent_id or self.is_tainted) and len(self.edited) <= MAX_ABOUT
+        return tuple(self.edited) if is_known else ()
 
     # -- the end of a turn -------------------------------------------------------------------------
 

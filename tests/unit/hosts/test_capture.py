@@ -79,6 +79,16 @@ def test_going_on_with_a_task_tells_only_of_new_files() -> None:
     assert [one.split(": ")[-1] for one in texts(found, "edit")] == ["a.py.", "c.py."]
 
 
+def test_what_the_agent_found_out_is_about_the_few_files_that_it_changed() -> None:
+    cause = {"k": "say", "said": [["cause", "The root cause was a race between the cart and the redirect."]]}
+    [found] = [one for one in kept(edit("src/a.py", "src/b.py"), cause) if one.kind == "statement"]
+    assert found.draft.paths == ("src/a.py", "src/b.py")
+    [named] = [one for one in kept(edit("src/a.py"), cause | {"paths": ["src/c.py"]}) if one.kind == "statement"]
+    assert named.draft.paths == ("src/c.py",)
+    for told in ([edit("a", "b", "c", "d"), cause], [edit("src/a.py"), cause, cause | {"said": DECIDED["said"]}]):
+        assert [one.draft.paths for one in kept(*told) if one.kind == "statement"][-1] == ()
+
+
 def test_files_that_no_task_explains_are_not_told() -> None:
     assert kept({"k": "prompt", "aside": True}, edit("a.py", "b.py"), STOP) == []
 
