@@ -61,7 +61,13 @@ _QUESTION = re.compile(
 # What may stand before a rule or a decision.
 _LEAD = (
     r"^(?:(?:ok(?:ay)?|please|also|and|but|so|remember|note|important|reminder|fyi|btw|one more thing|rule|actually"
-    r"|no|oh|hey)[,:;.!\s-]+(?:that |to )?)*"
+    r"|no|oh|hey|wait|hm+|again|(?:like |as )?i (?:told you|said)(?: before| already)?)[,:;.!\s-]+(?:that |to )?)*"
+)
+# Of it what says nothing: a rule is read by whoever was not there.
+_FILLER = re.compile(
+    r"(?:(?:(?:ok(?:ay)?|oh|hey|hm+|wait|btw|fyi|also|and|but|so|again|one more thing|actually"
+    r"|(?:like |as )?i (?:told you|said)(?: before| already)?)[,:;.!\s-]|no(?: wait)?[,:;.!-])[,:;.!\s-]*)+(?=\S)",
+    re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[,;:.]\s+|\s(?:and|so|but|then|-+)\s+|\b(?=please\b)", re.IGNORECASE)
 # A statement that goes on to ask for something is its reason. Not `use`, `run` or `create`: rules go on like that.
@@ -102,7 +108,10 @@ def understood_prompt(text: str) -> Prompt:
         rules, decisions = (), ()
         rest = [one for one in rest if not _may_be_an_order(one)]
     task = _task(rest)
-    kept_rules, kept_decisions = (tuple(one for one in said if MASK not in one) for said in (rules, decisions))
+    kept_rules, kept_decisions = (
+        tuple(_FILLER.sub("", one, count=1) if _FILLER.match(one) else one for one in said if MASK not in one)
+        for said in (rules, decisions)
+    )
     takes_back = bool(phrase("taken back", _LEAD).match(written[0]))
     return Prompt(task, kept_rules, kept_decisions, not task and _weight(rest) > 1, takes_back)
 

@@ -56,6 +56,26 @@ def test_what_somebody_typed_states_its_rules(spoken: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("spoken", "rule"),
+    [
+        ("oh and btw we never retry POST without a key", "we never retry POST without a key"),
+        ("I told you: never push to main directly", "never push to main directly"),
+        ("no wait, use pnpm not npm", "use pnpm not npm"),
+        ("no more mocks in tests please", "no more mocks in tests please"),
+        ("ok, no mocks in tests", "no mocks in tests"),
+        ("we no longer use redux", "we no longer use redux"),
+        ("we don't retry charges any more", "we don't retry charges any more"),
+        ("Could you please never commit to main.", "Could you please never commit to main."),
+        ("make sure that you always format with black", "make sure that you always format with black"),
+        ("we don't get the error any more, thanks", None),
+        ("we no longer see the error after the fix", None),
+    ],
+)
+def test_a_rule_that_is_stated_in_passing_is_kept_without_what_leads_to_it(spoken: str, rule: str | None) -> None:
+    assert understood_prompt(spoken).rules == ((rule,) if rule else ())
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "we use too much memory in the worker, please investigate the cache of src/images.py",
