@@ -49,6 +49,9 @@ def test_what_was_pasted_states_no_rule_and_no_decision(pasted: str) -> None:
         "Remember: the staging database is read-only on Fridays",
         "please remember this: deploys happen on Tuesdays only",
         "Never commit to main.\nAlways write a test first.",
+        "the staging database is db1.internal, please remember that",
+        "Remember the staging database is read-only on Fridays",
+        "remember we deploy from the release branch",
     ],
 )
 def test_what_somebody_typed_states_its_rules(spoken: str) -> None:
@@ -69,6 +72,8 @@ def test_what_somebody_typed_states_its_rules(spoken: str) -> None:
         ("make sure that you always format with black", "make sure that you always format with black"),
         ("we don't get the error any more, thanks", None),
         ("we no longer see the error after the fix", None),
+        ("remember the bug of yesterday, fix it in src/a.py", None),
+        ("do you remember that?", None),
     ],
 )
 def test_a_rule_that_is_stated_in_passing_is_kept_without_what_leads_to_it(spoken: str, rule: str | None) -> None:
