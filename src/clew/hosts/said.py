@@ -78,6 +78,7 @@ _WANTED = re.compile(
     r"|profile|refactor|remove|rename|reproduce|update)\b",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r"\b(?:the same|likewise|as well|too)\b", re.IGNORECASE)  # with the task before
 _BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
 
 
@@ -113,7 +114,8 @@ def understood_prompt(text: str) -> Prompt:
         for said in (rules, decisions)
     )
     takes_back = bool(phrase("taken back", _LEAD).match(written[0]))
-    return Prompt(task, kept_rules, kept_decisions, not task and _weight(rest) > 1, takes_back)
+    is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
+    return Prompt(task, kept_rules, kept_decisions, is_aside, takes_back)
 
 
 def without_orders(text: str) -> str:
