@@ -76,6 +76,7 @@ _LEFT_RUNNING = re.compile(r"\s*Command [^\n]{0,60}\bbackground(?:ed)?\b[^\n]{0,
 _OF_TASKS = re.compile(r"(?:/private)?/tmp/claude(?:-\d+)?/(?:[\w.-]+/)+tasks/[\w-]+\.output")
 _PLAIN = re.compile(r"[!-~]+")
 _OUTSIDE = ("/", "~", "..")
+_WORKTREE = re.compile(r"^(?:\.claude/worktrees|\.worktrees)/[^/]+/")
 _FOLDER = re.compile(r"[\w@+.][\w@+./ -]*")  # and not `$DIR`, of which nobody knows where it is
 _VARYING = re.compile(r" in \d+(?:\.\d+)?m?s\b.*$|0x[0-9a-fA-F]{6,}|/tmp/\S+")
 
@@ -99,7 +100,8 @@ def reduced(event: HookEvent, around: Around) -> dict[str, Any] | None:
 def told_paths(paths: Iterable[str], around: Around, cwd: str | None = None) -> tuple[str, ...]:
     """Paths from the root of the repository, masked, without those outside of it and those that are ignored."""
     inside = (_from_root(path, around.root or cwd, cwd) for path in paths)
-    told = without_ignored(dict.fromkeys(path for path in inside if path), around.ignored)[:MAX_PATHS]
+    told = without_ignored(dict.fromkeys(path for path in inside if path), around.ignored)
+    told = without_ignored(dict.fromkeys(map(_in_any_tree, told)), around.ignored)[:MAX_PATHS]
     return tuple(dict.fromkeys(map(_masked, told)))
 
 
@@ -215,7 +217,7 @@ def _folder(gone_to: str, event: HookEvent, around: Around) -> str:
     root, here = _normal(around.root or event.cwd or ""), given if isinstance(given, str) else event.cwd or ""
     folder = "." if f"/{_normal(here)}".endswith(f"/{_normal(gone_to)}") else gone_to or "."
     place = _from_root(folder, root, here, anywhere=True)
-    return "" if place in (root, "") else _masked(place)
+    return "" if place in (root, "") else _masked(_in_any_tree(f"{place}/").rstrip("/"))
 
 
 def _has_worked(event: HookEvent) -> bool:
@@ -304,7 +306,7 @@ def _unignored(texts: Sequence[str], event: HookEvent, around: Around) -> list[s
 
 def names_ignored(text: str, event: HookEvent, around: Around) -> bool:
     named = (_from_root(word, around.root or event.cwd, event.cwd, anywhere=True) for word in _guesses(text))
-    return any(is_ignored(path, around.ignored) for path in named if path)
+    return any(is_ignored(one, around.ignored) for path in named if path for one in {path, _in_any_tree(path)})
 
 
 def _guesses(text: str) -> Iterator[str]:
@@ -336,6 +338,11 @@ def _from_root(path: str, root: str | None, cwd: str | None, *, anywhere: bool =
     if not whole.startswith(("/", "~")) and not normal.startswith(".."):
         return normal
     return normal if anywhere else ""
+
+
+def _in_any_tree(path: str) -> str:
+    """As every working tree has it: one that an agent has made within the repository is gone some day."""
+    return _WORKTREE.sub("", path, count=1)
 
 
 def _normal(path: str) -> str:

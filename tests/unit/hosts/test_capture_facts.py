@@ -303,6 +303,18 @@ def test_a_command_tells_its_folder_and_its_files_from_the_root() -> None:
         assert "folder" not in ran(unknown)
 
 
+@pytest.mark.parametrize("tree", [".claude/worktrees/feat", ".worktrees/feat"])
+def test_files_and_commands_of_a_working_tree_within_the_repository_are_those_of_the_repository(tree: str) -> None:
+    assert edited(f"{ROOT}/{tree}/src/a.py")["paths"] == ["src/a.py"]
+    assert ran(f"cd {tree} && npm test") == ran("npm test")
+    found = ran(f"cd {tree}/api && pytest tests/test_a.py")
+    assert (found["folder"], found["paths"]) == ("api", ["api/tests/test_a.py"])
+    assert edited(f"{ROOT}/{tree}/db/dump.sql") is None
+    assert told("tool_end", tool="Grep", tool_input={"path": f"{ROOT}/{tree}"}) is None
+    hidden = Around(project="shop", root=ROOT, ignored=("/api/keys/", f"/{tree}/"))
+    assert edited(f"{ROOT}/{tree}/src/a.py", hidden) is edited(f"{ROOT}/.worktrees/x/api/keys/a", hidden) is None
+
+
 def test_a_command_that_ran_in_an_ignored_folder_is_not_kept() -> None:
     assert ran("cd secrets && npm test") is None
     assert ran("npm test", cwd=f"{ROOT}/secrets/inner") is None
