@@ -176,3 +176,17 @@ def test_small_talk_in_another_script_is_no_task(text: str) -> None:
 def test_what_goes_on_with_a_task_is_not_beside_it() -> None:
     assert understood_prompt("great, thanks! now do the same for src/search.py") == Prompt()
     assert understood_prompt("great, thanks! now do src/search.py") == Prompt(is_aside=True)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The tests were failing because `conftest.py` set `TZ` after `datetime` was imported.",
+        "This works around a bug in httpx 0.27, whose pool leaks connections when a request is cancelled.",
+        "The migration can't run inside a transaction because it creates its index concurrently.",
+        "`make test` must be run from the root of the repository, otherwise the path of the fixtures is wrong.",
+    ],
+)
+def test_why_something_had_to_be_so_is_a_cause(sentence: str) -> None:
+    assert decisions_in(f"All done.\n\n- {sentence}") == (("cause", sentence),)
+    assert decisions_in(f"I can't run it because it is too slow. Perhaps {sentence}") == ()
