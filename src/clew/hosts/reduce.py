@@ -17,7 +17,7 @@ from clew.hosts.events import exit_code
 from clew.hosts.ignore import is_ignored, without_ignored
 from clew.hosts.patterns import phrase
 from clew.hosts.said import decisions_in, sentences, understood_prompt, without_orders
-from clew.hosts.shell import files_shown, shell_text, understood
+from clew.hosts.shell import files_shown, left_in, shell_text, understood
 from clew.hosts.strip import is_from_others, own_words
 from clew.hosts.table import HOSTS
 from clew.inject.hooks import error_line, paths_of_input
@@ -193,6 +193,13 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     told |= {"general": True} if ran.is_general else {}
     told |= {"elsewhere": True} if is_elsewhere else {}
     return _with_paths(told | _id(event), [ran.command], there, around)
+
+
+def runs_outside(event: HookEvent, around: Around) -> bool:
+    """Whether a command went to another repository: what it names is not what has that name here."""
+    command = shell_text(event.tool_input.get("command") or event.tool_input.get("cmd"))
+    is_shell = (event.tool or "").strip().lower() in SHELLS
+    return is_shell and _folder(left_in(command), event, around).startswith(_OUTSIDE)
 
 
 def _reads_elsewhere(event: HookEvent, around: Around) -> bool:

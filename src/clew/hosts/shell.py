@@ -127,6 +127,11 @@ def shell_text(command: object) -> str:
     return ""
 
 
+def left_in(command: str) -> str:
+    """Where a command line goes, as it names it; '' where it stays."""
+    return _gone_to(text for text, _sign in _parts(command[:MAX_READ]))
+
+
 def files_shown(command: str) -> Iterator[str]:
     """What a command line prints the content of, as it names it; after `cd`, from there. What the line itself has
     written is its own."""

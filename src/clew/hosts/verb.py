@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.hosts.ignore import is_ignored
-from clew.hosts.reduce import names_ignored, told_words, what_went_wrong
+from clew.hosts.reduce import names_ignored, runs_outside, told_words, what_went_wrong
 from clew.inject.hooks import event_of_hook
 from clew.model.host import Around, HookEvent
 from clew.model.inject import VerbEvent
@@ -31,7 +31,7 @@ def _of_prompt(event: HookEvent, session: str, around: Around) -> VerbEvent | No
 
 
 def _of_tool(event: HookEvent, session: str, around: Around) -> VerbEvent | None:
-    if event.kind not in _KIND or not event.tool or _asks_clew(event):
+    if event.kind not in _KIND or not event.tool or _asks_clew(event) or runs_outside(event, around):
         return None
     return event_of_hook(
         {

@@ -549,6 +549,15 @@ def test_a_file_of_another_project_brings_no_hint_about_one_with_its_name(codex:
     assert ABOUT_RETRY in codex.tell("PostToolUse", tool_input=patch)
 
 
+def test_a_command_in_another_repository_brings_no_hint_about_a_file_with_its_name(codex: FakeHost) -> None:
+    codex.around = ON_MAIN
+    codex.tell("SessionStart.startup")
+    for number, gone in enumerate(("cd /home/dev/web && ", "cd ../web; ", "")):
+        run = {"command": f"{gone}pytest src/pay/retry.py"}
+        said = codex.tell("PostToolUse", tool_name="Bash", tool_input=run, tool_use_id=f"call_{number}")
+        assert (ABOUT_RETRY in said) is not gone.startswith("cd")
+
+
 # -- where nobody can look -----------------------------------------------------------------------------------
 
 UNSEEN = Around(is_known=False, inject=False, capture=False)
