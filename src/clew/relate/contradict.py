@@ -10,6 +10,7 @@ share. They must speak of the same thing under the same circumstances, word by w
   values differ (contradicts)
 - opposite: one states what the other denies, in the same words (contradicts)
 - no_longer, changed_over, replaced: the new one says that something is over that the old one states (supersedes)
+- turned_round: the new one chooses what the old one puts behind, and the other way round (supersedes)
 - newer_version: the new one tells of an upgrade, the old one names an earlier version (supersedes)
 """
 
@@ -46,6 +47,7 @@ CHANGED = Rule(
 REPLACED = Rule(
     "replaced", "supersedes", 0.55, "rule replaced: it names something else in place of what the other states"
 )
+TURNED = Rule("turned_round", "supersedes", 0.6, "rule turned_round: it turns round what the other chooses")
 UPGRADED = Rule(
     "newer_version", "supersedes", 0.55, "rule newer_version: it tells of an upgrade from what the other names"
 )
@@ -149,9 +151,9 @@ def _opposite(said: Said) -> Fits | None:
 
 
 def _deny(said: Said, old: Said) -> bool:
-    return (
-        said.about == old.about and said.is_denied != old.is_denied and not old.is_past and not old.is_over
-    )  # fmt: skip
+    is_plain = said.about == old.about and not old.is_past and not old.is_over
+    # Not to use A instead of B is to use B instead of A.
+    return is_plain and said.is_denied != old.is_denied and not _is_turned(_chosen(said), _chosen(old))
 
 
 # -- what is over ----------------------------------------------------------------------------------
@@ -205,6 +207,7 @@ _FROM_TO = re.compile(
     r" (?:switched|migrated|moved|ported|transitioned|changed|converted|rewrote) (?P<what>(?:\S{1,64} ){0,4}?)"
     rf"from {_OLD}to {_NEW}{_TAIL}"
 )
+_DROP = "(?:drop|dropped|ditch|ditched|abandoned|retired|scrapped)"
 _REPLACED = (
     re.compile(rf" {_OLD}{_WAS} (?:replaced|superseded) (?:by|with) {_NEW}{_TAIL}"),
     re.compile(rf" {_OLD}{_WAS} deprecated in favour of {_NEW}{_TAIL}"),
@@ -214,6 +217,12 @@ _REPLACED = (
         rf" (?:use|uses|using|prefer|run|runs|call|import|write|deploy|deploys) {_NEW}instead of {_OLD}{_TAIL}"
     ),
     re.compile(rf" not {_OLD}but {_NEW}any more "),
+    re.compile(rf" {_DROP} {_OLD}(?:for (?P<what>(?:\S{{1,64}} ){{1,4}}?))?in favour of {_NEW}{_TAIL}"),
+    re.compile(rf" {_DROP} {_OLD}(?:for (?P<what>(?:\S{{1,64}} ){{1,4}}?))?(?:and )?use {_NEW}instead "),
+)
+_CHOSEN = re.compile(
+    r" (?:use|uses|prefer|prefers|choose|chose|pick|picked|run|call|import|write|deploy) "
+    rf"{_NEW}(?:instead of|rather than|over|not) {_OLD}{_TAIL}"
 )
 
 
@@ -252,7 +261,40 @@ def _is_of(change: _Change, said: Said, old: Said) -> bool:
         return False
     if change.about:
         return 2 * len(change.about & whole) >= len(change.about) and old.is_usage
-    return _is_specific(change.old, said)
+    return old.about == change.old or _is_specific(change.old, said)
+
+
+def _turned_round(said: Said) -> Fits | None:
+    choice = _chosen(said)
+    return partial(_chooses_otherwise, choice) if choice and _is_made(choice, said) else None
+
+
+def _chooses_otherwise(choice: _Choice, old: Said) -> bool:
+    theirs = _chosen(old)
+    return theirs is not None and _is_made(theirs, old) and _is_turned(choice, theirs)
+
+
+class _Choice(NamedTuple):
+    over: _Change
+    is_denied: bool
+
+
+def _chosen(said: Said) -> _Choice | None:
+    """What is chosen over what; of two names that share a word (`the dark theme`), by the others."""
+    match = _CHOSEN.search(said.flat)
+    over = _change(said, match) if match else None
+    if not match or not over or not over.new:
+        return None
+    over = over._replace(old=over.old - _stems(match["new"].split()))
+    return _Choice(over, not NEGATIONS.isdisjoint(said.flat[: match.start()].split()))
+
+
+def _is_made(choice: _Choice, said: Said) -> bool:
+    return not choice.is_denied and not said.is_past and not said.is_over
+
+
+def _is_turned(one: _Choice | None, two: _Choice | None) -> bool:
+    return bool(one and two and one.over == two.over._replace(old=two.over.new, new=two.over.old))
 
 
 def _is_specific(name: frozenset[str], said: Said) -> bool:
@@ -310,6 +352,7 @@ _RULES: tuple[tuple[Rule, Callable[[Said], Fits | None]], ...] = (
     (NO_LONGER, _no_longer),
     (CHANGED, _changed_over),
     (UPGRADED, _newer_version),
+    (TURNED, _turned_round),
     (REPLACED, _replaced),
     (VALUE, _different_value),
     (OPPOSITE, _opposite),

@@ -57,6 +57,7 @@ def test_half_of_the_labelled_pairs_are_tempting_and_no_conflict() -> None:
         ("Billing migrated from MySQL to Postgres.", "Billing runs on MySQL.", "supersedes", "changed_over"),
         ("UserRepo replaces UserDao.", "UserDao reads users.", "supersedes", "replaced"),
         ("We upgraded to Python 3.12.", "We use Python 3.10.", "supersedes", "newer_version"),
+        ("Use npm instead of pnpm.", "Use pnpm instead of npm.", "supersedes", "turned_round"),
     ],
 )
 def test_a_finding_names_its_rule_and_shows_the_sentence(new: str, old: str, type: str, rule: str) -> None:
@@ -78,6 +79,52 @@ def test_a_change_supersedes_only_what_was_said_before_it() -> None:
     later = memory_of("We use Jenkins for CI.", at=START + timedelta(days=1))
     assert contradictions(change, [fact])
     assert not contradictions(change, [later])
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Use npm instead of pnpm in this repo.", "Always use pnpm instead of npm in this repo."),
+        ("We prefer inheritance over composition.", "We prefer composition over inheritance."),
+        ("Use requests rather than httpx.", "Use httpx, not requests."),
+        ("We chose MongoDB over PostgreSQL for orders.", "We chose PostgreSQL over MongoDB for orders."),
+        ("Use the dark theme instead of the light theme.", "Use the light theme instead of the dark theme."),
+    ],
+)
+def test_whoever_turns_a_choice_round_takes_the_old_one_back(new: str, old: str) -> None:
+    found = judge(new, old)
+    assert found is not None and found.rule == "turned_round"
+    assert judge(old, old) is None
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Prefer threads over async in the worker.", "Prefer async over threads in the gateway."),
+        ("We chose MongoDB over PostgreSQL for events.", "We chose PostgreSQL over MongoDB for orders."),
+        ("Use npm instead of yarn.", "Use pnpm instead of npm."),
+        ("Use tabs instead of spaces.", "Use main instead of master."),
+        ("We used npm instead of pnpm.", "Use pnpm instead of npm."),
+        ("Should we use npm instead of pnpm?", "Use pnpm instead of npm."),
+        ("Do not use npm instead of pnpm.", "Use pnpm instead of npm."),
+    ],
+)
+def test_another_choice_is_none_turned_round(new: str, old: str) -> None:
+    assert judge(new, old) is None
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Use pnpm instead of npm.", "Use npm."),
+        ("We dropped Redis for sessions in favor of Postgres.", "We use Redis for sessions."),
+        ("We dropped Redis in favour of Postgres.", "We use Redis for sessions."),
+        ("Drop Redis for sessions and use Postgres instead.", "We use Redis for sessions."),
+    ],
+)
+def test_what_is_dropped_for_something_else_is_over(new: str, old: str) -> None:
+    found = judge(new, old)
+    assert found is not None and found.rule == "replaced"
 
 
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
