@@ -676,6 +676,7 @@ class AsyncClew:
         notes_project: str | None = ...,
         around: Around | None = ...,
         identity: Identity | None = ...,
+        replace: bool = ...,
         dry_run: bool = ...,
         progress: Progress = ...,
     ) -> ImportReport: ...

@@ -522,13 +522,15 @@ class Clew(Topics):
         notes_project: str | None = None,
         around: Around | None = None,
         identity: Identity | None = None,
+        replace: bool = False,
         dry_run: bool = False,
         progress: Progress = no_progress,
     ) -> ImportReport:
         """Bring in an export, notes such as CLAUDE.md, or transcripts; running it again adds nothing.
 
         An export knows its projects and the others do not: `scope` replaces those of each, `notes_project` is for
-        notes and transcripts. With `around`, only sessions that began there are taken of transcripts.
+        notes and transcripts. With `around`, only sessions that began there are taken of transcripts, and of notes
+        that lie there it is told what an earlier import brought and they say no more; `replace` forgets that.
         """
         identity = identity or Identity()
         door = self._doors.door(identity, scope)
@@ -542,8 +544,10 @@ class Clew(Topics):
             scope=scope and self._scope(scope, identity),
             notes_project=notes_project,
             around=around,
+            replace=replace,
             dry_run=dry_run,
             may_read=door.may_each("read"),
+            forget=partial(self.forget, identity=identity),
         )
         return portable.import_file(path, target, progress=progress)
 

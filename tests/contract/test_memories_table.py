@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count, pairwise
@@ -356,3 +357,19 @@ def test_working_memories_end_by_time_and_by_number(store: Store) -> None:
         assert tx.memories.expired_working("local", NOW) == [working[0].id]
         assert tx.memories.working_overflow("local", "u", 3) == [working[1].id, working[0].id]
         assert tx.memories.working_overflow("local", None, 0) == []
+
+
+def test_what_files_brought_to_a_place_is_told_as_long_as_nobody_changed_it(store: Store) -> None:
+    brought = {"project": "shop", "origin": "import", "metadata": {"source": "CLAUDE.md"}}
+    kept = a_memory("from the file", **brought)
+    others = [
+        a_memory("edited", **brought | {"version": 2}),
+        a_memory("forgotten", **brought | {"deleted_at": NOW}),
+        a_memory("said", **brought | {"origin": "user"}),
+        a_memory("elsewhere", **brought | {"project": "other"}),
+        a_memory("of ann", **brought | {"user": "ann"}),
+    ]
+    insert(store, kept, *others)
+    with store.read() as tx:
+        [(id, content_hash, metadata)] = tx.memories.imported(Scope(project="shop"))
+    assert (id, content_hash, json.loads(metadata)) == (kept.id, kept.content_hash, {"source": "CLAUDE.md"})

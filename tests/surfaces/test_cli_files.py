@@ -67,6 +67,44 @@ def test_notes_from_stdin_are_said_to_come_from_there(cli: Cli, has_files_in_mem
     assert refused.code == 2 and "stdin is not valid UTF-8" in refused.err and "/dev/fd" not in refused.err
 
 
+def test_what_notes_say_no_more_is_told_and_forgotten_on_request(cli: Cli) -> None:
+    notes = Path("CLAUDE.md")
+    notes.write_text("- The API port is 8080.\n- Always run make lint.\n- Never push to main.\n")
+    cli("import", "CLAUDE.md")
+    notes.write_text("- The API port is 9090.\n- Always run make lint.\n")
+    told = cli("import", "CLAUDE.md")
+    assert (
+        "2 memories that an earlier one of these notes said, and this one does not, are still current" in told.out
+    )
+    assert "forgot 2 memories" in cli("import", "CLAUDE.md", "--replace").out
+    left = {entry["content"] for entry in cli("list", "--all-projects", "--json").json["memories"]}
+    assert left == {"The API port is 9090.", "Always run make lint."}
+    assert "earlier" not in cli("import", "CLAUDE.md", "--replace").out
+
+
+def test_notes_take_the_place_of_those_of_the_same_file_alone(cli: Cli) -> None:
+    for folder, port in (("api", 1), ("web", 2)):
+        Path(folder).mkdir()
+        Path(folder, "CLAUDE.md").write_text(f"- The {folder} port is {port}.\n")
+        cli("import", f"{folder}/CLAUDE.md")
+    [changed] = [one for one in cli("list", "--all-projects", "--json").json["memories"] if "api" in one["content"]]
+    cli("edit", changed["id"], "--content", "The api port is 3, says Ann.")
+    for folder in ("api", "web"):
+        assert "gone" not in cli("import", f"{folder}/CLAUDE.md", "--replace", "--json").json
+    Path("CLAUDE.md").write_text("- The root port is 4.\n")
+    assert "gone" not in cli("import", "CLAUDE.md", "--replace", "--json").json
+
+
+def test_only_notes_that_lie_here_take_the_place_of_others(cli: Cli) -> None:
+    cli("export", "all.jsonl")
+    Path("here").mkdir()
+    Path("CLAUDE.md").write_text("- The port is 1.\n")
+    cli.patch.chdir("here")
+    for file in ("../all.jsonl", "../CLAUDE.md"):
+        refused = cli("import", file, "--replace")
+        assert refused.code == 2 and "IMPORT_REPLACES_NOTHING" in refused.err
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [

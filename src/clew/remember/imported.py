@@ -29,6 +29,8 @@ class ImportReport:
     dry_run: bool = False
     sessions: int = 0  # of transcripts
     elsewhere: int = 0  # sessions of other projects, left out
+    gone: list[str] = field(default_factory=list)  # ids of what an earlier one of these notes said, and it does not
+    replaced: bool = False  # they were forgotten
 
     @property
     def conflicts(self) -> int:
@@ -72,6 +74,8 @@ class ImportReport:
         answer: dict[str, Any] = {name: getattr(self, name) for name in names}
         if self.sessions or self.elsewhere:
             answer |= {"sessions": self.sessions, "elsewhere": self.elsewhere}
+        if self.gone:
+            answer |= {"gone": self.gone, "replaced": self.replaced}
         if self.next:
             answer["next"] = self.next
         return answer | {

@@ -34,6 +34,7 @@ from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
 from clew.ports import Store, Tx
 from clew.remember import key_names
+from clew.remember.gone import no_longer_said, outside, source_of
 from clew.remember.imported import ImportReport
 from clew.remember.lifecycle import is_expired, key_holder
 from clew.remember.line import BOM, draft_of, id_in_place, numbered_lines, parse_object, place_of
@@ -89,7 +90,9 @@ class Target:
     notes_project: str | None = None  # the project of notes, which name none themselves
     around: Around | None = None  # of transcripts: only sessions that began at this root, and nothing it ignores
     dry_run: bool = False
+    replace: bool = False  # forget what an earlier import of the same notes brought and they say no more
     may_read: Callable[[Memory], bool] = lambda _memory: True
+    forget: Callable[[str], object] = lambda _id: None
 
     def scope_of(self, place: dict[str, str | None]) -> Scope:
         wanted = self.scope or Scope(org=self.identity.org)
@@ -162,7 +165,7 @@ def import_file(path: str | os.PathLike[str], target: Target, *, progress: Progr
                 raise _not_an_export(f"{path} is not JSON Lines with one object per line")
             if is_json or start.startswith(b"{"):
                 return _Import(target).lines(file, lambda done: progress(done, total))
-            return _Import(target).notes(_notes_text(file, path), path.name)
+            return _Import(target).notes(_notes_text(file, path), path)
     except FileNotFoundError:
         raise NotFound(f"{path} was not found", code="FILE_NOT_FOUND", next="check the name of the file") from None
     except OSError as error:
@@ -239,6 +242,7 @@ class _Import:
         self._report = ImportReport(dry_run=target.dry_run)
         self._batch: list[_Entry] = []
         self._batch_ids: set[str] = set()
+        self._said: set[str] = set()  # by notes, as hashes
         self._batch_chars = 0
         self._stored_ids: dict[str, _Stored] = {}  # what a dry run pretends to have stored
         self._stored_texts: set[tuple[str | None, ...]] = set()
@@ -251,6 +255,7 @@ class _Import:
     # -- the two kinds of file ---------------------------------------------------------------------
 
     def lines(self, file: io.BufferedReader, progress: Callable[[int], None]) -> ImportReport:
+        self._check_adds()
         header: dict[str, Any] | None = None
         keeps_trust = False
         digest = sha256()
@@ -275,22 +280,45 @@ class _Import:
             self._report.truncated |= self._report.read < header["count"]
         return self._report
 
-    def notes(self, text: str, name: str) -> ImportReport:
+    def notes(self, text: str, path: Path) -> ImportReport:
+        source = source_of(path, self._target.around)
+        if self._target.replace and source is None:
+            raise outside(path)
         # As a whole and first: cut into memories, half of a private passage or of a key would not be known as one.
         redacted = redact(text, keep_lines=True)
         self._report.private = redacted.private_spans
         place = place_of({"project": self._target.notes_project})
-        self._target.scope_of(place)  # a place that cannot be is one error, not one for each note
-        notes = parse_notes(redacted.text, name)
+        scope = self._target.scope_of(place)  # a place that cannot be is one error, not one for each note
+        notes = parse_notes(redacted.text, source or path.name)
         for draft in notes.drafts:
             self._report.read += 1
             self._add(int(draft.metadata["line"]), draft, place)
         self._flush()
         self._report.left_out += notes.left_out
+        if source is not None:
+            self._let_go(scope, source)
         return self._report
+
+    def _check_adds(self) -> None:
+        if self._target.replace:
+            raise InvalidInput(
+                "only notes can take the place of what they brought before",
+                code="IMPORT_REPLACES_NOTHING",
+                next="leave --replace out: what an export or a transcript brought is known by its ids",
+            )
+
+    def _let_go(self, scope: Scope, source: str) -> None:
+        target, report = self._target, self._report
+        with target.store.read() as tx:
+            gone = tx.memories.get_many(Reach.of(scope), no_longer_said(tx, scope, source, self._said))
+        report.gone = sorted(id for id, memory in gone.items() if target.may_read(memory))
+        report.replaced = target.replace and not target.dry_run and bool(report.gone)
+        for id in report.gone if report.replaced else ():
+            target.forget(id)
 
     def transcript(self, file: io.BufferedReader, host: str, progress: Callable[[int], None]) -> ImportReport:
         """What is worth keeping of past sessions, by the rules that hooks go by."""
+        self._check_adds()
         target = self._target
         around = target.around or Around()
         if target.scope and target.scope.project:  # told where they belong, wherever they began
@@ -349,6 +377,7 @@ class _Import:
         if memory.id in self._batch_ids:
             self._flush()  # twice in one file: the second is judged by what the first became
         self._batch.append(_Entry(number, draft, scope, memory))
+        self._said.add(memory.content_hash)
         self._batch_ids.add(memory.id)
         self._batch_chars += len(draft.content)
 

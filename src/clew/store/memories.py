@@ -11,7 +11,7 @@ from typing import Any
 
 from clew.model.graph import Link, Ties
 from clew.model.memory import NOTHING, Filter, Memory, Version
-from clew.model.scope import Reach
+from clew.model.scope import Reach, Scope
 from clew.model.times import Micros, from_micros, to_micros, zoned
 from clew.store.session import Row, Session, listed
 
@@ -59,6 +59,11 @@ class MemoryTable:
     def taken_ids(self, org: str, ids: Sequence[str]) -> set[str]:
         """Those that exist, forgotten ones included."""
         return {id for (id,) in self._session.all("ids_taken", org_id=org, ids=listed(ids))}
+
+    def imported(self, scope: Scope) -> list[Row]:
+        """(id, content hash, metadata as JSON) of what files brought to exactly this place and nobody changed."""
+        place = {"org_id": scope.org, "project_id": scope.project or "", "user_id": scope.user or ""}
+        return self._session.all("memories_imported", **place)
 
     def live_hashes(self, like: Memory, hashes: Sequence[str]) -> set[str]:
         """Those that a live memory of the same place and type has."""

@@ -252,6 +252,7 @@ FILES_AND_UPKEEP = (
                 "taken elsewhere (default: where an export says; for notes such as CLAUDE.md and for transcripts "
                 "the present one)"),
             switch("--no-project", "put notes and transcripts into no project"),
+            switch("--replace", "forget what an earlier import of the same notes brought and they say no more"),
             *USER,
             DRY_RUN,
         ),

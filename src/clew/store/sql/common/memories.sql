@@ -100,6 +100,12 @@ SELECT count(*) FROM (SELECT 1 FROM memories WHERE deleted_at IS NULL LIMIT :mos
 -- memory_newest: when the newest memory of any org was stored
 SELECT max(created_at) FROM memories
 
+-- memories_imported: what files brought to a place, as it came and still current
+SELECT id, content_hash, metadata FROM memories
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND origin = 'import' AND version = 1
+  AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL
+ORDER BY id
+
 -- memory_is_at: whether a row still holds this version of a live memory
 SELECT 1 FROM memories WHERE row = :row AND org_id = :org_id AND version = :version AND deleted_at IS NULL
 

@@ -120,6 +120,7 @@ def import_memories(args: Namespace) -> int:
             scope=scope,
             notes_project=notes_project,
             around=_around(settings.home),
+            replace=args.replace,
             dry_run=args.dry_run,
             progress=progress,
         )
@@ -152,6 +153,8 @@ def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> 
         yield style(
             "yellow", f"{document['conflicts']:,} have an id or a key that another text has, and were left out"
         )
+    if gone := document.get("gone"):
+        yield from _no_longer_said(document, len(gone), style)
     if held := document["quarantined"]:
         yield style("yellow", f"{render.memories(held)} kept in quarantine: clew quarantine list")
     if hidden := document["private"]:
@@ -169,6 +172,15 @@ def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> 
         yield f"… and {len(document['skipped']) - SHOWN:,} more lines; all of them: --json"
     if document["conflicts"] and is_whole:  # of a file that is not whole, stderr tells
         yield f"next: {document['next']}"
+
+
+def _no_longer_said(document: dict[str, Any], count: int, style: Style) -> Iterator[str]:
+    what = f"{render.memories(count)} that an earlier one of these notes said, and this one does not"
+    if document["replaced"]:
+        yield f"forgot {what}"
+    else:
+        yield style("yellow", f"{what}, {'is' if count == 1 else 'are'} still current")
+        yield "to forget what is gone: the same with --replace"
 
 
 def _too_little(count: int) -> str:
