@@ -7,6 +7,7 @@ import re
 POSTGRES = ("postgresql", "postgres")
 HIDDEN = "***"
 _OF_FILES = ("sqlite", "unix")  # what follows is a path
+_SCHEMES = frozenset((*POSTGRES, *_OF_FILES, "file", "http", "https"))
 _MOST_PORT = 65_535
 # Compiled when they are needed: every command loads this, and hardly one asks.
 _ONE_SLASH = r"[A-Za-z][A-Za-z0-9+.-]+:/"  # two letters at least: C:/ is a disk
@@ -28,7 +29,8 @@ def scheme_of(text: str) -> str:
 
 def is_no_path(text: str) -> bool:
     """Whether it was meant for an address and is none: as a path it would make a file of that name."""
-    if text.partition(":")[0].lower() in POSTGRES and ":" in text:
+    scheme, separator, _rest = text.partition(":")
+    if text.isspace() or (separator and scheme.lower() in _SCHEMES):
         return True
     if ":" not in text and "=" not in text:
         return False

@@ -60,6 +60,10 @@ def test_a_port_that_is_none_may_be_a_password(url: str) -> None:
         "clew.example.dev:443/",
         "127.0.0.1:5432/clew",
         "[::1]:7433",
+        "sqlite:clew.db",
+        "file:clew.db",
+        "https:clew.example.dev",
+        "  ",
     ],
 )
 def test_what_was_meant_for_an_address_is_not_told_at_all(text: str) -> None:
