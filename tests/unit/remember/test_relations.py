@@ -60,10 +60,10 @@ def test_what_a_second_verb_says_is_no_object_of_the_first(text: str) -> None:
     assert found_in(text) == {("service:authservice", "uses", "service:redis")}
 
 
-def test_nouns_behind_and_are_objects() -> None:
-    text = "AuthService uses Redis, cookies and the license key."
+def test_nouns_with_an_article_are_objects_behind_a_thing() -> None:
+    text = "AuthService uses Redis, the cookie jar and the license key."
     objects = {target for _source, _type, target in found_in(text)}
-    assert objects == {"service:redis", "topic:cookies", "topic:license key"}
+    assert objects == {"service:redis", "topic:cookie jar", "topic:license key"}
 
 
 @pytest.mark.parametrize(
