@@ -113,13 +113,14 @@ def test_stdout_carries_nothing_but_the_protocol_and_eof_ends_it(tmp_path: Path)
     assert b"Traceback" not in told
 
 
-def test_an_interrupt_ends_it_while_its_client_is_silent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [b"", HANDSHAKE[-1] + b"\n"], ids=["silent", "talking"])
+def test_an_interrupt_ends_it_whatever_its_client_does(tmp_path: Path, more: bytes) -> None:
     environment = {**os.environ, "CLEW_HOME": str(tmp_path), "CLEW_EMBED__PROVIDER": "none"}
     words, pipe = [sys.executable, "-m", "clew", "mcp"], subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=tmp_path) as process:
         assert process.stdin
         assert process.stdout
-        process.stdin.write(b"\n".join([*HANDSHAKE, b""]))
+        process.stdin.write(b"\n".join([*HANDSHAKE, more * 800]))
         process.stdin.flush()
         process.stdout.readline()
         process.send_signal(signal.SIGINT)

@@ -11,13 +11,13 @@ import io
 import json
 import os
 import threading
-from concurrent.futures import CancelledError
+from collections.abc import AsyncIterator
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import anyio
-import anyio.from_thread
-import anyio.lowlevel
 import mcp_types as types
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -30,7 +30,7 @@ from clew.surfaces.mcp.server import Context, make_server
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from anyio.streams.memory import MemoryObjectSendStream
     from mcp.shared._stream_protocols import WriteStream
 
     from clew import Identity
@@ -81,20 +81,26 @@ def _own_stdin() -> BinaryIO:
     return os.fdopen(own, "rb")
 
 
-def _lines_of(stdin: BinaryIO) -> MemoryObjectReceiveStream[bytes]:
-    """Read on a thread that nobody waits for: an interrupt must not wait until a silent client says something."""
-    sends, lines = anyio.create_memory_object_stream[bytes]()
-    loop = anyio.lowlevel.current_token()
+async def _lines_of(stdin: BinaryIO) -> AsyncIterator[bytes]:
+    """Read on a thread that nobody waits for: an interrupt must not wait until a silent client says something. Each
+    line is asked for, so that nothing of it is left in the event loop when that ends."""
+    asked = SimpleQueue[Future[bytes]]()
 
     def read() -> None:
-        with suppress(anyio.RunFinishedError, CancelledError):  # nobody listens any more
-            with suppress(OSError, anyio.BrokenResourceError):  # a terminal that is gone is an end, too
-                for line in stdin:
-                    anyio.from_thread.run(sends.send, line, token=loop)
-            anyio.from_thread.run(sends.aclose, token=loop)
+        with suppress(InvalidStateError):  # nobody waits for this one any more
+            while True:
+                line = asked.get()
+                try:
+                    line.set_result(stdin.readline())
+                except OSError:  # a terminal that is gone is an end, too
+                    line.set_result(b"")
 
     threading.Thread(target=read, name="clew-mcp-stdin", daemon=True).start()
-    return lines
+    while True:
+        asked.put(line := Future[bytes]())
+        if not (text := await asyncio.wrap_future(line)):
+            return
+        yield text
 
 
 class Answers:
@@ -140,11 +146,11 @@ class Answers:
 
 
 async def _read(
-    lines: MemoryObjectReceiveStream[bytes],
+    lines: AsyncIterator[bytes],
     sends: MemoryObjectSendStream[SessionMessage | Exception],
     answers: Answers,
 ) -> None:
-    async with sends, lines:
+    async with sends:
         async for line in lines:
             if line.isspace():
                 continue
