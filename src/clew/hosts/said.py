@@ -61,11 +61,12 @@ _QUESTION = re.compile(
 # What may stand before a rule or a decision.
 _LEAD = (
     r"^(?:(?:ok(?:ay)?|please|also|and|but|so|remember|note|important|reminder|fyi|btw|one more thing|rule|actually"
-    r"|no|oh|hey|wait|hm+|again|(?:like |as )?i (?:told you|said)(?: before| already)?)[,:;.!\s-]+(?:that |to )?)*"
+    r"|no|oh|hey|wait|hm+|again|never ?mind|(?:like |as )?i (?:told you|said)(?: before| already)?)[,:;.!\s-]+"
+    r"(?:that |to )?)*"
 )
 # Of it what says nothing: a rule is read by whoever was not there.
 _FILLER = re.compile(
-    r"(?:(?:(?:ok(?:ay)?|oh|hey|hm+|wait|btw|fyi|also|and|but|so|again|one more thing|actually"
+    r"(?:(?:(?:ok(?:ay)?|oh|hey|hm+|wait|btw|fyi|also|and|but|so|again|never ?mind|one more thing|actually"
     r"|(?:like |as )?i (?:told you|said)(?: before| already)?)[,:;.!\s-]|no(?: wait)?[,:;.!-])[,:;.!\s-]*)+(?=\S)",
     re.IGNORECASE,
 )
@@ -98,8 +99,12 @@ def understood_prompt(text: str) -> Prompt:
     if _COMMAND.match(text.lstrip()):
         return Prompt()
     written = _written(text[:MAX_READ])
+    takes_back = phrase("taken back", _LEAD).match(written[0]) if written else None
+    if takes_back:  # what follows is said instead
+        instead = written[0][takes_back.end() :].lstrip(" ,;:.!-")
+        written = [instead, *written[1:]] if instead else written[1:]
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
-        return Prompt()
+        return Prompt(takes_back=bool(takes_back))
     rules, decisions = _stated(written)
     rest = [one for one in written if one not in rules and one not in decisions]
     if not any(_is_task(one) for one in rest):
@@ -113,9 +118,8 @@ def understood_prompt(text: str) -> Prompt:
         tuple(_FILLER.sub("", one, count=1) if _FILLER.match(one) else one for one in said if MASK not in one)
         for said in (rules, decisions)
     )
-    takes_back = bool(phrase("taken back", _LEAD).match(written[0]))
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
-    return Prompt(task, kept_rules, kept_decisions, is_aside, takes_back)
+    return Prompt(task, kept_rules, kept_decisions, is_aside, bool(takes_back))
 
 
 def without_orders(text: str) -> str:

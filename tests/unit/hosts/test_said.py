@@ -190,3 +190,12 @@ def test_what_goes_on_with_a_task_is_not_beside_it() -> None:
 def test_why_something_had_to_be_so_is_a_cause(sentence: str) -> None:
     assert decisions_in(f"All done.\n\n- {sentence}") == (("cause", sentence),)
     assert decisions_in(f"I can't run it because it is too slow. Perhaps {sentence}") == ()
+
+
+def test_what_is_said_instead_of_what_is_taken_back_is_kept() -> None:
+    told = understood_prompt("Scratch that, always use npm instead of pnpm.")
+    assert told == Prompt(rules=("always use npm instead of pnpm.",), takes_back=True)
+    assert understood_prompt("forget that") == Prompt(takes_back=True)
+    assert understood_prompt("never mind, we never commit generated files").rules == (
+        "we never commit generated files",
+    )
