@@ -16,6 +16,8 @@ from clew.model.host import Around
 from clew.model.scope import Scope
 from clew.ports import Tx
 
+NOTHING_REPLACED = "IMPORT_REPLACES_NOTHING"
+
 
 def source_of(path: Path, around: Around | None) -> str | None:
     """How memories name the file they come from; None for one that lies outside."""
@@ -38,7 +40,15 @@ def no_longer_said(tx: Tx, scope: Scope, source: str, said: Set[str]) -> list[st
 
 def outside(path: Path) -> InvalidInput:
     return InvalidInput(
-        f"{path} lies outside of this directory and its repository: what an earlier one brought is not known",
-        code="IMPORT_REPLACES_NOTHING",
+        f"{path.name} lies outside of this directory and its repository: what an earlier one brought is not known",
+        code=NOTHING_REPLACED,
         next="import it from the directory it lies in, or leave --replace out",
+    )
+
+
+def only_notes() -> InvalidInput:
+    return InvalidInput(
+        "only notes can take the place of what they brought before",
+        code=NOTHING_REPLACED,
+        next="leave --replace out: what an export or a transcript brought is known by its ids",
     )

@@ -34,7 +34,7 @@ from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
 from clew.ports import Store, Tx
 from clew.remember import key_names
-from clew.remember.gone import no_longer_said, outside, source_of
+from clew.remember.gone import no_longer_said, only_notes, outside, source_of
 from clew.remember.imported import ImportReport
 from clew.remember.lifecycle import is_expired, key_holder
 from clew.remember.line import BOM, draft_of, id_in_place, numbered_lines, parse_object, place_of
@@ -255,7 +255,8 @@ class _Import:
     # -- the two kinds of file ---------------------------------------------------------------------
 
     def lines(self, file: io.BufferedReader, progress: Callable[[int], None]) -> ImportReport:
-        self._check_adds()
+        if self._target.replace:
+            raise only_notes()
         header: dict[str, Any] | None = None
         keeps_trust = False
         digest = sha256()
@@ -299,14 +300,6 @@ class _Import:
             self._let_go(scope, source)
         return self._report
 
-    def _check_adds(self) -> None:
-        if self._target.replace:
-            raise InvalidInput(
-                "only notes can take the place of what they brought before",
-                code="IMPORT_REPLACES_NOTHING",
-                next="leave --replace out: what an export or a transcript brought is known by its ids",
-            )
-
     def _let_go(self, scope: Scope, source: str) -> None:
         target, report = self._target, self._report
         with target.store.read() as tx:
@@ -318,7 +311,8 @@ class _Import:
 
     def transcript(self, file: io.BufferedReader, host: str, progress: Callable[[int], None]) -> ImportReport:
         """What is worth keeping of past sessions, by the rules that hooks go by."""
-        self._check_adds()
+        if self._target.replace:
+            raise only_notes()
         target = self._target
         around = target.around or Around()
         if target.scope and target.scope.project:  # told where they belong, wherever they began
