@@ -72,6 +72,7 @@ def _writing(target: Path) -> Iterator[None]:
 def _check_target(path: Path, target: Path, overwrite: bool) -> None:
     if not target.exists():
         return
+    _check_regular(target)
     if target.samefile(path):
         raise InvalidInput(f"{target} is the store itself", code="BACKUP_ONTO_ITSELF", next="name another file")
     if not overwrite:
@@ -82,6 +83,14 @@ def _check_target(path: Path, target: Path, overwrite: bool) -> None:
         check_header(target)  # never over anything but an earlier backup
     if Path(f"{target}-wal").exists():
         raise Conflict(f"{target} is in use as a store", code="BACKUP_IN_USE", next="name another file")
+
+
+def _check_regular(target: Path) -> None:
+    """The copy would take the place of what has the name, be it a device of the machine: those count as empty."""
+    if target.is_dir():
+        raise InvalidInput(f"{target} is a directory", code="FILE_IS_DIRECTORY", next="name a file in it")
+    if not target.is_file():
+        raise InvalidInput(f"{target} is no regular file", code="FILE_NOT_REGULAR", next="name another file")
 
 
 def _copy_pages(path: Path, copy: Path, progress: Progress = no_progress) -> None:

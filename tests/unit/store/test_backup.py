@@ -93,6 +93,19 @@ def test_nothing_but_an_earlier_backup_is_ever_overwritten(memory: Clew, tmp_pat
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_backup_takes_the_place_of_no_pipe_device_or_directory(
+    memory: Clew, tmp_path: Path, overwrite: bool
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name, code in (("pipe", "FILE_NOT_REGULAR"), ("folder", "FILE_IS_DIRECTORY")):
+        with pytest.raises(InvalidInput) as refused:
+            memory.backup(tmp_path / name, overwrite=overwrite)
+        assert refused.value.code == code
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "folder").is_dir()
+
+
 def test_a_failed_backup_leaves_nothing_behind(memory: Clew, tmp_path: Path) -> None:
     def interrupt(done: int, total: int) -> None:
         raise KeyboardInterrupt
