@@ -82,6 +82,7 @@ def test_edges_go_to_another_store_after_their_memories(cli: Cli) -> None:
     other = ["--home", str(cli.home / "other")]
     early = cli("graph", "import", "edges.jsonl", *other)
     assert early.code == 1 and "MEMORY_NOT_FOUND" in early.out
+    assert "[IMPORT_INCOMPLETE]. Next: first import the memories" in early.err
     cli("import", "memories.jsonl", *other)
     told = cli("graph", "import", "edges.jsonl", "--dry-run", *other)
     assert told.code == 0 and told.out.startswith("would add 1 edge, ")
@@ -108,6 +109,15 @@ def test_an_import_tells_which_lines_were_left_out_and_why(cli: Cli) -> None:
     outcome = cli("graph", "import", "entity.jsonl")
     assert outcome.code == 1 and outcome.out.startswith("added 1 edge, 0 were known\n")
     assert "left out 1 edge: LINE_NOT_JSON" in outcome.out and "in line 1, 3" in outcome.out
+    assert outcome.err.splitlines() == [
+        "clew: not all of entity.jsonl came in [IMPORT_INCOMPLETE]. "
+        "Next: correct line 1, 3 and import the file again"
+    ]
+
+
+def test_edges_are_not_looked_for_in_a_directory(cli: Cli) -> None:
+    outcome = cli("graph", "import", ".", "--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "FILE_IS_DIRECTORY")
 
 
 def test_reindex_and_stats_speak_of_the_graph(cli: Cli) -> None:

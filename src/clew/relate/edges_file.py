@@ -37,6 +37,7 @@ from clew.model.times import from_micros, to_micros, to_rfc3339
 from clew.ports import Row, Store, Tx
 from clew.relate.conflicts import note_link
 from clew.relate.edge_line import EdgeLine, edge_of
+from clew.remember.imported import named
 from clew.remember.lifecycle import May, may_change, may_read
 from clew.remember.line import numbered_lines, parse_object
 from clew.remember.link import SHARE, End, make_node, memory_end, new_thing, seen_things, state_by_user
@@ -61,6 +62,22 @@ class EdgesImported:
     truncated: bool = False  # the file holds fewer lines than its header announced
     checksum: str = "absent"  # ok | mismatch | absent
     dry_run: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.skipped or self.truncated or self.checksum == "mismatch")
+
+    @property
+    def next(self) -> str:
+        """What to do about what did not come in; what did is known by then."""
+        moves = []
+        if any(reason == "MEMORY_NOT_FOUND" for _line, reason in self.skipped):
+            moves.append("first import the memories that it speaks of: clew import FILE")
+        if wrong := [str(line) for line, reason in self.skipped if reason != "MEMORY_NOT_FOUND"]:
+            moves.append(f"correct line {named(wrong)} and import the file again")
+        if self.truncated or self.checksum == "mismatch":
+            moves.append("the file is not as it was written: make it anew with: clew graph export")
+        return "; ".join(moves)
 
     def as_json(self) -> dict[str, Any]:
         names = ("read", "added", "known", "truncated", "checksum", "dry_run")
@@ -149,6 +166,8 @@ def import_edges(
             return run.lines(file, lambda: progress(min(file.tell(), total), total))
     except FileNotFoundError:
         raise NotFound(f"{path} was not found", code="FILE_NOT_FOUND", next="check the name of the file") from None
+    except IsADirectoryError:
+        raise InvalidInput(f"{path} is a directory", code="FILE_IS_DIRECTORY", next="name a file in it") from None
     except OSError as error:
         raise Unavailable(
             f"{path} cannot be read: {error.strerror}", code="FILE_UNREADABLE", next="check the file's permissions"

@@ -46,7 +46,7 @@ class ImportReport:
         """What to do about what did not come in; what did is known by then."""
         moves = []
         if self.skipped:
-            lines = _named([str(line) for line, _reason in self.skipped])
+            lines = named([str(line) for line, _reason in self.skipped])
             moves.append(f"correct line {lines} and import the file again")
         if self.truncated:
             where = f"in line {self.cut_at}" if self.cut_at else "too early"
@@ -54,7 +54,7 @@ class ImportReport:
         elif self.checksum == "mismatch":
             moves.append("the file was changed: see that this was on purpose, or make it anew with: clew export")
         if self.taken:
-            ids = _named([id for _line, id in self.taken])
+            ids = named([id for _line, id in self.taken])
             moves.append(f"compare with what is there: clew show {ids}; to keep both, import with --project P")
         return "; ".join(moves)
 
@@ -87,6 +87,6 @@ class ImportReport:
         }
 
 
-def _named(names: list[str]) -> str:
+def named(names: list[str]) -> str:
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

@@ -127,11 +127,13 @@ def import_memories(args: Namespace) -> int:
         waiting = memory.jobs.health().backlog
     document = report.as_json() | {"jobs_waiting": waiting}
     answer(args, document, partial(_import_lines, document, is_whole=report.is_whole))
-    if report.is_whole:
-        return 0
-    incomplete = ClewError(f"not all of {args.file} came in", code="IMPORT_INCOMPLETE", next=report.next)
-    print(refusal.line(incomplete), file=sys.stderr)
-    return incomplete.exit_code
+    return 0 if report.is_whole else incomplete(args.file, report.next)
+
+
+def incomplete(name: str, next_move: str) -> int:
+    error = ClewError(f"not all of {name} came in", code="IMPORT_INCOMPLETE", next=next_move)
+    print(refusal.line(error), file=sys.stderr)
+    return error.exit_code
 
 
 def _around(home: Path) -> Around:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clew.surfaces.cli.commands.files import SHOWN, to_stdout, written_whole
+from clew.surfaces.cli.commands.files import SHOWN, incomplete, to_stdout, written_whole
 from clew.surfaces.cli.context import file_of, opened, scope_of_id, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line
@@ -74,7 +74,7 @@ def export_edges(args: Namespace) -> None:
 
 
 def import_edges(args: Namespace) -> int:
-    """Exit 1 when not every line came in; the report says which."""
+    """Exit 1 when not every line came in; the report says which, and stderr what to do."""
     settings = settings_of(args)
     with (
         opened(settings, directly=True) as memory,
@@ -84,7 +84,7 @@ def import_edges(args: Namespace) -> int:
         report = memory.graph.import_file(file, scope=scope_of_id(args), dry_run=args.dry_run, progress=progress)
     document = report.as_json()
     answer(args, document, partial(_import_lines, document))
-    return 1 if report.skipped or report.truncated or report.checksum == "mismatch" else 0
+    return 0 if report.is_whole else incomplete(args.file, report.next)
 
 
 def _import_lines(document: Document, style: Style) -> Iterator[str]:
