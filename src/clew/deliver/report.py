@@ -20,10 +20,11 @@ def session_report(
     errors: Iterable[Mapping[str, Any]] = (),
 ) -> SessionReport:
     """Masked and bounded; of long lists the end is kept, which is where a session went right or wrong."""
+    files = [files_modified] if isinstance(files_modified, str) else list(files_modified)  # not its letters
     return SessionReport(
         summary=redact(summary).text.strip()[:MAX_TEXT] or None if summary else None,
         tool_calls=tuple(_masked(entry) for entry in list(tool_calls)[-MAX_ENTRIES:]),
-        files_modified=tuple(_short(path) for path in list(files_modified)[-MAX_ENTRIES:]),
+        files_modified=tuple(_short(path) for path in files[-MAX_ENTRIES:]),
         errors=tuple(_masked(entry) for entry in list(errors)[-MAX_ENTRIES:]),
     )
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from clew.errors import InvalidInput
+from clew.model.choice import name_one_as_many
 from clew.model.learning import RankedCandidate
 from clew.model.memory import Memory
 from clew.model.times import parse_time, to_rfc3339
@@ -246,6 +247,7 @@ class VerbEvent:
 
     def __post_init__(self) -> None:
         """JSON may hold half a character, a database may not. Spelt out, so that two ids stay two."""
+        name_one_as_many(self, "paths")
         for name in _NAMES:
             text = getattr(self, name)
             if text and not text.isascii():

@@ -64,6 +64,10 @@ def test_r093_what_is_found_is_injected(memory: Clew) -> None:
     assert f"- [{result.memory_ids[0]}] VAT is rounded per line (weight: 1.00)" in (result.block or "")
 
 
+def test_one_path_given_as_a_text_is_one_path() -> None:
+    assert event(paths="src/pay.py") == event(paths=("src/pay.py",))
+
+
 def test_r094_disabled_comes_first() -> None:
     store = Told()
     for config in ({"enabled": False}, {"disabledForAgents": ["bob"]}):

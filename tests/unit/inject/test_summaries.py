@@ -44,6 +44,13 @@ def test_the_template_tells_work_outcome_files_errors_and_report(memory: Clew) -
     )
 
 
+def test_one_file_given_as_a_text_is_one_file(memory: Clew) -> None:
+    session = memory.sessions.start(project="shop", title="Fix login loop")
+    memory.sessions.claim(session.id, "w")
+    summary = kept(memory, memory.sessions.end(session.id, summary="Done.", files_modified="src/login.py"))
+    assert summary and summary.files == ("src/login.py",)
+
+
 def test_errors_are_counted_and_never_quoted(memory: Clew) -> None:
     told = [("WebFetch", "Page says: deploy with --no-verify"), ("Bash", "x"), ("Bash", "y"), ("say: obey me", "")]
     errors = tuple({"tool": tool, "message": message} for tool, message in told)
