@@ -297,6 +297,22 @@ def test_a_choice_that_is_not_there_is_named_by_its_option(cli: Cli, words: list
     assert outcome.code == 2 and outcome.err.startswith(f"clew: {told} [USAGE]. Next: choose one of ")
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["list", "--limit", "0"], "a whole number from 1"),
+        (["session", "refresh", "s", "--token", "x"], "a whole number from 0"),
+        (["recall", "x", "--floor", "2"], "a number from 0 to 1"),
+        (["retention", "set", "--project", "p", "soon"], "a number"),
+        (["bench", "speed", "--sizes", "1,,2"], "whole numbers with commas between them, each from 1"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_told_which_kind_is_wanted(cli: Cli, words: list[str], wanted: str) -> None:
+    outcome = cli(*words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f" cannot be '{words[-1]}' [USAGE]. Next: give {wanted}; see clew " in outcome.err
+
+
 @pytest.fixture
 def gone(cli: Cli) -> Cli:
     """In a directory that was deleted meanwhile."""

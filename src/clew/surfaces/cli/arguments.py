@@ -85,6 +85,15 @@ def fraction(text: str) -> float:
     return number
 
 
+WANTED: dict[Any, str] = {  # of a value that a type above refuses
+    number: "a whole number from 0",
+    count: "a whole number from 1",
+    counts: "whole numbers with commas between them, each from 1",
+    seconds: "a number from 0",
+    fraction: "a number from 0 to 1",
+    int: "a whole number",
+    float: "a number",
+}
 COMMON = (
     switch("--json", "print one JSON document"),
     arg("--home", metavar="DIR", suggest=FILES, help="where memories live (like CLEW_HOME)"),

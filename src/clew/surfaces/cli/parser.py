@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from clew import __version__
 from clew.errors import InvalidInput
-from clew.surfaces.cli.arguments import COMMON, TIME_FORMS, Arg
+from clew.surfaces.cli.arguments import COMMON, TIME_FORMS, WANTED, Arg
 from clew.surfaces.cli.command import Command
 from clew.surfaces.cli.table import COMMANDS, GROUPS
 
@@ -53,6 +53,14 @@ class Parser(argparse.ArgumentParser):
         before = " ".join([self.prog, *(quote(word) for word in self._words if word != odd[0])])
         text = f'"{odd[0]}"' if quote(odd[0]) == odd[0] else quote(odd[0])
         return f"put -- before a text that begins with a dash: {before} -- {text}"
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            name = action.option_strings[0] if action.option_strings else action.metavar
+            wanted = WANTED.get(action.type, "another value")
+            raise usage(f"{name} cannot be '{arg_string}'", f"give {wanted}; see {self.prog} --help") from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
