@@ -140,6 +140,13 @@ def test_a_home_that_cannot_be_written(cli: Cli) -> None:
     assert "[STORE_READ_ONLY]. Next: " in outcome.err
 
 
+def test_a_home_whose_name_is_not_utf8_is_named_and_not_made(cli: Cli) -> None:
+    home = cli.directory / "caf\udce9"
+    refused = cli.process("remember", "x", "--json", environment={"CLEW_HOME": str(home)})
+    assert (refused.code, refused.error["code"]) == (2, "PATH_NOT_UTF8")
+    assert "CLEW_HOME" in refused.error["next"] and not home.exists()
+
+
 def test_a_file_that_is_not_ours_is_left_alone(cli: Cli) -> None:
     cli.home.mkdir()
     (cli.home / "clew.db").write_text("shopping list")

@@ -25,7 +25,7 @@ from clew.errors import ClewError
 from clew.store import forked, queries
 from clew.store.moment import Moment
 from clew.store.sqlite_answers import Answer, Outcome, Teller
-from clew.store.sqlite_errors import refused, sqlite_translated, store_closed, store_moved, translated
+from clew.store.sqlite_errors import check_name, refused, sqlite_translated, store_closed, store_moved, translated
 from clew.store.sqlite_log import Log
 from clew.store.sqlite_session import Session
 from clew.values import dataclass
@@ -507,6 +507,7 @@ def connect(path: Path, *, vfs: str | None = None) -> apsw.Connection:
 def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
     """Open the store at `path`, creating or upgrading it. A file that is not ours is left untouched."""
     path = behind_links(path)
+    check_name(path)
     forked.check_not_held(path)
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

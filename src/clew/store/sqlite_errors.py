@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from clew.errors import ClewError, Conflict, StoreRefused, Unavailable
+from clew.errors import ClewError, Conflict, InvalidInput, StoreRefused, Unavailable
 from clew.store.session import unencodable
 
 NO_SPACE = (ENOSPC, EDQUOT, EFBIG)  # of the disk, of a quota, of the largest file allowed
@@ -149,3 +149,15 @@ def read_only(path: Path) -> Unavailable:
         code="STORE_READ_ONLY",
         next="check the permissions of the directory, or set CLEW_HOME to another one",
     )
+
+
+def check_name(path: Path) -> None:
+    """Before anything is made there: SQLite opens no file whose name it cannot read."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"the path {path} is not valid UTF-8",
+            code="PATH_NOT_UTF8",
+            next="name another file, or set CLEW_HOME to another directory",
+        ) from error
