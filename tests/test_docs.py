@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -10,6 +11,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+
+from clew.surfaces.cli.parser import parse
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -109,6 +112,16 @@ def test_links_in_documents_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_commands_in_documents_are_taken_by_the_program() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        fenced = re.findall(
+            r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        text = "\n".join(block for language, block in fenced if language in ("", "sh")).replace("\\\n", " ")
+        for command in re.findall(r"^(?:[A-Z_]+=\S+ +)*clew (.*?)\s*(?:[#>&|].*)?$", text, flags=re.MULTILINE):
+            assert parse(shlex.split(command)).run, f"{page.name}: clew {command}"
 
 
 def test_every_test_named_in_the_parity_table_exists() -> None:
