@@ -218,7 +218,7 @@ def test_an_import_puts_all_into_the_project_it_is_told(cli: Cli) -> None:
     cli.remember("of the shop", "--project", "acme/shop")
     cli("export", "out.jsonl")
     assert cli("import", "out.jsonl", "--project", "new").out.startswith("added 1 memory, 0 were known\n")
-    assert cli("import", "out.jsonl", "--project", "new").out.startswith("added 0 memories, 1 were known\n")
+    assert cli("import", "out.jsonl", "--project", "new").out.startswith("added 0 memories, 1 was known\n")
     assert contents(cli) == ["of the shop", "of the shop"]
 
 

@@ -94,6 +94,13 @@ def test_a_stale_worker_is_told_to_stop_and_acknowledges_nothing(cli: Cli) -> No
     assert "not acknowledged" in cli(*words).out
 
 
+def test_people_are_told_that_the_lock_is_lost(cli: Cli) -> None:
+    session = start(cli)
+    claim(cli, session)
+    told = cli("session", "refresh", session, "--worker", "other", "--token", "1").out
+    assert told == "lost: the lock is no longer held, stop the agent\n"
+
+
 def test_another_workers_session_is_a_conflict_that_names_the_next_move(cli: Cli) -> None:
     session = start(cli)
     claim(cli, session, "w1")

@@ -33,6 +33,10 @@ def memories(count: int) -> str:
     return f"{count:,} {'memory' if count == 1 else 'memories'}"
 
 
+def known(count: int) -> str:
+    return f"{count:,} {'was' if count == 1 else 'were'} known"
+
+
 def place(project: str | None) -> str:
     return f"project {one_line(project)}" if project else "no project"
 

@@ -147,7 +147,7 @@ def _around(home: Path) -> Around:
 
 def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> Iterator[str]:
     done = "would add" if document["dry_run"] else "added"
-    yield f"{style('green', done)} {render.memories(document['added'])}, {document['known']:,} were known"
+    yield f"{style('green', done)} {render.memories(document['added'])}, {render.known(document['known'])}"
     if document.get("sessions") or document.get("elsewhere"):
         left = f", {document['elsewhere']:,} of other projects left out" if document["elsewhere"] else ""
         yield f"from {document['sessions']:,} past sessions{left}"

@@ -12,6 +12,7 @@ from typing import Any
 from clew.surfaces.cli.commands.files import SHOWN, incomplete, to_stdout, written_whole
 from clew.surfaces.cli.context import file_of, opened, scope_of_id, settings_of
 from clew.surfaces.cli.progress import progress_bar
+from clew.surfaces.cli.render import known
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line
 
 Document = dict[str, Any]
@@ -89,7 +90,7 @@ def import_edges(args: Namespace) -> int:
 
 def _import_lines(document: Document, style: Style) -> Iterator[str]:
     done = "would add" if document["dry_run"] else "added"
-    yield f"{style('green', done)} {_edges(document['added'])}, {document['known']:,} were known"
+    yield f"{style('green', done)} {_edges(document['added'])}, {known(document['known'])}"
     if document["truncated"] or document["checksum"] == "mismatch":
         yield style("yellow", "the file is not as it was written: it was cut off or changed")
     for reason, count in document["reasons"].items():

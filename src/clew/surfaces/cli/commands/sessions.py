@@ -65,9 +65,9 @@ def _reasons(given: list[str]) -> Iterator[tuple[str, str]]:
 
 def _beat_lines(beat: Beat, style: Style) -> Iterator[str]:
     if not beat.refreshed:
-        yield style("red", "lost") + " the lock is no longer held: stop the agent"
+        yield style("red", "lost") + ": the lock is no longer held, stop the agent"
     elif beat.stop:
-        yield style("yellow", "stop") + " the session is to stop"
+        yield style("yellow", "stop") + ": the session is to end"
     else:
         yield style("green", "held")
     if beat.inject:
