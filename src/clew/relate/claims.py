@@ -280,7 +280,10 @@ def _usage_of(words: tuple[str, ...]) -> frozenset[str]:
 
 
 _FIRST = frozenset(("i", "my", "me", "we", "our"))
-_PARTIAL = frozenset((("not", "always"), ("not", "only"), ("no", "doubt")))
+_PARTIAL = frozenset((
+    ("not", "always"), ("not", "all"), ("not", "every"), ("not", "each"), ("not", "only"), ("not", "just"),
+    ("no", "doubt"),
+))  # fmt: skip
 
 
 # -- values ----------------------------------------------------------------------------------------

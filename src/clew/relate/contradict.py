@@ -26,7 +26,7 @@ from typing import NamedTuple
 from clew.model.memory import Memory
 from clew.model.relation import RULE, Finding
 from clew.relate.claims import Claim, Reading, Said, could_deny, read
-from clew.relate.wording import BARE, EMPTY, GENERIC, NEGATIONS, USAGE, WEAK, stem
+from clew.relate.wording import ACTS, BARE, EMPTY, GENERIC, NEGATIONS, USAGE, WEAK, stem
 
 
 class Rule(NamedTuple):
@@ -151,9 +151,13 @@ def _opposite(said: Said) -> Fits | None:
 
 
 def _deny(said: Said, old: Said) -> bool:
-    is_plain = said.about == old.about and not old.is_past and not old.is_over
+    is_plain = said.about == old.about and not old.is_past and not old.is_over and _acts(said) == _acts(old)
     # Not to use A instead of B is to use B instead of A.
     return is_plain and said.is_denied != old.is_denied and not _is_turned(_chosen(said), _chosen(old))
+
+
+def _acts(said: Said) -> frozenset[str]:
+    return frozenset([ACTS[word] for word in said.words if word in ACTS])
 
 
 # -- what is over ----------------------------------------------------------------------------------

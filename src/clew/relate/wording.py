@@ -26,6 +26,17 @@ USAGE = frozenset(
     "pin pins pinned target targets call calls read reads send sends sent handle handles handled default "
     "defaults expose exposes exposed listen listens bind binds bound done make makes put puts".split()
 )
+# But these are done each for itself: what may not be written may be read.
+ACTS = {
+    form: forms.split()[0]
+    for forms in (
+        "store stores stored keep keeps kept put puts", "write writes written", "read reads", "send sends sent",
+        "build builds built", "serve serves served", "publish publishes published", "call calls talk talks",
+        "handle handles handled", "expose exposes exposed", "listen listens", "bind binds bound", "make makes",
+        "deploy deploys deployed", "host hosts hosted",
+    )
+    for form in forms.split()
+}  # fmt: skip
 # More than one of them is no conflict.
 ADDITIVE = frozenset(
     "depend depends support supports call calls integrate integrates include includes import imports expose "
