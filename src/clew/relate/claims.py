@@ -31,6 +31,7 @@ from clew.relate.wording import (
     NEGATIONS,
     NO_LONGER_SO,
     NOBODY,
+    NOT_PINNED,
     PAST,
     PLACES,
     POINTING,
@@ -47,6 +48,7 @@ from clew.relate.wording import (
     VAGUE,
     VALUED,
     VERBS,
+    VERSIONED,
     meaning,
     naming,
     stem,
@@ -67,6 +69,8 @@ _START = re.compile(r"([ \t]{0,40})(#{1,6} |[-*+•] |\d{1,3}[.)] )?")
 _NUMBER = re.compile(r"(\d[\d,]{0,30}(?:\.\d{1,30})?)([a-z%]{0,20})$")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}$")
 _REGION = re.compile(r"[a-z]{2}-[a-z]{1,20}-\d$")
+VERSION = r"v?(\d{1,9}(?:\.\d{1,9}){0,4})"
+_VERSION = re.compile(VERSION + "$")
 _YEAR = re.compile(r"(?:19|20)\d\d$")
 _DENIES = re.compile(r"n['’]t\b|\bcannot\b|\b(?:" + "|".join(NEGATIONS) + r")\b", re.IGNORECASE)
 _OVER = re.compile(r" (?:no longer|any more|no more|stopped using) ")
@@ -252,9 +256,9 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str) -> Sa
     negations = sum(word in NEGATIONS for word in words) if not known.isdisjoint(NEGATIONS) else 0
     if negations > 1 or (negations and any(pair in _PARTIAL for pair in pairwise(words))):
         return None
-    is_past, flat = not known.isdisjoint(PAST), f" {' '.join(words)} "
+    is_told, flat = not known.isdisjoint(PAST), f" {' '.join(words)} "
     mine = frozenset((f"@{author.lower()}",)) if author and not known.isdisjoint(_FIRST) else frozenset()
-    is_plain = not is_past and known.isdisjoint(ADDING) and "should" not in known
+    is_plain = not is_told and known.isdisjoint(ADDING) and "should" not in known
     always = mine | _usage_of(words)
     claims = tuple(_claims(words, always, negations)) if is_plain else ()
     about = meaning(words) | always
@@ -264,13 +268,24 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str) -> Sa
         about=about,
         around=around,
         is_denied=bool(negations),
-        is_past=is_past,
+        is_past=is_told and not _is_settled(words),
         is_usage=not known.isdisjoint(USAGE) or not known.isdisjoint(("is", "are")),
         is_over=bool(_OVER.search(flat)),
         is_bare=any(claim.about <= BARE for claim in claims) if claims else about <= BARE,
         flat=flat,
         claims=claims,
     )
+
+
+def _is_settled(words: tuple[str, ...]) -> bool:
+    """`the login bug is not fixed`: of the past is only how it came about. Which bug must be said."""
+    at = words.index("fixed") if "fixed" in words else 0
+    verb = next((back for back in range(at - 1, 0, -1) if words[back] not in _BEFORE_FIXED), 0)
+    is_only = sum(word in PAST for word in words) == 1 and words[verb] in ("is", "are", "has", "have")
+    return is_only and not meaning(words[:verb]) <= UNNAMED | SEEN_ONCE
+
+
+_BEFORE_FIXED = frozenset("been now currently still already not finally yet".split())
 
 
 def _usage_of(words: tuple[str, ...]) -> frozenset[str]:
@@ -292,12 +307,20 @@ _PARTIAL = frozenset((
 def _claims(words: tuple[str, ...], always: frozenset[str], negations: int) -> Iterator[Claim]:
     found: tuple[Claim | None, ...]
     if not negations:
-        found = (_number(words), _kind(words), _single(words), _owner(words), _state(words))
+        found = (_counted(words), _kind(words), _single(words), _owner(words), _state(words))
     else:  # `it is forbidden` gives a state as well as it denies
         found = (None if _SAYS_NOT.isdisjoint(words) else _state(words),)
     for claim in found:
         if claim and claim.about:
             yield Claim(claim.kind, claim.value, claim.about | always) if always else claim
+
+
+def _counted(words: tuple[str, ...]) -> Claim | None:
+    if VERSIONED.isdisjoint(words):
+        return _number(words)
+    versioned = (at for at, (one, two) in enumerate(pairwise(words)) if one in VERSIONED and _VERSION.match(two))
+    at = next(versioned, None)
+    return _number(words) if at is None else _version(words, at)
 
 
 def _number(words: tuple[str, ...]) -> Claim | None:
@@ -316,6 +339,24 @@ def _number(words: tuple[str, ...]) -> Claim | None:
     if _YEAR.match(words[at]) or is_of_many or len(words) - at - used > 6:
         return None
     return Claim(f"{kind} {RELATIONS.get(words[at - 1], '')}", value, meaning(words[:at] + words[at + used :]))
+
+
+def _version(words: tuple[str, ...], at: int) -> Claim | None:
+    """`the shop uses React 18`: of the name at this place, which a verb leads to, with nothing else counted."""
+    verb = max((before for before, word in enumerate(words[:at]) if word in _RUNS), default=at)
+    if not _BEFORE_VERSION.issuperset(words[verb + 1 : at]) or words[0] in ("a", "an") or verb == at:
+        return None
+    is_one = words[verb - 1] not in _OF_SEVERAL or not verb
+    is_this = is_one and CLAUSES.isdisjoint(words[:verb]) and _AT.issuperset(words[at + 2 : at + 3])
+    is_only = sum(word[0].isdigit() or bool(_VERSION.match(word)) for word in words) == 1
+    if not is_this or not is_only or not INEXACT.isdisjoint(words) or not NOT_PINNED.isdisjoint(words):
+        return None
+    return Claim("version", words[at + 1].removeprefix("v"), meaning(words[: at + 1] + words[at + 2 :]))
+
+
+_RUNS = frozenset("use uses run runs pin pins target targets is are".split())
+_OF_SEVERAL = frozenset("ci test tests matrix".split())  # they run with several
+_BEFORE_VERSION = frozenset("on to the with at still now currently version".split())
 
 
 def _measured(words: tuple[str, ...], at: int) -> tuple[str, str, int]:

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from clew.model.memory import Memory
 from clew.model.relation import RULE, Finding
-from clew.relate.claims import Claim, Reading, Said, could_deny, read
-from clew.relate.wording import ACTS, BARE, EMPTY, GENERIC, NEGATIONS, USAGE, WEAK, stem
+from clew.relate.claims import VERSION, Claim, Reading, Said, could_deny, read
+from clew.relate.wording import ACTS, BARE, EMPTY, GENERIC, NEGATIONS, NOT_PINNED, UNNAMED, USAGE, WEAK, stem
 
 
 class Rule(NamedTuple):
@@ -139,6 +139,8 @@ def _is_same(one: Claim, two: Claim) -> bool:
     if one.kind.startswith("owner"):  # `Kim` and `Kim Lee` may be one
         first, second = set(one.value.split()), set(two.value.split())
         return first <= second or second <= first
+    if one.kind == "version":  # `3` may be `3.12`
+        return all(a == b for a, b in zip(one.value.split("."), two.value.split("."), strict=False))
     if not one.kind.startswith("number b "):
         return one.value == two.value
     small, large = sorted((float(one.value), float(two.value)))
@@ -146,14 +148,30 @@ def _is_same(one: Claim, two: Claim) -> bool:
 
 
 def _opposite(said: Said) -> Fits | None:
-    is_plain = not said.is_past and not said.is_over and len(said.about) >= SHARED_AT_LEAST
-    return partial(_deny, said) if is_plain else None
+    is_told = len(said.about) >= SHARED_AT_LEAST or _order(said)
+    return partial(_deny, said) if is_told and not said.is_past and not said.is_over else None
 
 
 def _deny(said: Said, old: Said) -> bool:
     is_plain = said.about == old.about and not old.is_past and not old.is_over and _acts(said) == _acts(old)
+    if is_plain and len(said.about) < SHARED_AT_LEAST and _order(said) != _order(old):
+        return False
     # Not to use A instead of B is to use B instead of A.
     return is_plain and said.is_denied != old.is_denied and not _is_turned(_chosen(said), _chosen(old))
+
+
+def _order(said: Said) -> tuple[str, ...]:
+    """What one is told to do or not to do with something that is named: `use tabs`."""
+    start = next((at for at, word in enumerate(said.words) if word not in _ORDERING), 0)
+    words = said.words[start:]
+    if "avoid" in said.words[:start]:
+        words = ("use", *words[words[0] == "using" :])
+    is_order = words[0] in _ORDERS and NEGATIONS.isdisjoint(words) and not said.about <= UNNAMED
+    return tuple(word for word in words if word not in ("the", "a", "an")) if is_order else ()
+
+
+_ORDERING = frozenset("please always never do not must you avoid".split())
+_ORDERS = frozenset("use run pin store keep write build serve publish call read send deploy host put".split())
 
 
 def _acts(said: Said) -> frozenset[str]:
@@ -314,14 +332,10 @@ def _is_specific(name: frozenset[str], said: Said) -> bool:
 
 # -- versions --------------------------------------------------------------------------------------
 
-_VERSION = r"v?(\d{1,9}(?:\.\d{1,9}){0,4})"
-_ONLY_VERSION = re.compile(_VERSION + "$")
+_ONLY_VERSION = re.compile(VERSION + "$")
 _UPGRADE = re.compile(
     r" (?:upgraded|upgrade|updated|bumped|moved|migrated|switched) (?P<what>(?:\S{1,64} ){0,4}?)"
-    rf"(?:from (?:[a-z]\S{{0,64}} )?{_VERSION} )?to (?:(?P<named>[a-z][a-z0-9.+#-]{{0,64}}) )?{_VERSION} "
-)
-_NOT_PINNED = frozenset(
-    "support supports later newer least minimum bug since introduced compatible works or >=".split()
+    rf"(?:from (?:[a-z]\S{{0,64}} )?{VERSION} )?to (?:(?P<named>[a-z][a-z0-9.+#-]{{0,64}}) )?{VERSION} "
 )
 
 
@@ -336,7 +350,7 @@ def _newer_version(said: Said) -> Fits | None:
 
 
 def _names_earlier(product: str, version: str, about: frozenset[str], old: Said) -> bool:
-    if product not in old.words or not old.is_stated or not old.is_usage or not _NOT_PINNED.isdisjoint(old.words):
+    if product not in old.words or not old.is_stated or not old.is_usage or not NOT_PINNED.isdisjoint(old.words):
         return False
     named = [match[1] for one, two in pairwise(old.words) if one == product and (match := _ONLY_VERSION.match(two))]
     if not named or not _is_lower(named[0], version):

@@ -15,8 +15,8 @@ from clew.recall import analyse
 EMPTY = frozenset(
     "a an the this that these those there it its our ours we us you your i my me they their he his she her is "
     "are be been being am do does have has having in on of for with by at to from as per via into onto through "
-    "and or but so then now currently still today already just here again always must should shall need needs "
-    "required can please only all any every each some value set setting equals".split()
+    "and or but so then now currently still yet actually today already just here again always must should shall "
+    "need needs required can please only all any every each some value set setting equals".split()
 )
 # How something is used says less than what it is used for.
 USAGE = frozenset(
@@ -102,7 +102,8 @@ BARE_WORDS = frozenset(
 WEAK = frozenset("service server component module system job app tool library package".split())
 UNNAMED_WORDS = WEAK | GENERIC | frozenset(
     "feature features flag flags option options mode check checks rule test tests step field fields parameter "
-    "argument plugin extension button user users account name id type value email key input".split()
+    "argument plugin extension button user users account name id type value email key input script "
+    "command issue ticket".split()
 )  # fmt: skip
 # What a number stands in: every 5 minutes is not for 5 minutes.
 RELATIONS = {"every": "every", "each": "every", "per": "every", "for": "for", "after": "after", "in": "after",
@@ -170,6 +171,16 @@ KINDS = {
     "orchestrator": "kubernetes nomad ecs docker-swarm",
     "licence": "mit apache-2.0 gpl-3.0 bsd-3-clause mpl-2.0",
 }
+NOT_PINNED = frozenset(
+    "support supports later newer least minimum bug since introduced compatible works or >=".split()
+)
+# One version of each is used in one place; `Rule 3`, `AES 256` and `batch 32` are no versions.
+VERSIONED = frozenset(
+    "angular ansible bun debian deno django dotnet elasticsearch elixir expo fastapi flask go gradle java jdk jest "
+    "kotlin kubernetes laravel mariadb maven mongodb mysql next.js node npm numpy nuxt openjdk pandas php pnpm "
+    "postgres prisma pydantic pytest python pytorch rails react redis ruby rust scala spring sqlalchemy sqlite "
+    "svelte swift symfony tailwind tensorflow terraform typescript ubuntu vite vitest vue webpack yarn".split()
+)
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}
 EXCLUSIVE = frozenset(("js package manager", "formatter", "bundler", "infrastructure", "ci", "licence"))
 ALIASES = {
