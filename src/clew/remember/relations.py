@@ -80,6 +80,11 @@ class _Cue(NamedTuple):
     target: str = ""  # the only type that the second end may have
 
 
+# What is to be done is nothing to depend on: "needs review", "requires restarting after a change".
+_NO_DEED = (
+    r"(?! (?:to|that|review|work)\b"
+    r"| \w+ing(?:$|,| (?:the|a|an|all|and|or|to|in|on|at|if|when|before|after|for|by)\b))"
+)
 # For the same word, the first that fits is taken: "was replaced by" before "replaced".
 _CUES = (
     _Cue("depends_on", 0.95, "depends depend relies rely", r"(?: \w+ly)? (?:up)?on"),
@@ -87,7 +92,7 @@ _CUES = (
     _Cue("depends_on", 0.85, "backed powered", r" by", is_passive=True),
     _Cue("depends_on", 0.85, "won't won’t can't can’t doesn't doesn’t don't don’t cannot",
          r" (?:work|run|start|build|boot|function|compile) without"),
-    _Cue("depends_on", 0.8, "needs need requires require", r"(?! (?:to|that)\b)"),
+    _Cue("depends_on", 0.8, "needs need requires require", _NO_DEED),
     _Cue("calls", 0.9, "called invoked", r" (?:by|from)", is_passive=True, is_turned=True),
     _Cue("calls", 0.85, "calls call invokes invoke", r"(?! for\b)", needs_thing=True),
     _Cue("calls", 0.85, "talks talk", r" to", needs_thing=True),
@@ -151,7 +156,7 @@ _BE = re.compile(
 # What was replaced, caused or fixed still is; what somebody owned or used may be over.
 _WAS = re.compile(r"(?:was|were|had)(?!\w)")
 _OLD_ONE = re.compile(r"(?<!\w)(?:old|legacy|former|previous|deprecated) [\ue000-\uf8ff] $")
-_LASTING = frozenset("supersedes caused_by fixes defined_in implements specializes tests".split())
+_LASTING = frozenset("supersedes caused_by fixes".split())
 # What is too common to make a reader look closer by itself.
 _COMMON = frozenset("a an the because due found live part make makes send sends took own led only use".split())
 _PAIRS = (" because of ", "Because of ", " due to ", "Due to ", " found in ", " live in ", " part of ", " use of ",
@@ -222,6 +227,7 @@ _SUPPOSITIONS = frozenset(
 _MAYBE = "apparently|seemingly|reportedly|presumably|iirc|afaik|afaict"
 _HEARSAY = re.compile(
     rf"(?<!\w)(?:{_MAYBE}|hears?|heard|thinks?|thought|believes?|believed|reckons?|seems?|seemed|appears? to"
+    r"|(?:goal|aim|objective|intention) (?:is|was) (?:that|to|for)"
     r"|according to|(?:i|we|my) (?:guess|guessed|suspect|suspected|feel)|claimed"
     r"|(?:claims?|argues|argued|insists|insisted|mentions|mentioned|suggests|suggested|reports|reported) that"
     r"|(?<!user )(?<!(?<!\w)i )(?<!(?<!\w)we )(?<!(?<!\w)as )(?:say|says|said|told))(?!\w)"
@@ -447,7 +453,7 @@ def _is_past(flat: str, start: int, be: re.Match[str] | None) -> bool:
 
 # The ends of a relation.
 
-_SEPARATOR = re.compile(r",? (?:and|or|plus|as well as|&) |, ")
+_SEPARATOR = re.compile(r",? (?:and|plus|as well as|&) |, ")
 _ADVERBS = frozenset(
     "now also still always often already just even then has have had all both almost never ever too simply "
     "sometimes".split()
@@ -545,20 +551,24 @@ _BY_PARTS = frozenset("uses depends_on calls implements specializes".split())
 
 def _objects(sentence: Sentence, after: str, type_: str) -> list[End]:
     """What follows a cue: one phrase, or a list of them, with "and" before its last, or of things to the end of the
-    sentence. What else follows a mere comma may be anything: "depends on Redis, see ABC-9"."""
+    sentence. What else follows a mere comma may be anything: "depends on Redis, see ABC-9". Of "Redis or Kafka"
+    neither is sure; who prefers something over either prefers it over both."""
     found: list[End] = []
     rest, sure, is_last = after.strip(), 1, False
+    is_bare = not _ARTICLE.match(f" {rest}")
     while rest and len(found) < MAX_ITEMS:
         words = rest.split(" ", MAX_NEAR)[:MAX_NEAR]
         phrase, ended = take(words)
         end = as_end(sentence, phrase)
         if end is None or not (type_ in _BY_PARTS or is_whole(words, phrase)):
             break
-        if found and not (ended and _is_item(sentence, phrase, rest, found[0])):
+        if found and not (ended and _is_item(sentence, phrase, rest, is_bare and not found[0].is_thing)):
             break
         found.append(end)
         sure = len(found) if is_last else sure
         read = len(" ".join(words[: consumed(words, phrase)]).rstrip(","))
+        if (type_ != "prefers_over" and _OR.match(rest, read)) or (not end.is_thing and _WHICH.match(rest, read)):
+            return []
         joint = _SEPARATOR.match(rest, read)
         if not joint:
             is_list = read >= len(rest) and all(one.is_thing for one in found)
@@ -568,16 +578,18 @@ def _objects(sentence: Sentence, after: str, type_: str) -> list[End]:
     return found[:sure]
 
 
-def _is_item(sentence: Sentence, phrase: list[str], rest: str, first: End) -> bool:
-    """Of a list; not the verb of another clause, as in "depends on Redis and reports metrics". Among things all
-    others need an article."""
+def _is_item(sentence: Sentence, phrase: list[str], rest: str, is_bare: bool) -> bool:
+    """Of a list; not the verb of another clause, as in "depends on Redis and reports metrics". Among things, and
+    among what has an article, all others need one."""
     if phrase[0] in _ENTRY_WORDS:
         return False
     is_named = sentence.thing(phrase[0][0]) is not None or _ARTICLE.match(f" {rest}") is not None
-    return is_named or not (first.is_thing or _VERBAL.search(phrase[0]))
+    return is_named or (is_bare and not _VERBAL.search(phrase[0]))
 
 
-_VERBAL = re.compile(r"(?:[^s]s|ed)$")
+_WHICH = re.compile(r",? \w{2,4} (?:which|whom)(?!\w)")  # "depends on the order in which they are loaded"
+_OR = re.compile(r"(?: [a-z-]{2,30})?,? (?:and/)?or,?(?= )")
+_VERBAL = re.compile(r"(?:[^s]s|ed|ing)$")
 
 
 # Phrases that hold both ends.
