@@ -54,6 +54,7 @@ from clew.relate.wording import (
     stem,
     words_of,
 )
+from clew.remember.retract import without_taken_back
 from clew.values import dataclass
 
 MAX_CHARS = 4_000
@@ -126,8 +127,9 @@ class Reading:
 def read(memory: Memory) -> Reading:
     title = words_of((memory.title or "")[:MAX_SENTENCE])
     places, named = _places(title), naming(title)
+    content = without_taken_back(memory.content[:MAX_CHARS])
     said: list[Said] = []
-    for sentence, words, around in islice(_sentences(memory.content), MAX_SENTENCES):
+    for sentence, words, around in islice(_sentences(content), MAX_SENTENCES):
         places |= _places(words)
         if len(sentence) <= MAX_SENTENCE and SEEN_ONCE.isdisjoint(named) and not _is_open(sentence, words):
             said += _parts(sentence, words, around, memory.author or "")
@@ -196,7 +198,7 @@ def _lines(content: str) -> Iterator[tuple[int, bool, str]]:
     """(how deep it stands, whether it goes on from the line above, its text): headings above paragraphs above
     lists. No code, no quotes."""
     is_within = False
-    for line in "".join(content[:MAX_CHARS].split("```")[::2]).split("\n"):
+    for line in "".join(content.split("```")[::2]).split("\n"):
         start = _START.match(line)
         body = line[start.end() :].strip() if start else ""
         if start and body and not body.startswith(">"):

@@ -13,6 +13,7 @@ from clew.model.graph import MAX_LABEL, EdgeDraft, GraphDraft, NodeDraft, NodeRe
 from clew.model.memory import Memory
 from clew.remember.names import MAX_NAMES, names_in, title_names
 from clew.remember.relations import MAX_RELATIONS, relations_in
+from clew.remember.retract import taken_back
 from clew.remember.things import MAX_THINGS, Thing, file_named, person_named, things_in
 
 
@@ -26,13 +27,19 @@ def graph_draft(memory: Memory) -> GraphDraft:
     words = content.split()
     of_text = things_in(content, words)[: MAX_THINGS - len(of_title)]
     paths = [ref for path in memory.paths if (ref := file_named(path))] if memory.paths else []
-    stated = (relations_in(title, of_title) if title else []) + relations_in(content, of_text, words)
+    stated = (_titled(title, of_title, content) if title else []) + relations_in(content, of_text, words)
     found = _Found(memory.author, (*of_title, *of_text), paths, stated[:MAX_RELATIONS])
     return GraphDraft(
         *(_joined(itself, about, found) if any(found) else _alone(itself, about)),
         names=_names(content, words, of_text),
         subjects=_subjects(title, of_title, paths) if title or paths else (),
     )
+
+
+def _titled(title: str, things: list[Thing], content: str) -> list[EdgeDraft]:
+    """What a title states, unless the text below takes it back."""
+    stated = relations_in(title, things)
+    return [] if stated and any(start == 0 for start, _end in taken_back(content)) else stated
 
 
 class _Found(NamedTuple):

@@ -28,6 +28,7 @@ class Sentence(NamedTuple):
     words: list[str]  # of the flat text
     doubt: int  # the word from which on all is supposed, not stated
     things: list[Thing]
+    start: int  # where in the text
 
     def thing(self, char: str) -> Thing | None:
         index = ord(char) - FIRST

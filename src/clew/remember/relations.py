@@ -2,8 +2,9 @@
 
 In: a text and the things found in it. Out: edges, each with the sentence that says so. A sentence is read where a
 cue stands ("depends on", "was replaced by"): who stands before it, who after it, and whether it is said at all.
-Questions, negations, suppositions, hearsay, quotations, open tasks and what a label or a heading calls false,
-rejected or past state nothing. Precision comes before recall: a wrong edge misleads, a missing one does not.
+Questions, negations, suppositions, hearsay, quotations, open tasks, what a label or a heading calls false, rejected
+or past, and what the text takes back elsewhere (`retract.py`) state nothing. Precision comes before recall: a wrong
+edge misleads, a missing one does not.
 
 Directions: the new supersedes the old; the effect is caused_by its cause; the part is part_of the whole; the owner
 owns; the preferred prefers_over the other; what holds only then is conditional_on its condition.
@@ -32,6 +33,7 @@ from clew.remember.phrases import (
     last_phrase,
     take,
 )
+from clew.remember.retract import taken_back
 from clew.remember.things import Thing
 
 MAX_CHARS = 20_000
@@ -54,8 +56,12 @@ def relations_in(text: str, things: list[Thing], words: list[str] | None = None)
     if signs.isdisjoint(words) and (_PAIRED.isdisjoint(words) or not any(pair in text for pair in pairs)):
         return []
     found: dict[tuple[NodeRef, NodeRef, str], EdgeDraft] = {}
+    over: list[tuple[int, int]] | None = None
     for sentence in _sentences(text, things):
-        for edge in _stated(sentence):
+        edges = _stated(sentence)
+        if edges and over is None:
+            over = taken_back(text)
+        for edge in edges if not any(start <= sentence.start < end for start, end in over or ()) else ():
             found.setdefault((edge.source, edge.target, edge.type), edge)
         if len(found) >= MAX_RELATIONS:
             break
@@ -373,7 +379,7 @@ def _flatten(said: str, low: str, start: int, stop: int, things: list[Thing]) ->
     doubt = next((i for i, word in enumerate(words) if word.rstrip(MARKS) in _SUPPOSITIONS), len(words))
     if hearsay := _HEARSAY.search(flat):
         doubt = min(doubt, flat.count(" ", 0, hearsay.start()))
-    return Sentence(said, flat, words, doubt, inside)
+    return Sentence(said, flat, words, doubt, inside, start)
 
 
 class _Reading(NamedTuple):

@@ -51,6 +51,15 @@ def test_the_label_of_a_repo_is_its_last_segment() -> None:
     assert labels["repo"] == "memories"
 
 
+def test_a_text_that_is_taken_back_takes_back_its_title() -> None:
+    kept, over = (
+        graph_draft(drafted(text, title="AuthService depends on Redis"))
+        for text in ("Since May.", "Since May. EDIT: no longer true.")
+    )
+    assert "depends_on" in {edge.type for edge in kept.edges}
+    assert "depends_on" not in {edge.type for edge in over.edges}
+
+
 def test_things_of_title_text_and_paths_are_mentioned() -> None:
     memory = drafted(
         "It calls UserService", title="AuthService", paths=("./src/auth/mw.py", "src/**/*.ts"), author="Alice"

@@ -549,3 +549,50 @@ def test_the_time_grows_no_faster_than_the_text() -> None:
     small, large = sentence * 80, sentence * 320
     seconds(small)
     assert min(seconds(large) for _ in range(5)) < 12 * min(seconds(small) for _ in range(5))
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "EDIT: no longer true.",
+        "UPDATE: we moved away from this in March.",
+        "Edit 2024-05-01: this is no longer the case",
+        "\n\n**Update:** outdated",
+        "(No longer true.)",
+        "This is outdated.",
+        "That's not true any more since v2.",
+        "We have since moved off that.",
+        "This no longer applies.",
+        "This was rolled back in v2.",
+    ],
+)
+def test_what_a_later_note_takes_back_is_not_stated(note: str) -> None:
+    assert found_in(f"AuthService depends on Redis. {note}") == set()
+
+
+@pytest.mark.parametrize(
+    "note", ["OUTDATED\n\n", "[OUTDATED] Auth. ", "This note is obsolete. ", "# Auth\n\n(outdated)\n\n"]
+)
+def test_what_opens_with_being_outdated_states_nothing(note: str) -> None:
+    assert found_in(f"{note}AuthService depends on Redis.") == set()
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "This is not true for the exporter.",
+        "It is not valid after an hour.",
+        "UPDATE: it also serves LDAP.",
+        "Is this outdated?",
+        "Outdated sessions are dropped.",
+        "We dropped this table.",
+        "\n\nLegacyService does the rest. That is outdated.",
+    ],
+)
+def test_a_note_on_something_else_takes_nothing_back(note: str) -> None:
+    assert len(found_in(f"AuthService depends on Redis. {note}")) == 1
+
+
+def test_what_is_said_behind_a_note_holds() -> None:
+    text = "AuthService depends on Redis.\n\nEDIT: no longer true. AuthService depends on Vault."
+    assert found_in(text) == {("service:authservice", "depends_on", "service:vault")}
