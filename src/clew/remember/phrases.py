@@ -18,7 +18,8 @@ MAX_TOPIC_CHARS = 80
 MARKS = ",;:"
 NEGATIONS = frozenset("not never no nothing none nobody cannot without hardly neither nor".split())
 _ASIDE = NEGATIONS.union(
-    "see cf formerly previously unlike except excluding replacing ex fake mock mocked stub dummy".split()
+    "how why whether where what see cf formerly previously unlike except excluding replacing ex fake mock mocked "
+    "stub dummy".split()
 )
 
 
@@ -69,6 +70,7 @@ _VAGUE = frozenset(
     "small unknown unclear undetermined uncertain mondays tuesdays wednesdays thursdays fridays saturdays sundays "
     "weekdays weekends half majority number couple handful lack plenty two three four five".split()
 )
+_COUNTS = frozenset("two three four five six seven eight nine ten several multiple various numerous".split())
 _GENERIC = frozenset(
     "class module function method file table service package library endpoint job handler component interface "
     "object struct type field column script command repo repository client instance process app container pod "
@@ -204,8 +206,10 @@ def as_end(sentence: Sentence, phrase: list[str]) -> End | None:
 
 def _topic(sentence: Sentence, words: list[str]) -> End | None:
     things = [sentence.thing(word[:1] or " ") for word in words]
-    if words[-1] in _VAGUE or not all(
-        thing or _NOUN.fullmatch(word) for thing, word in zip(things, words, strict=True)
+    if (
+        words[0] in _COUNTS
+        or words[-1] in _VAGUE
+        or not all(thing or _NOUN.fullmatch(word) for thing, word in zip(things, words, strict=True))
     ):
         return None
     spelled = [thing.label.lower() if thing else word for thing, word in zip(things, words, strict=True)]

@@ -145,6 +145,10 @@ def test_what_is_asked_denied_or_supposed_is_not_stated(text: str) -> None:
         "Celery was replaced by Kafka, but the change was reverted.",
         "~~~\nAuthService depends on Redis.\n~~~",
         "Auth.\n<!-- AuthService depends on Redis. -->",
+        "AuthService depends on Redis, which is no longer true.",
+        "AuthService depends on Redis - not any more",
+        "AuthService depends on Redis -> removed in v2",
+        "AuthService only partially replaces LegacyService.",
     ],
 )
 def test_what_is_denied_anywhere_else_taken_back_or_over_is_not_stated(text: str) -> None:
@@ -174,6 +178,9 @@ def test_what_is_denied_anywhere_else_taken_back_or_over_is_not_stated(text: str
         "Next quarter AuthService uses Redis.",
         "In the future AuthService calls PaymentService.",
         "The goal is that AuthService uses Redis.",
+        "Once PROJ-7 lands, AuthService uses Redis.",
+        "We assumed that AuthService uses Redis.",
+        "My understanding is that AuthService uses Redis.",
     ],
 )
 def test_what_is_guessed_or_ahead_is_not_stated(text: str) -> None:
@@ -242,6 +249,9 @@ def test_what_was_done_once_stays_done() -> None:
         "AuthService depends on Redis apparently.",
         "AuthService depends on Redis, probably.",
         "AuthService depends on Redis, I believe, and calls PaymentService.",
+        "The wiki claims AuthService depends on Redis.",
+        "The test asserts that AuthService depends on Redis.",
+        "AuthService depends on Redis, or so the README has it.",
     ],
 )
 def test_what_was_heard_or_is_believed_is_not_stated(text: str) -> None:
@@ -303,6 +313,9 @@ def test_a_text_that_is_a_quotation_as_a_whole_and_names_in_quotes_are_said(text
         "Wrong: AuthService uses Redis.",
         "Option 2: AuthService uses Redis.",
         "Before: AuthService uses Redis.",
+        "Old docs: AuthService uses Redis.",
+        "Legacy: AuthService uses Redis.",
+        "Fails with: AuthService uses Redis",
         "- [ ] AuthService uses Redis",
         "Rejected alternatives:\n\n- AuthService uses Redis\n- PostgreSQL. AuthService uses it with Redis.",
         "Open questions:\n1. AuthService uses Redis.\n2. AuthService uses Memcached.",
@@ -354,6 +367,8 @@ def test_what_stands_behind_a_mere_comma_is_no_part_of_a_list(
         ("AuthService uses Redis and no longer uses Kafka.", 1),
         ("AuthService calls LedgerService so that requests no longer fail.", 1),
         ("AuthService depends on Redis which no longer needs TLS.", 1),
+        ("AuthService depends on Redis, which is no longer slow.", 1),
+        ("AuthService depends on Redis - no longer a problem.", 1),
         ("AuthService uses Redis and is no more than 200 lines.", 1),
         ("AuthService depends on Redis because the old hash was wrong.", 1),
         ("AuthService uses Redis when DEBUG is false.", 1),
@@ -395,6 +410,9 @@ def test_what_takes_back_something_else_takes_nothing_back(text: str, count: int
         ("The parser is part of the compiler and easy to test.", 1),
         ("The gateway requires restarting after a change.", 0),
         ("SHOP-12 needs review.", 0),
+        ("AuthService needs a rewrite.", 0),
+        ("AuthService depends on how Kafka is set up.", 0),
+        ("AuthService depends on three services.", 0),
         ("AuthService depends on the order in which plugins are loaded.", 0),
     ],
 )
