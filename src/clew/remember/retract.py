@@ -23,6 +23,12 @@ _LEFT = (
     rf"|{_WE}(?:dropped|removed|reverted|abandoned|undid|scrapped|retired) (?:this|that)"
 )
 _LABEL = r"(?:edit|edited|update|updated|correction|retraction)(?: [^\s:]{1,12}){0,3}[*_)\]]{0,3}:[*_]{0,2}\s{1,3}"
+# In an edit: "it uses Vault now", "moved to src/http.py". What is so as well takes nothing back.
+_OTHERWISE = (
+    r"(?![^.\n]{0,80} (?:also|too|still|both|as well))"
+    r"(?:(?:it |this |we |they )?(?:(?:was |were |has |have )?(?:moved|switched|migrated|changed) to [^\n]{1,80}?"
+    r"|now [^.\n]{2,80})|(?:it|this|we|they) [^.\n]{3,80} (?:now|instead))"
+)
 _MONTH = "january|february|march|april|may|june|july|august|september|october|november|december"
 # Where it ends, or since when it is so.
 _TAIL = (
@@ -31,8 +37,8 @@ _TAIL = (
 )
 _TAKES_BACK = re.compile(
     r"(?:\A|(?<=[\n.!?;)] )|(?<=\n))[ >*_(\[•–—-]{0,8}"
-    rf"(?:(?P<label>{_LABEL})(?:(?:(?:{_ABOUT}|it){_IS})?(?:{_STALE}|{_DONE})|{_LEFT})"
-    rf"|(?:{_ABOUT}{_IS})?(?:{_STALE})|{_ABOUT}{_IS}{_DONE}|it{_IS}{_NOT_TRUE}"
+    rf"(?:(?P<label>{_LABEL})(?:(?:(?:{_ABOUT}|it){_IS})?(?:{_STALE}|{_DONE})|{_LEFT}|(?P<new>{_OTHERWISE}))"
+    rf"|(?:(?:note|warning|status): |{_ABOUT}{_IS})?(?:{_STALE})|{_ABOUT}{_IS}{_DONE}|it{_IS}{_NOT_TRUE}"
     rf"|(?:{_ABOUT}|it) no longer (?:applies|holds)|{_LEFT}){_TAIL}",
     re.IGNORECASE,
 )
@@ -53,7 +59,7 @@ def without_taken_back(text: str) -> str:
 
 def _reach(text: str, match: re.Match[str]) -> tuple[int, int]:
     start = match.start()
-    if _NAMES_ONLY.fullmatch(text, 0, start):
+    if not match["new"] and _NAMES_ONLY.fullmatch(text, 0, start):
         return 0, len(text)
     if match["label"]:
         return 0, start

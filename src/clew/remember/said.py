@@ -42,7 +42,7 @@ _LABELLED = re.compile(
     r"prohibited|obsolete|outdated|deprecated|reverted|past|previously|formerly|never|not|no|don['’]t|bad|anti-?pattern|question|"
     r"draft|wish ?list|to-be|(?:hypothesis|assumption)(?: [^\s:]+)?|"
     r"goals?|acceptance criteri(?:a|on)|scenario|(?:expected|desired|wanted|target|next|future)(?: [^\s:]+)?|"
-    r"fail(?:s|ed) with|error message|output|prints|"
+    r"fail(?:s|ed) with|error message|output|prints|requirements?|feature request|user story|"
     r"(?:before|option|alternative|example|old|legacy|previous|former)(?: [^\s:]+)?):(?= )"
 )
 _OPEN_TASK = re.compile(r"(?:[-*+•] |\d+[.)] )?\[ \] ")
@@ -52,7 +52,7 @@ _THEN = re.compile(
     r"|in (?:the|our) (?:old|previous|former|original|initial|first) "
 )
 _AHEAD = re.compile(
-    r"\Aonce [^,]{3,80},"
+    r"\Aonce [^,]{3,80},|(?<!\w)(?:when|once|as soon as) (?:it is )?(?:merged|released|deployed|shipped)(?!\w)"
     r"|(?<!\w)(?:in (?:the )?future|next (?:week|month|quarter|sprint|year|release)|tomorrow|(?<!as )soon)(?!\w)"
 )
 _NOW = re.compile(r"(?<!\w)(?:now|nowadays|today|currently|since then|these days)(?!\w)")  # from here on it is so
@@ -68,11 +68,12 @@ _ALL_BUT = re.compile(
 )
 _SUPPOSITIONS = frozenset(
     "should could would might may must will if whether suppose supposing assume assumes assumed assuming maybe "
-    "perhaps consider considering unless want wants wish hope hopefully plan plans planned todo unclear unsure wonder "
-    "probably possibly let's let’s until shall ought supposed propose proposed proposal idea ideally imagine ensure ensures "
-    "ensuring sure verify check try doubt doubts doubted deny denies denied myth hypothetically pretend allegedly "
-    "supposedly rumour rumor rumours rumors misconception misconceptions fallacy formerly previously originally "
-    "historically likely unlikely suspected possible potential probable presumed alleged".split()
+    "perhaps consider considering unless want wants wish hope hopefully plan plans planned todo unclear unsure "
+    "wonder probably possibly let's let’s until shall ought supposed propose proposed proposal idea ideally "
+    "imagine ensure ensures ensuring sure verify check try doubt doubts doubted deny denies denied myth "
+    "hypothetically pretend allegedly supposedly rumour rumor rumours rumors misconception misconceptions fallacy "
+    "formerly previously originally historically likely unlikely suspected possible potential probable presumed "
+    "alleged".split()
 )
 # What others said or what somebody believes is no fact. What the user said is first-hand.
 _MAYBE = "apparently|seemingly|reportedly|presumably|iirc|afaik|afaict"
@@ -81,13 +82,14 @@ _HEARSAY = re.compile(
     r"|(?:goal|aim|objective|intention|understanding|impression|theory) (?:is|was) (?:that|to|for)"
     r"|according to|(?:i|we|my) (?:guess|guessed|suspect|suspected|feel)|claimed"
     r"|(?:claims?|argues|argued|insists|insisted|mentions|mentioned|suggests|suggested|reports|reported|asserts|expects)"
-    r"(?: that|(?= [\ue000-\uf8ff] ))"
+    r"(?: that|(?= [\ue000-\uf8ff] ))|(?:asks|asked|requests|requested|demands|demanded) (?:that|for)"
+    r"|in theory|on paper|officially|in principle|in the (?:diagram|docs|documentation|readme|spec|wiki)"
     r"|(?<!user )(?<!(?<!\w)i )(?<!(?<!\w)we )(?<!(?<!\w)as )(?:say|says|said|told))(?!\w)"
 )
 # Behind what it is said of: "A uses B, I think".
 _HEARD = re.compile(
     rf",? (?:{_MAYBE}|allegedly|supposedly|probably|possibly|perhaps|maybe)(?:,|$)"
-    r"|,? or so [^,]{1,40}$"
+    r"|,? or so [^,]{1,40}$|,? at least (?:it|they) (?:did|was|were|used to)(?!\w)"
     r"|, (?![^,]{0,40}user )[^,]{1,40} (?:thinks?|thought|believes?|guess|suspects?|reckons?|hears?|heard|says?"
     r"|said|claims?|claimed|told)(?: me| us)?(?:,|$)"
 )

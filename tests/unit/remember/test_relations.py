@@ -148,6 +148,7 @@ def test_what_is_asked_denied_or_supposed_is_not_stated(text: str) -> None:
         "AuthService depends on Redis, which is no longer true.",
         "AuthService depends on Redis - not any more",
         "AuthService depends on Redis -> removed in v2",
+        "AuthService depends on Redis (at least it did in 2022).",
         "AuthService only partially replaces LegacyService.",
     ],
 )
@@ -181,6 +182,10 @@ def test_what_is_denied_anywhere_else_taken_back_or_over_is_not_stated(text: str
         "Once PROJ-7 lands, AuthService uses Redis.",
         "We assumed that AuthService uses Redis.",
         "My understanding is that AuthService uses Redis.",
+        "Requirement: AuthService uses Redis.",
+        "PROJ-7 asks that AuthService uses Redis.",
+        "In theory AuthService uses Redis.",
+        "INC-7 gets fixed by PROJ-7 once merged.",
     ],
 )
 def test_what_is_guessed_or_ahead_is_not_stated(text: str) -> None:
@@ -582,6 +587,10 @@ def test_the_time_grows_no_faster_than_the_text() -> None:
         "We have since moved off that.",
         "This no longer applies.",
         "This was rolled back in v2.",
+        "UPDATE: it uses Vault now.",
+        "UPDATE: we use Vault instead",
+        "EDIT: now in Vault.",
+        "EDIT: moved to Vault",
     ],
 )
 def test_what_a_later_note_takes_back_is_not_stated(note: str) -> None:
@@ -589,7 +598,14 @@ def test_what_a_later_note_takes_back_is_not_stated(note: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "note", ["OUTDATED\n\n", "[OUTDATED] Auth. ", "This note is obsolete. ", "# Auth\n\n(outdated)\n\n"]
+    "note",
+    [
+        "OUTDATED\n\n",
+        "[OUTDATED] Auth. ",
+        "This note is obsolete. ",
+        "# Auth\n\n(outdated)\n\n",
+        "NOTE: outdated!\n",
+    ],
 )
 def test_what_opens_with_being_outdated_states_nothing(note: str) -> None:
     assert found_in(f"{note}AuthService depends on Redis.") == set()
@@ -601,6 +617,8 @@ def test_what_opens_with_being_outdated_states_nothing(note: str) -> None:
         "This is not true for the exporter.",
         "It is not valid after an hour.",
         "UPDATE: it also serves LDAP.",
+        "UPDATE: it still does now.",
+        "UPDATE: the timeout is 60 s now.",
         "Is this outdated?",
         "Outdated sessions are dropped.",
         "We dropped this table.",
@@ -609,6 +627,10 @@ def test_what_opens_with_being_outdated_states_nothing(note: str) -> None:
 )
 def test_a_note_on_something_else_takes_nothing_back(note: str) -> None:
     assert len(found_in(f"AuthService depends on Redis. {note}")) == 1
+
+
+def test_an_edit_that_opens_a_text_takes_back_nothing_of_it() -> None:
+    assert len(found_in("UPDATE: we use Vault now. AuthService depends on Vault.")) == 1
 
 
 def test_what_is_said_behind_a_note_holds() -> None:
