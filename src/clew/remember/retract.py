@@ -1,8 +1,9 @@
 """Where a text takes back what else it says: "EDIT: no longer true", "This is outdated". Pure.
 
-In: a text. Out: the stretches of it that hold no longer. What is labelled as an edit takes back all before it,
-since it was added to the whole; without a label only the paragraph before it, and as the first words of a text all
-that follows. It must be said of nothing else: "not true for the exporter" takes nothing back.
+In: a text. Out: the stretches of it that hold no longer. An edit that calls what stands before it false takes back
+all of that, since it was added to the whole; what tells how it is instead, or has no label, only the paragraph
+before it. As the first words of a text they take back all that follows. They must be said of nothing else: "not
+true for the exporter" takes nothing back.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ _TAKES_BACK = re.compile(
     rf"|(?:{_ABOUT}|it) no longer (?:applies|holds)|{_LEFT}){_TAIL}",
     re.IGNORECASE,
 )
+_LETTER = re.compile(r"[^\n]")
 _NAMES_ONLY = re.compile(r"(?:\s*+#[^\n]*+\n)?[\W_]*+")  # a heading, and nothing that is said
 
 
@@ -53,7 +55,7 @@ def taken_back(text: str) -> list[tuple[int, int]]:
 def without_taken_back(text: str) -> str:
     """The text with blanks for what it takes back, each character in its place."""
     for start, end in taken_back(text):
-        text = text[:start] + " " * (end - start) + text[end:]
+        text = text[:start] + _LETTER.sub(" ", text[start:end]) + text[end:]
     return text
 
 
@@ -61,6 +63,6 @@ def _reach(text: str, match: re.Match[str]) -> tuple[int, int]:
     start = match.start()
     if not match["new"] and _NAMES_ONLY.fullmatch(text, 0, start):
         return 0, len(text)
-    if match["label"]:
+    if match["label"] and not match["new"]:
         return 0, start
     return text.rfind("\n\n", 0, len(text[:start].rstrip())) + 1, start
