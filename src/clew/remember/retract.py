@@ -9,6 +9,7 @@ true for the exporter" takes nothing back.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 _ABOUT = r"(?:all of )?(?:this|that|these|those|the above)(?: (?:note|memory|entry|section|page|advice|all))?"
 _IS = r"(?:['’]s| is| are| was| were| has been| have been| has become)(?: now| all| since| later)? "
@@ -43,13 +44,16 @@ _TAKES_BACK = re.compile(
     rf"|(?:{_ABOUT}|it) no longer (?:applies|holds)|{_LEFT}){_TAIL}",
     re.IGNORECASE,
 )
+_GAP = re.compile(r"\n(?=\n)")  # between paragraphs
 _LETTER = re.compile(r"[^\n]")
 _NAMES_ONLY = re.compile(r"(?:\s*+#[^\n]*+\n)?[\W_]*+")  # a heading, and nothing that is said
 
 
 def taken_back(text: str) -> list[tuple[int, int]]:
     """From where to where, in order of what takes them back."""
-    return [_reach(text, match) for match in _TAKES_BACK.finditer(text)]
+    found = list(_TAKES_BACK.finditer(text))
+    gaps = [gap.end() for gap in _GAP.finditer(text)] if found else []
+    return [_reach(text, match, gaps) for match in found]
 
 
 def without_taken_back(text: str) -> str:
@@ -59,10 +63,13 @@ def without_taken_back(text: str) -> str:
     return text
 
 
-def _reach(text: str, match: re.Match[str]) -> tuple[int, int]:
-    start = match.start()
+def _reach(text: str, match: re.Match[str], gaps: list[int]) -> tuple[int, int]:
+    start = end = match.start()
     if not match["new"] and _NAMES_ONLY.fullmatch(text, 0, start):
         return 0, len(text)
     if match["label"] and not match["new"]:
         return 0, start
-    return text.rfind("\n\n", 0, len(text[:start].rstrip())) + 1, start
+    while end and text[end - 1].isspace():
+        end -= 1
+    before = bisect_left(gaps, end)  # the last gap that ends before the paragraph does
+    return gaps[before - 1] if before else 0, start
