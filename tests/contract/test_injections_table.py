@@ -197,6 +197,21 @@ def test_what_found_nothing_goes_first_and_the_rest_after_its_session(store: Sto
     assert tidied(quiet_before=later, before=later) == [[], kept]
 
 
+def test_how_a_session_of_somebody_elses_went_goes_with_its_log(store: Store) -> None:
+    ours = a_session()
+    store.write(lambda tx: tx.sessions.insert(ours))
+    for id in (ours.id, "ses_theirs"):
+        write(store, replace(LOG, session_id=id))
+        told = Diagnostics(id, "shop", "rework")
+        store.write(lambda tx, told=told: tx.learning.put_diagnostics("local", told, now=NOW))  # type: ignore[misc]
+    store.write(lambda tx: tx.sessions.move(ours, "stopped", outcome=None, ended_at=NOW))
+    later = NOW + timedelta(days=1)
+    assert store.write(lambda tx: tx.injections.tidy("local", quiet_before=later, before=later, limit=9)) == 2
+    with store.read() as tx:
+        found = [tx.learning.diagnostics("local", id) is not None for id in (ours.id, "ses_theirs")]
+    assert found == [True, False]
+
+
 def test_only_the_log_of_the_org_is_tidied(store: Store) -> None:
     ids = {org: write(store, replace(LOG, org_id=org, outcome="no-match")) for org in ("local", "acme")}
     later = NOW + timedelta(days=1)

@@ -54,6 +54,19 @@ def test_the_history_is_in_order_and_of_one_target(store: Store) -> None:
         assert tx.learning.history("other", "memory", "mem_a") == []
 
 
+def test_changes_of_weights_go_by_age_and_no_more_than_a_portion(store: Store) -> None:
+    change = WeightChange("memory", "mem_a", "ses_1", "p", "rejected", 1.0, 0.85, 0.15, NOW)
+    changes = [replace(change, at=NOW + timedelta(days=day)) for day in range(4)]
+    for org in ("local", "acme"):
+        store.write(lambda tx, org=org: [tx.learning.note_change(org, one) for one in changes])  # type: ignore[misc]
+    before = NOW + timedelta(days=3)
+    gone = [store.write(lambda tx: tx.learning.tidy("local", before=before, limit=2)) for _ in range(3)]
+    assert gone == [2, 1, 0]
+    with store.read() as tx:
+        assert tx.learning.history("local", "memory", "mem_a") == changes[3:]
+        assert tx.learning.history("acme", "memory", "mem_a") == changes
+
+
 def test_diagnostics_are_read_as_they_were_written(store: Store) -> None:
     found = Diagnostics(
         "ses_1", "p", "rework", ("mem_a",), ("node",), (("a", "b", "uses"),), ({"tool": "Edit", "success": True},),

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from memories import NOW
-from sessions import EVERYTHING, HOUR, a_session, claimed, started
+from sessions import EVERYTHING, HOUR, a_session, claimed, put, started
 
+from clew.model.host import HostSession
+from clew.model.inject import ContextInjectionLog
+from clew.model.learning import Diagnostics
 from clew.model.scope import Reach
+from clew.model.session import AgentSession
 from clew.ports import Store
+
+LATER = NOW + timedelta(days=1)
+
+
+def over(store: Store, **fields: Any) -> AgentSession:
+    """One that ended at once."""
+    session = a_session(**fields)
+    store.write(lambda tx: tx.sessions.insert(session))
+    store.write(lambda tx: tx.sessions.move(session, "stopped", outcome=None, ended_at=NOW))
+    return session
+
+
+def dropped(store: Store, *, org: str = "local", limit: int = 10) -> int:
+    return store.write(lambda tx: tx.sessions.drop(org, before=LATER, limit=limit))
+
+
+def left(store: Store, *sessions: AgentSession) -> list[bool]:
+    with store.read() as tx:
+        return [tx.sessions.get(Reach.everything(one.org), one.id) is not None for one in sessions]
 
 
 def test_what_is_inserted_is_what_is_read(store: Store) -> None:
@@ -112,3 +136,59 @@ def test_a_stop_is_asked_for(store: Store) -> None:
     store.write(lambda tx: tx.sessions.ask_stop(session))
     with store.read() as tx:
         assert tx.sessions.get(EVERYTHING, session.id) == replace(session, stop_requested=True)
+
+
+def test_a_session_goes_with_its_queue_and_with_how_it_went(store: Store) -> None:
+    lock, kept = started(store), started(store)
+    for one in (lock, kept):
+        put(store, one, "a block")
+        told = Diagnostics(one.session, "p", "rework")
+        store.write(lambda tx, told=told: tx.learning.put_diagnostics("local", told, now=NOW))  # type: ignore[misc]
+    with store.read() as tx:
+        session = tx.sessions.get(EVERYTHING, lock.session)
+    assert session and store.write(lambda tx: tx.sessions.move(session, "failed", outcome=None, ended_at=NOW))
+    assert dropped(store) == 1 and dropped(store) == 0
+    with store.read() as tx:
+        assert [len(tx.injects.of_session("local", one.session)) for one in (lock, kept)] == [0, 1]
+        assert [bool(tx.learning.diagnostics("local", one.session)) for one in (lock, kept)] == [False, True]
+
+
+def test_what_runs_or_waits_or_ended_lately_stays(store: Store) -> None:
+    waiting, lately, gone = a_session(), a_session(), over(store)
+    for one in (waiting, lately):
+        store.write(lambda tx, one=one: tx.sessions.insert(one))  # type: ignore[misc]
+    running = started(store, ttl_s=0)
+    store.write(lambda tx: tx.sessions.move(lately, "stopped", outcome=None, ended_at=LATER))
+    assert dropped(store) == 1
+    assert left(store, waiting, lately, gone) == [True, True, False]
+    with store.read() as tx:
+        assert tx.sessions.get(EVERYTHING, running.session)
+
+
+def test_a_session_stays_as_long_as_its_log(store: Store) -> None:
+    """Outcomes teach what it was shown, and reports count it."""
+    logged, other = over(store), over(store)
+    row = ContextInjectionLog(session_id=logged.id, phase="start", outcome="injected")
+    store.write(lambda tx: tx.injections.put(row, at=NOW))
+    assert dropped(store) == 1 and left(store, logged, other) == [True, False]
+    store.write(lambda tx: tx.injections.tidy("local", quiet_before=LATER, before=LATER, limit=10))
+    assert dropped(store) == 1 and left(store, logged) == [False]
+
+
+def test_a_session_stays_as_long_as_one_of_a_host_may_go_back_to_it(store: Store) -> None:
+    """What its agent was told then is not said again."""
+    first, other = over(store), over(store)
+    row = HostSession("codex", "s1", first.id, 3, NOW, NOW, source="startup")
+    store.write(lambda tx: tx.hosts.note_past("local", row))
+    store.write(lambda tx: tx.hosts.put("local", replace(row, session_id="ses_new")))
+    assert dropped(store) == 1 and left(store, first, other) == [True, False]
+    store.write(lambda tx: tx.hosts.put("local", replace(row, ended_at=NOW)))
+    store.write(lambda tx: tx.hosts.drop_sessions("local", before=LATER, limit=10))
+    assert dropped(store) == 1 and left(store, first) == [False]
+
+
+def test_the_oldest_of_one_org_go_first_and_no_more_than_a_portion(store: Store) -> None:
+    aged = [over(store, created_at=NOW - timedelta(days=days)) for days in (1, 3, 2)]
+    other = over(store, org="acme")
+    assert dropped(store, limit=2) == 2
+    assert left(store, *aged, other) == [True, False, False, True]

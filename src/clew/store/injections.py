@@ -96,9 +96,10 @@ class InjectionTable:
 
     def tidy(self, org: str, *, quiet_before: datetime, before: datetime, limit: int) -> int:
         """Looks that found nothing, and everything of sessions that are over, with their ranks; so many of each at
-        most."""
+        most. How a session went that is not of our making goes with its log: nothing else knows of it."""
         quiet = self._session.all("tidy_quiet_looks", org_id=org, before=to_micros(quiet_before), limit=limit)
         old = self._session.all("tidy_old_looks", org_id=org, before=to_micros(before), limit=limit)
+        self._session.many("tidy_told_drop", old)
         keys = list(dict.fromkeys((*quiet, *old)))
         for query in ("tidy_ranks_drop", "tidy_look_drop"):
             self._session.many(query, keys)

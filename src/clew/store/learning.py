@@ -129,6 +129,12 @@ class LearningTable:
         rows = self._session.all("history_of", org_id=org, kind=kind, key=key)
         return [WeightChange(*_with_time(row)) for row in rows]
 
+    def tidy(self, org: str, *, before: datetime, limit: int) -> int:
+        """So many changes at most from before a moment; weights and ledger have what they came to."""
+        keys = self._session.all("tidy_weights", org_id=org, before=to_micros(before), limit=limit)
+        self._session.many("tidy_weight_drop", keys)
+        return len(keys)
+
     def samples(self, org: str, ids: Sequence[str]) -> dict[str, int]:
         """How many outcomes and verdicts stand behind the weight of each memory."""
         return dict(self._session.all("samples_of", org_id=org, ids=listed(list(ids))))

@@ -98,6 +98,14 @@ class SessionTable:
     def unlock(self, session: AgentSession) -> None:
         self._session.run("session_unlock", org_id=session.org, id=session.id)
 
+    def drop(self, org: str, *, before: datetime, limit: int) -> int:
+        """So many at most of those that were over before a moment, with their queues and how they went. One whose
+        log is still there stays, and so does one that a session of a host may go back to."""
+        keys = self._session.all("tidy_sessions", org_id=org, before=to_micros(before), limit=limit)
+        for query in ("tidy_session_injects_drop", "tidy_session_told_drop", "tidy_session_drop"):
+            self._session.many(query, keys)
+        return len(keys)
+
 
 def _from_row(row: Row) -> AgentSession:
     values: dict[str, Any] = dict(zip(AgentSession.__slots__, row, strict=True))

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from clew.inject import deadline as deadlines
     from clew.model.session import AgentSession
     from clew.model.start import Held
-    from clew.ports import Tx
 else:
     attending, capture, events, reduce, render, capturing, placing = (
         LazyModule(f"clew.hosts.{name}")
@@ -39,8 +38,10 @@ THREADS = 16  # events whose block is made at the same time
 KEEP_FACTS = timedelta(days=1)  # of a session that goes on after a night, only its task and what it read are known
 KEEP_EVENTS = timedelta(days=30)
 KEEP_QUIET = timedelta(days=7)  # looks that found nothing to say
-KEEP_LOOKS = timedelta(days=90)  # after the end of their session
+KEEP_LOOKS = timedelta(days=90)  # after the end of their session, and so with the session itself
+KEEP_WEIGHTS = timedelta(days=365)  # that and why weights changed: only told, never counted with
 PORTION, PORTIONS = 500, 20  # rows of one transaction, and transactions of one sweep
+SESSIONS = 100  # of one transaction: each has a queue
 IDLE = timedelta(days=3)  # after that a host is taken to have crashed: a weekend is shorter
 TIDY_EVERY = timedelta(hours=1)
 
@@ -141,7 +142,7 @@ class Hosts:
             self._clew.sessions._look_back(session, report)
 
     def _tidy(self) -> None:
-        """Let go of what hooks and looks left behind and nothing needs any more; once an hour."""
+        """Let go of what hooks, looks and sessions left behind and nothing needs any more; once an hour."""
         now = self._clew.now()
         if self._tidied and timedelta(0) <= now - self._tidied < TIDY_EVERY:
             return
@@ -154,19 +155,23 @@ class Hosts:
     def _tidy_org(self, org: str, now: datetime) -> None:
         before = {"facts_before": now - KEEP_FACTS, "events_before": now - KEEP_EVENTS}
         self._clew.store.write(lambda tx: tx.hosts.tidy(org, **before), durable=False)
-        for sweep in self._sweeps(org, now):
+        for portion, sweep in self._sweeps(org, now):
             for _ in range(PORTIONS):
-                if self._clew.store.write(sweep, durable=False) < PORTION:
+                if self._clew.store.write(partial(sweep, limit=portion), durable=False) < portion:
                     break
         end_idle = partial(placing.end_idle, before=now - IDLE, policy=self._clew.queue.policy, now=now)
         self._clew.store.write(partial(end_idle, org=org), durable=False)
 
-    def _sweeps(self, org: str, now: datetime) -> tuple[Callable[[Tx], int], ...]:
-        """A look at every tool call adds up: what it logged goes in portions, so that nobody waits for it long."""
-        quiet, old = now - KEEP_QUIET, now - KEEP_LOOKS
+    def _sweeps(self, org: str, now: datetime) -> tuple[tuple[int, Callable[..., int]], ...]:
+        """A look at every tool call adds up: what it logged goes in portions, so that nobody waits for it long.
+        What may still be acknowledged stays, however long that is."""
+        quiet, old, policy = now - KEEP_QUIET, now - KEEP_LOOKS, self._clew.queue.policy
+        over = min(old, now - timedelta(seconds=policy.late_ack_s))
         return (
-            lambda tx: tx.injections.tidy(org, quiet_before=quiet, before=old, limit=PORTION),
-            lambda tx: tx.hosts.drop_sessions(org, before=old, limit=PORTION),
+            (PORTION, lambda tx, limit: tx.injections.tidy(org, quiet_before=quiet, before=old, limit=limit)),
+            (PORTION, lambda tx, limit: tx.hosts.drop_sessions(org, before=old, limit=limit)),
+            (SESSIONS, lambda tx, limit: tx.sessions.drop(org, before=over, limit=limit)),
+            (PORTION, lambda tx, limit: tx.learning.tidy(org, before=now - KEEP_WEIGHTS, limit=limit)),
         )
 
     # -- parts -------------------------------------------------------------------------------------
