@@ -598,6 +598,7 @@ class Clew(Topics):
             checkup.check_graph,
             checkup.check_decay,
             checkup.check_jobs,
+            partial(checkup.check_sessions, now=self.clock.now()),
             checkup.check_audit,
             added_policies.check_policies,
             partial(host_checkup.check_hooks, org=(identity or Identity()).org, now=self.clock.now()),

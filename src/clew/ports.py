@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
     from contextlib import AbstractContextManager
-    from datetime import datetime
+    from datetime import datetime, timedelta
     from os import PathLike
 
     import numpy as np
@@ -321,6 +321,7 @@ class SessionTable(Protocol):
     def is_locked(self, session: AgentSession) -> bool: ...
     def is_held(self, lock: Lock) -> bool: ...
     def unlock(self, session: AgentSession) -> None: ...
+    def abandoned(self, org: str, *, silent: timedelta, now: datetime, limit: int) -> list[AgentSession]: ...
     def drop(self, org: str, *, before: datetime, limit: int) -> int: ...
 
 

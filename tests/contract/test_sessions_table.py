@@ -192,3 +192,36 @@ def test_the_oldest_of_one_org_go_first_and_no_more_than_a_portion(store: Store)
     other = over(store, org="acme")
     assert dropped(store, limit=2) == 2
     assert left(store, *aged, other) == [True, False, False, True]
+
+
+def test_a_session_is_abandoned_when_its_lock_ran_out_long_ago(store: Store) -> None:
+    """By the database's clock, whatever ours says."""
+    day = timedelta(days=1)
+    silent = started(store, ttl_s=-2 * 24 * HOUR)
+    for holder, ttl_s in (("w", HOUR), ("w", -HOUR), (None, 0.0)):  # held, silent only lately, waiting
+        started(store, holder=holder, ttl_s=ttl_s)
+    with store.read() as tx:
+        found = tx.sessions.abandoned("local", silent=day, now=NOW + 2 * day, limit=10)
+        assert [session.id for session in found] == [silent.session]
+        assert tx.sessions.abandoned("acme", silent=day, now=NOW + 2 * day, limit=10) == []
+
+
+def test_without_any_lock_a_session_is_abandoned_when_it_was_claimed_long_ago(store: Store) -> None:
+    """As after a restore."""
+    day, lock = timedelta(days=1), started(store)
+    with store.read() as tx:
+        session = tx.sessions.get(EVERYTHING, lock.session)
+    assert session
+    store.write(lambda tx: tx.sessions.unlock(session))
+    with store.read() as tx:
+        assert tx.sessions.abandoned("local", silent=day, now=NOW + day / 2, limit=10) == []
+        assert tx.sessions.abandoned("local", silent=day, now=NOW + 2 * day, limit=10) == [session]
+
+
+def test_a_session_of_a_host_that_goes_on_is_not_abandoned(store: Store) -> None:
+    day, lock = timedelta(days=1), started(store, ttl_s=-2 * 24 * HOUR)
+    row = HostSession("codex", "s1", lock.session, lock.token, NOW, NOW)
+    for ended_at, count in ((None, 0), (NOW, 1)):
+        store.write(lambda tx, at=ended_at: tx.hosts.put("local", replace(row, ended_at=at)))  # type: ignore[misc]
+        with store.read() as tx:
+            assert len(tx.sessions.abandoned("local", silent=day, now=NOW + 2 * day, limit=10)) == count

@@ -177,6 +177,19 @@ def stop(tx: Tx, id: str, *, reach: Reach, policy: DeliverPolicy, now: datetime)
     return stopped
 
 
+def fail_abandoned(
+    tx: Tx, org: str, *, silent: timedelta, policy: DeliverPolicy, now: datetime, limit: int = 100
+) -> int:
+    """Fail what workers that died have left behind, without an outcome. A session whose lock has run out may be
+    claimed again before that; nothing else ever ends it."""
+    abandoned = tx.sessions.abandoned(org, silent=silent, now=now, limit=limit)
+    for session in abandoned:
+        ended = _move(tx, session, "failed", ended_at=now)
+        _let_go(tx, ended, policy=policy, now=now)
+        tx.audit.note(org, at=now, actor="clew", action="abandon", kind="session", id=session.id)
+    return len(abandoned)
+
+
 def must_hold(tx: Tx, lock: Lock) -> AgentSession:
     """The session, for the worker that holds it. A Conflict for any other."""
     session = must_get(tx, lock.reach, lock.session)

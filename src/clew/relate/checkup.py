@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 
 from clew import native
 from clew.errors import ClewError
@@ -19,6 +20,8 @@ from clew.remember.graph import MAX_ATTEMPTS
 
 REINDEX = "run: clew reindex"
 STUCK_S = 3_600.0  # a job that waits for longer waits for a worker that is not there
+SILENT = timedelta(hours=1)  # a worker says that it is alive every half minute
+SESSIONS = 1_000  # counted at most of an org
 AUDIT_ENTRIES = 20_000  # read by the doctor: the newest, in about a second
 SENTENCES = (
     "The tests run on every pull request.",
@@ -155,6 +158,18 @@ def check_jobs(store: Store) -> Iterator[Check]:
         yield Check("jobs", False, detail, "do them: clew jobs run --once")
     if not dead and oldest_s <= STUCK_S:
         yield Check("jobs", True, f"waiting: {backlog:,}, given up: none")
+
+
+def check_sessions(store: Store, *, now: datetime) -> Iterator[Check]:
+    """Whether anything is running for which nobody works any more."""
+    with store.read() as tx:
+        counts = [len(tx.sessions.abandoned(o, silent=SILENT, now=now, limit=SESSIONS)) for o in tx.config.orgs()]
+    if count := sum(counts):
+        detail = f"running, and their workers silent for an hour: {count:,}"
+        move = "claim or end them: clew session list --state running; after three days they have failed"
+        yield Check("sessions", False, detail, move)
+    else:
+        yield Check("sessions", True, "each that is running has its worker")
 
 
 def check_erasing(store: Store) -> Iterator[Check]:

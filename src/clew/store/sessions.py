@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from clew.model.scope import Reach
 from clew.model.session import AgentSession, Lock
-from clew.model.times import LAST, from_micros, to_micros
+from clew.model.times import LAST, Micros, from_micros, to_micros
 from clew.store.session import Row, Session
 
 _TEXT = ("project", "user", "agent", "work_type", "issue", "issue_id", "title", "description")
@@ -97,6 +97,13 @@ class SessionTable:
 
     def unlock(self, session: AgentSession) -> None:
         self._session.run("session_unlock", org_id=session.org, id=session.id)
+
+    def abandoned(self, org: str, *, silent: timedelta, now: datetime, limit: int) -> list[AgentSession]:
+        """Those of which no worker was heard for so long, by the database's clock; the oldest first."""
+        ran_out = Micros(self._session.value("clock")).after(-silent.total_seconds())
+        before = {"lock_before": ran_out, "claimed_before": to_micros(now - silent)}
+        rows = self._session.all("sessions_abandoned", org_id=org, **before, limit=limit)
+        return [_from_row(row) for row in rows]
 
     def drop(self, org: str, *, before: datetime, limit: int) -> int:
         """So many at most of those that were over before a moment, with their queues and how they went. One whose

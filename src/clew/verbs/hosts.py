@@ -20,6 +20,7 @@ from clew.model.session import SessionReport
 if TYPE_CHECKING:
     from clew.clew import Clew
     from clew.deliver import report as reporting
+    from clew.deliver import sessions as steps
     from clew.hosts import attend as attending
     from clew.hosts import capture, events, reduce, render
     from clew.hosts import capture_run as capturing
@@ -33,6 +34,7 @@ else:
         for name in ("attend", "capture", "events", "reduce", "render", "capture_run", "place")
     )
     deadlines, reporting = LazyModule("clew.inject.deadline"), LazyModule("clew.deliver.report")
+    steps = LazyModule("clew.deliver.sessions")
 
 THREADS = 16  # events whose block is made at the same time
 KEEP_FACTS = timedelta(days=1)  # of a session that goes on after a night, only its task and what it read are known
@@ -42,7 +44,7 @@ KEEP_LOOKS = timedelta(days=90)  # after the end of their session, and so with t
 KEEP_WEIGHTS = timedelta(days=365)  # that and why weights changed: only told, never counted with
 PORTION, PORTIONS = 500, 20  # rows of one transaction, and transactions of one sweep
 SESSIONS = 100  # of one transaction: each has a queue
-IDLE = timedelta(days=3)  # after that a host is taken to have crashed: a weekend is shorter
+IDLE = timedelta(days=3)  # after that a host or a worker is taken to have crashed: a weekend is shorter
 TIDY_EVERY = timedelta(hours=1)
 
 _log = logging.getLogger(__name__)
@@ -159,8 +161,7 @@ class Hosts:
             for _ in range(PORTIONS):
                 if self._clew.store.write(partial(sweep, limit=portion), durable=False) < portion:
                     break
-        end_idle = partial(placing.end_idle, before=now - IDLE, policy=self._clew.queue.policy, now=now)
-        self._clew.store.write(partial(end_idle, org=org), durable=False)
+        self._end_silent(org, now)
 
     def _sweeps(self, org: str, now: datetime) -> tuple[tuple[int, Callable[..., int]], ...]:
         """A look at every tool call adds up: what it logged goes in portions, so that nobody waits for it long.
@@ -173,6 +174,17 @@ class Hosts:
             (SESSIONS, lambda tx, limit: tx.sessions.drop(org, before=over, limit=limit)),
             (PORTION, lambda tx, limit: tx.learning.tidy(org, before=now - KEEP_WEIGHTS, limit=limit)),
         )
+
+    def _end_silent(self, org: str, now: datetime) -> None:
+        """What a host or a worker that crashed has left running."""
+        store, policy = self._clew.store, self._clew.queue.policy
+        end_idle = partial(placing.end_idle, before=now - IDLE, policy=policy, now=now)
+        store.write(partial(end_idle, org=org), durable=False)
+        with store.read() as tx:  # all sessions of the org are looked at, which should keep no writer waiting
+            is_abandoned = bool(tx.sessions.abandoned(org, silent=IDLE, now=now, limit=1))
+        if is_abandoned:
+            fail = partial(steps.fail_abandoned, org=org, silent=IDLE, policy=policy, now=now)
+            store.write(fail, durable=False)
 
     # -- parts -------------------------------------------------------------------------------------
 

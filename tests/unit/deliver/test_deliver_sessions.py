@@ -10,6 +10,8 @@ from desks import Desk
 
 from clew.errors import Conflict, Denied, InvalidInput, NotFound
 from clew.model.scope import Identity
+from clew.model.upkeep import Check
+from toys import ToldClock
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
@@ -291,3 +293,35 @@ def test_an_outcome_that_was_told_before_the_end_stands(desk: Desk) -> None:
 def test_a_session_that_is_stopped_before_anybody_claimed_it_leaves_its_traces_too(desk: Desk) -> None:
     assert desk.clew.sessions.stop(desk.id).state == "stopped"
     assert desk.clew.learn.diagnostics(desk.id) is not None
+
+
+def test_a_session_whose_worker_died_has_failed_after_three_days(desk: Desk, clock: ToldClock) -> None:
+    """Until then it may be claimed again, and what waits is handed out then."""
+    desk.claim_session("w1")
+    desk.put("a block")
+
+    def after(*, days: int) -> tuple[str, list[str], list[str]]:
+        clock.pass_by(days=days)
+        desk.leases.pass_by(days * 86_400)
+        desk.clew.hosts.capture_waiting()
+        audited = [entry.action for entry in desk.clew.audit.list() if entry.id == desk.id]
+        return desk.clew.sessions.show(desk.id).state, desk.states(), audited
+
+    assert after(days=2) == ("running", ["pending"], [])
+    desk.claim_session("w2")
+    assert after(days=2) == ("running", ["pending"], [])
+    assert after(days=2) == ("failed", ["cancelled"], ["abandon"])
+    assert desk.clew.sessions.show(desk.id).outcome is None
+
+
+def test_the_doctor_tells_of_a_session_whose_worker_is_silent(desk: Desk, clock: ToldClock) -> None:
+    def told() -> Check:
+        return next(check for check in desk.clew.doctor() if check.name == "sessions")
+
+    desk.claim_session("w1")
+    assert told().ok
+    clock.pass_by(hours=2)
+    desk.leases.pass_by(7_200)
+    assert not told().ok and "clew session list" in told().next
+    desk.claim_session("w2")
+    assert told().ok

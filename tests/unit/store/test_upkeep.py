@@ -88,8 +88,8 @@ def test_a_healthy_store_passes_every_check(memory: Clew) -> None:
     names = [check.name for check in checks]
     assert names == [
         "permissions", "leftovers", "disk", "sqlite", "schema", "integrity", "references", "index", "log", "clock",
-        "analyser", "compiled", "erasing", "graph", "decay", "jobs", "audit", "policies", "hooks", "embedder",
-        "vectors",
+        "analyser", "compiled", "erasing", "graph", "decay", "jobs", "sessions", "audit", "policies", "hooks",
+        "embedder", "vectors",
     ]  # fmt: skip
 
 

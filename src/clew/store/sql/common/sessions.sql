@@ -39,6 +39,16 @@ WHERE org_id = :org_id AND key = 'session:' || :id AND expires_at > ($clock)
 -- session_unlock: nobody holds it any more
 DELETE FROM leases WHERE org_id = :org_id AND key = 'session:' || :id
 
+-- sessions_abandoned: sessions of an org that nobody ended and whose lock ran out before a moment, the oldest; where there
+-- is no lock any more, as after a restore, those that were claimed before one. Those of a host end with the host's
+SELECT $session_columns FROM sessions
+WHERE org_id = :org_id AND state IN ('running', 'finalizing') AND claimed_at < :claimed_before
+  AND NOT EXISTS (
+    SELECT 1 FROM leases l
+    WHERE l.org_id = sessions.org_id AND l.key = 'session:' || sessions.id AND l.expires_at >= :lock_before)
+  AND id NOT IN (SELECT h.session_id FROM host_sessions h WHERE h.org_id = :org_id AND h.ended_at IS NULL)
+ORDER BY created_at LIMIT :limit
+
 -- session_words: what is kept of the words of a place's sessions, each with its session
 SELECT id, title FROM sessions
 WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND title <> ''
