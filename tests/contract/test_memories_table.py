@@ -292,7 +292,8 @@ def test_the_newest_memory_is_found_in_whatever_place_it_is(store: Store) -> Non
         (Filter(deleted=True, expired=True), "abde"),
     ],
 )
-def test_a_filter_means_what_it_says(store: Store, wanted: Filter, expected: str) -> None:
+@pytest.mark.parametrize("reach", [Reach.everything("local"), Reach.of(Scope())], ids=["org", "places"])
+def test_a_filter_means_what_it_says(store: Store, wanted: Filter, expected: str, reach: Reach) -> None:
     insert(
         store,
         a_memory("a", tags=("red", "\\u0000"), namespace="n", session="s"),
@@ -302,7 +303,7 @@ def test_a_filter_means_what_it_says(store: Store, wanted: Filter, expected: str
         a_memory("e", layer="working", expires_at=NOW),
     )
     with store.read() as tx:
-        found = tx.memories.find(Reach.everything("local"), wanted, now=NOW, limit=10)
+        found = tx.memories.find(reach, wanted, now=NOW, limit=10)
     assert "".join(sorted(memory.content for memory in found)) == expected
 
 
@@ -331,7 +332,11 @@ def test_a_page_has_room_for_one_memory_at_least(place: Path | str, limit: int) 
 @pytest.mark.parametrize(
     "reach", [Reach.everything("local"), Reach.of(Scope(project="shop", user="ann"))], ids=["org", "places"]
 )
-def test_pages_hold_everything_once_and_newest_first(store: Store, reach: Reach) -> None:
+@pytest.mark.parametrize("few", [1, 1_000])
+def test_pages_hold_everything_once_and_newest_first(
+    store: Store, reach: Reach, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clew.store.memories.FEW", few)
     places = [(None, None), ("shop", None), (None, "ann"), ("shop", "ann"), ("other", "bob")] * 7
     memories = [a_memory(str(n), project=project, user=user) for n, (project, user) in enumerate(places)]
     insert(store, *memories)

@@ -5,6 +5,8 @@ worlds apart."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +17,10 @@ from clew.bench import graph, inject, queue, speed_steps
 from clew.bench.speed_cold import ONE_SCOPE, PROJECT, cold, opened
 from clew.bench.texts import questions, texts
 from clew.compose import compose
+from clew.model.memory import Filter
+from clew.model.scope import Reach
 from clew.settings import load_settings
+from clew.store.memories import MemoryTable
 from clew.store.sqlite_session import Session
 
 SMALL, LARGE = 150, 1_500
@@ -77,6 +82,17 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]],
     return count
 
 
+def database_steps(memory: clew.Clew, action: Callable[[Any], object]) -> int:
+    """Of one snapshot, in tens."""
+    ticks = count()
+    with memory.store.read() as tx:
+        connection = tx.session.connection  # type: ignore[attr-defined]
+        connection.set_progress_handler(lambda: bool(next(ticks) < 0), 10)
+        action(tx)
+        connection.set_progress_handler(None)
+    return next(ticks)
+
+
 def recalls(memory: clew.Clew, scope: clew.Scope) -> None:
     """Without a walk, which is counted by itself."""
     for text in questions(ROUNDS):
@@ -93,6 +109,15 @@ def test_a_warm_recall_reads_no_more_of_a_larger_store(
         work[size] = counted(lambda memory=memory: recalls(memory, scope))
     assert 0 < work[LARGE].queries <= ROOM * work[SMALL].queries
     assert 0 < work[LARGE].rows <= ROOM * work[SMALL].rows
+
+
+def test_the_list_of_a_small_project_reads_nothing_of_the_rest_of_the_org(stores: Mapping[int, clew.Clew]) -> None:
+    """More is wanted than is newer than that."""
+    steps = {}
+    for size, memory in stores.items():
+        find = partial(MemoryTable.find, reach=Reach.of(PROJECT), wanted=Filter(), now=memory.now(), limit=50)
+        steps[size] = database_steps(memory, lambda tx, find=find: find(tx.memories))
+    assert 0 < steps[LARGE] <= ROOM * steps[SMALL]
 
 
 def test_a_walk_by_queries_asks_no_more_often_and_reads_little_more_in_a_larger_graph(

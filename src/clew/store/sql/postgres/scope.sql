@@ -119,11 +119,8 @@ WHERE m.org_id = :org_id AND m.deleted_at IS NULL
   AND (:namespace = '' OR m.namespace = :namespace)
   AND $has_tags
 
--- memory_list: memories by filter, newest first
-SELECT $memory_columns
-FROM memories m
-WHERE m.org_id = :org_id
-  AND $in_reach AND $is_shown
+-- is_listed: whether a memory passes a filter (a fragment, used as $is_listed)
+$in_reach AND $is_shown
   AND (:with_deleted OR m.deleted_at IS NULL)
   AND (:with_expired OR m.expires_at IS NULL OR m.expires_at > :now)
   AND (:with_superseded OR m.superseded_by = '')
@@ -135,7 +132,17 @@ WHERE m.org_id = :org_id
   AND (CAST(:pattern AS text) IS NULL OR m.content ~ (SELECT clew_glob(:pattern)))
   AND $has_tags
   AND (CAST(:cursor AS text) IS NULL OR m.id < :cursor)
-ORDER BY m.id DESC LIMIT :limit
+
+-- memory_list: memories by filter, newest first
+SELECT $memory_columns FROM memories m WHERE m.org_id = :org_id AND $is_listed ORDER BY m.id DESC LIMIT :limit
+
+-- memory_list_few: the same where there are few in these projects: all of them are read, and none of the rest of the org
+WITH m AS MATERIALIZED (SELECT * FROM memories WHERE org_id = :org_id AND project_id = ANY(:projects::text[]))
+SELECT $memory_columns FROM m WHERE $is_listed ORDER BY m.id DESC LIMIT :limit
+
+-- memories_in_projects: how many memories there are in these projects, forgotten ones included, up to a limit
+SELECT count(*) FROM (
+  SELECT 1 FROM memories WHERE org_id = :org_id AND project_id = ANY(:projects::text[]) LIMIT :limit) AS seen
 
 -- counts: live memories that may be read by project, type and layer, and the bytes of their content
 SELECT m.project_id, m.type, m.layer, count(*), CAST(sum(octet_length(m.content)) AS bigint) FROM memories m

@@ -101,10 +101,8 @@ WHERE org_id = :org_id AND deleted_at IS NULL
   AND (:tags IS NULL OR EXISTS (
     SELECT 1 FROM json_each(memories.tags) have JOIN json_each(:tags) want ON have.value = want.value))
 
--- memory_list: memories by filter, newest first
-SELECT $memory_columns
-FROM memories
-WHERE org_id = :org_id AND $is_shown
+-- is_listed: whether a memory passes a filter (a fragment, used as $is_listed)
+$is_shown
   AND (:projects IS NULL OR project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
   AND (:with_deleted OR deleted_at IS NULL)
@@ -119,7 +117,19 @@ WHERE org_id = :org_id AND $is_shown
   AND (:tags IS NULL OR EXISTS (
     SELECT 1 FROM json_each(memories.tags) have JOIN json_each(:tags) want ON have.value = want.value))
   AND (:cursor IS NULL OR id < :cursor)
+
+-- memory_list: memories by filter, newest first
+SELECT $memory_columns FROM memories WHERE org_id = :org_id AND $is_listed ORDER BY id DESC LIMIT :limit
+
+-- memory_list_few: the same where there are few in these projects: all of them are read, and none of the rest of the org
+SELECT $memory_columns FROM memories INDEXED BY memories_scope
+WHERE org_id = :org_id AND project_id IN (SELECT value FROM json_each(:projects)) AND $is_listed
 ORDER BY id DESC LIMIT :limit
+
+-- memories_in_projects: how many memories there are in these projects, forgotten ones included, up to a limit
+SELECT count(*) FROM (
+  SELECT 1 FROM memories INDEXED BY memories_scope
+  WHERE org_id = :org_id AND project_id IN (SELECT value FROM json_each(:projects)) LIMIT :limit)
 
 -- counts: live memories that may be read by project, type and layer, and the bytes of their content
 SELECT project_id, type, layer, count(*), sum(octet_length(content)) FROM memories m
