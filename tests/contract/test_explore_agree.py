@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import timedelta
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,8 @@ from clew.clew import Clew
 from clew.errors import ClewError
 from clew.model.ids import stable_id
 from clew.model.memory import Draft
-from clew.model.scope import Identity, Scope
+from clew.model.scope import Identity, Reach, Scope
+from clew.store.graph_explore import GraphExplore
 from toys import START, ToldClock, open_toy
 
 if TYPE_CHECKING:
@@ -178,6 +180,22 @@ def test_the_same_edges_are_listed(both: Pair, who: dict[str, Any]) -> None:
     options: list[dict[str, Any]] = [{}, {"limit": 7}, {"focus": "Redis"}, {"since": START.replace(second=1)}]
     options += [{"categories": ["service", "topic"]}, {"categories": ["decision", "note"], "limit": 20}]
     assert all([agreed(both, told("edges"), **option, **who)["edges"] for option in options][:3])
+
+
+@pytest.mark.parametrize("limit", [1, 3, 10, 50])
+def test_few_counted_one_by_one_are_the_first_of_all(
+    both: Pair, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where what was counted does not settle it, since some of what is tied to a node is over by then."""
+    everything = Reach.everything("local")
+    for clew, ahead, days in product(both.values(), (1, 4), (0, 40)):
+        monkeypatch.setattr("clew.store.graph_explore.AHEAD", ahead)
+        now = clew.now() + timedelta(days=days)
+        with clew.store.read() as tx:
+            few = tx.explore.connected(everything, now=now, limit=limit)
+            monkeypatch.setattr(GraphExplore, "_among_the_most_tied", lambda *_: None)
+            assert few == tx.explore.connected(everything, now=now, limit=limit)
+        monkeypatch.undo()
 
 
 def test_the_same_is_counted(both: Pair) -> None:

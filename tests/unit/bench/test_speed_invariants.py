@@ -20,6 +20,7 @@ from clew.compose import compose
 from clew.model.memory import Filter
 from clew.model.scope import Reach
 from clew.settings import load_settings
+from clew.store.graph_explore import seen_by
 from clew.store.memories import MemoryTable
 from clew.store.sqlite_session import Session
 
@@ -118,6 +119,22 @@ def test_the_list_of_a_small_project_reads_nothing_of_the_rest_of_the_org(stores
         find = partial(MemoryTable.find, reach=Reach.of(PROJECT), wanted=Filter(), now=memory.now(), limit=50)
         steps[size] = database_steps(memory, lambda tx, find=find: find(tx.memories))
     assert 0 < steps[LARGE] <= ROOM * steps[SMALL]
+
+
+def test_the_status_of_the_graph_does_not_ask_for_every_edge_who_states_it(tmp_path: Path) -> None:
+    """Where everything hangs on one node, and most edges are between memories."""
+    reach = Reach.everything("local")
+    with opened(tmp_path) as memory:
+        notes = (f"Checkout {number} retries `payments`." for number in range(600))
+        assert list(memory.remember_many(clew.Draft(content=text, tags=("payments",)) for text in notes))
+        asked = seen_by(reach, memory.now()) | {"everything": True, "limit": 10}
+
+        def steps(query: str) -> int:
+            return database_steps(memory, lambda tx: tx.session.all(query, **asked))
+
+        assert steps("count_nodes") < steps("count_edges"), "nodes on which memories hang need no look at edges"
+        few = database_steps(memory, lambda tx: tx.explore.connected(reach, now=memory.now(), limit=10))
+        assert few < steps("nodes_connected") / 2
 
 
 def test_a_walk_by_queries_asks_no_more_often_and_reads_little_more_in_a_larger_graph(

@@ -145,6 +145,25 @@ WHERE n.org_id = :org_id AND (links.number > 0 OR starting.number > 0 OR ending.
 ORDER BY coalesce(links.number, 0) + coalesce(starting.number, 0) + coalesce(ending.number, 0) DESC,
   n.node_type, n.node_key, n.project_id LIMIT :limit
 
+-- nodes_connected_of: the same of a few nodes alone, a list of rows, in any order
+SELECT n.row,
+  (SELECT count(*) FROM memory_node_links l JOIN memories m ON m.org_id = :org_id AND m.row = l.memory_row
+   WHERE l.org_id = :org_id AND l.node_row = n.row AND $visible_memory),
+  (SELECT count(*) FROM graph_edges e WHERE e.from_row = n.row AND $is_seen_edge),
+  (SELECT count(*) FROM graph_edges e WHERE e.to_row = n.row AND $is_seen_edge)
+FROM graph_nodes n WHERE n.org_id = :org_id AND n.row = ANY(:rows::bigint[])
+
+-- nodes_connected_of: the same, of these nodes alone; a list of rows
+WITH counted AS MATERIALIZED (
+  SELECT n.row, n.node_type, n.node_key, n.project_id,
+    (SELECT count(*) FROM memory_node_links l JOIN memories m ON m.org_id = :org_id AND m.row = l.memory_row
+     WHERE l.org_id = :org_id AND l.node_row = n.row AND $visible_memory) AS links,
+    (SELECT count(*) FROM graph_edges e WHERE e.from_row = n.row AND $is_seen_edge) AS starting,
+    (SELECT count(*) FROM graph_edges e WHERE e.to_row = n.row AND $is_seen_edge) AS ending
+  FROM graph_nodes n WHERE n.org_id = :org_id AND n.row = ANY(:rows::bigint[]))
+SELECT row, links, starting, ending FROM counted WHERE links + starting + ending > 0
+ORDER BY links + starting + ending DESC, node_type, node_key, project_id LIMIT :limit
+
 -- is_placed: whether a memory m lives within a reach, also when it expired or no longer holds (a fragment)
 m.deleted_at IS NULL AND (:projects::text[] IS NULL OR m.project_id = ANY(:projects::text[]))
   AND (:users::text[] IS NULL OR m.user_id = ANY(:users::text[]))

@@ -140,6 +140,17 @@ WHERE n.org_id = :org_id AND (links.number > 0 OR starting.number > 0 OR ending.
 ORDER BY coalesce(links.number, 0) + coalesce(starting.number, 0) + coalesce(ending.number, 0) DESC,
   n.node_type, n.node_key, n.project_id LIMIT :limit
 
+-- nodes_connected_of: the same, of these nodes alone; a JSON list of rows
+WITH counted AS MATERIALIZED (
+  SELECT n.row, n.node_type, n.node_key, n.project_id,
+    (SELECT count(*) FROM memory_node_links l CROSS JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
+     WHERE l.org_id = :org_id AND l.node_row = n.row AND $visible_memory) AS links,
+    (SELECT count(*) FROM graph_edges e INDEXED BY graph_edges_ends WHERE e.from_row = n.row AND $is_seen_edge) AS starting,
+    (SELECT count(*) FROM graph_edges e INDEXED BY graph_edges_to WHERE e.to_row = n.row AND $is_seen_edge) AS ending
+  FROM json_each(:rows) j CROSS JOIN graph_nodes n ON n.row = j.value)
+SELECT row, links, starting, ending FROM counted WHERE links + starting + ending > 0
+ORDER BY links + starting + ending DESC, node_type, node_key, project_id LIMIT :limit
+
 -- is_placed: whether a memory m lives within a reach, also when it expired or no longer holds (a fragment)
 m.deleted_at IS NULL AND (:projects IS NULL OR m.project_id IN (SELECT value FROM json_each(:projects)))
   AND (:users IS NULL OR m.user_id IN (SELECT value FROM json_each(:users)))
@@ -166,16 +177,27 @@ foreign_nodes AS MATERIALIZED (
 WITH $counted_edges
 SELECT edge_type, count(*), sum(NOT is_active) FROM counted GROUP BY 1 ORDER BY 1
 
--- count_nodes: nodes by type, and how many of them have neither a memory nor an active edge
-WITH $counted_edges, ends AS MATERIALIZED (
-  SELECT node, max(is_active) AS is_active FROM (
-    SELECT from_row AS node, is_active FROM counted UNION ALL SELECT to_row, is_active FROM counted) GROUP BY node
-), linked AS MATERIALIZED (
-  SELECT DISTINCT l.node_row FROM memory_node_links l JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
-  WHERE l.org_id = :org_id AND $is_placed)
-SELECT n.node_type, count(*), sum(n.row NOT IN linked AND NOT coalesce(ends.is_active, 0))
-FROM graph_nodes n LEFT JOIN ends ON ends.node = n.row
-WHERE n.org_id = :org_id AND (:everything OR ends.node IS NOT NULL OR n.row IN linked) GROUP BY 1 ORDER BY 1
+-- count_nodes: nodes by type, and how many of them have neither a memory nor an active edge. Edges are looked at only
+-- where no memory hangs on a node, and all of them only for those who do not see all
+WITH $counted_edges, touched AS MATERIALIZED (
+  SELECT from_row FROM counted UNION SELECT to_row FROM counted
+), active AS MATERIALIZED (
+  SELECT from_row FROM counted WHERE is_active UNION SELECT to_row FROM counted WHERE is_active
+), held AS MATERIALIZED (
+  SELECT n.node_type, CASE
+    WHEN EXISTS (
+      SELECT 1 FROM memory_node_links l CROSS JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
+      WHERE l.org_id = :org_id AND l.node_row = n.row AND $is_placed) THEN 1
+    WHEN :everything THEN EXISTS (
+        SELECT 1 FROM graph_edges e INDEXED BY graph_edges_ends
+        WHERE e.org_id = :org_id AND e.from_row = n.row AND (e.expires_at IS NULL OR e.expires_at > :now))
+      OR EXISTS (
+        SELECT 1 FROM graph_edges e INDEXED BY graph_edges_to
+        WHERE e.org_id = :org_id AND e.to_row = n.row AND (e.expires_at IS NULL OR e.expires_at > :now))
+    WHEN n.row IN touched THEN n.row IN active
+    END AS is_held
+  FROM graph_nodes n WHERE n.org_id = :org_id)
+SELECT node_type, count(*), sum(NOT is_held) FROM held WHERE is_held IS NOT NULL GROUP BY 1 ORDER BY 1
 
 -- count_links: how many times memories hang on nodes
 SELECT count(*) FROM memory_node_links l JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
