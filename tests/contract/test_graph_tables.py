@@ -27,6 +27,7 @@ from clew.model.scope import Reach, Scope
 from clew.model.times import to_micros
 from clew.ports import Store, Tx
 from clew.recall.walk import QueryWalk
+from clew.store import graph_reads
 from toys import START, open_toy
 
 if TYPE_CHECKING:
@@ -128,6 +129,20 @@ def test_a_cap_holds_for_each_node_of_a_hop(store: Store) -> None:
     assert [(len(starting), len(ending)) for starting, ending in edges.values()] == [(1, 0), (0, 1), (0, 1)]
     assert linked == {auth: [own[2], own[1]], **{node: [auth] for node in own}}
     assert newest == {auth: ["mem_2"], redis: []}
+
+
+@pytest.mark.parametrize("looked_at", [1, 2])
+def test_a_hub_of_the_org_is_asked_about_by_the_memories_of_a_place(
+    store: Store, monkeypatch: pytest.MonkeyPatch, looked_at: int
+) -> None:
+    """The newest memory on it is another user's."""
+    own, [auth, *_] = filled(store)
+    monkeypatch.setattr(graph_reads, "LOOKED_AT", looked_at)
+    with store.read() as tx:
+        linked = [tx.graph.linked_at_many(SHOP, [auth], limit=limit, **TIMES)[auth] for limit in (1, 2, 9)]
+        newest = [tx.graph.memories_at_many(SHOP, [auth], limit=limit, **TIMES)[auth] for limit in (1, 2, 9)]
+    assert linked == [[own[1]], [own[1], own[0]], [own[1], own[0]]]
+    assert newest == [["mem_1"], ["mem_1", "mem_0"], ["mem_1", "mem_0"]]
 
 
 def test_what_a_private_memory_states_is_not_walked_by_others(store: Store) -> None:

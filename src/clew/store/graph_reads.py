@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from clew.model.graph import Node
@@ -12,6 +13,8 @@ from clew.model.scope import Reach
 from clew.model.times import to_micros
 from clew.store.memories import reach_values
 from clew.store.session import Row, Session, listed
+
+LOOKED_AT = 1_024  # links of one node, newest first, whosever memories they are
 
 
 class GraphReads:
@@ -48,10 +51,36 @@ class GraphReads:
         """From a memory's node to what it hangs on; from such a node to the newest memories that hang on it."""
         found: dict[int, list[int]] = {node: [] for node in nodes}
         asked = _seen_by(reach, now, moment) | {"limit": limit}
-        for query in ("walk_nodes", "walk_memories"):
-            for node, other in self._asked(query, [node for node in found if not found[node]], asked):
-                found[node].append(other)
-        return found
+        for node, other in self._asked("walk_nodes", found, asked):
+            found[node].append(other)
+        others = [node for node in found if not found[node]]
+        return found | self._newest_at(others, reach, asked, "walk_memories", "walk_memories_of")
+
+    def _newest_at(
+        self, nodes: Iterable[int], reach: Reach, asked: dict[str, Any], query: str, of_place: str
+    ) -> dict[int, list[Any]]:
+        """What the newest memories at each node are told by. A hub, such as a tag, has those of the whole org: if
+        its newest are mostly of other places, the memories of the reach's own tell which of them hang on it."""
+        found: dict[int, list[Any]] = {node: [] for node in nodes}
+        places, limit = reach.places(), asked["limit"]
+        look = max(limit, LOOKED_AT) if places else 0
+        for node, told in self._asked(query, found, asked | {"look": look}):
+            found[node].append(told)
+        few = [node for node, of_node in found.items() if len(of_node) < limit] if look else []
+        hubs = [node for (node,) in self._asked("hubs_among", few, {"org_id": reach.org, "look": look})]
+        return found | self._newest_in(places or (), hubs, asked, of_place) if hubs else found
+
+    def _newest_in(
+        self, places: Iterable[tuple[str, str]], nodes: Sequence[int], asked: dict[str, Any], query: str
+    ) -> dict[int, list[Any]]:
+        rows: list[Row] = []
+        here = {name: value for name, value in asked.items() if name != "limit"} | {"rows": listed(sorted(nodes))}
+        for project, user in places:
+            rows += self._session.all(query, **here, project_id=project, user_id=user)
+        found: dict[int, list[Any]] = {node: [] for node in nodes}
+        for node, _row, told in sorted(rows, key=itemgetter(1), reverse=True):
+            found[node].append(told)
+        return {node: of_node[: asked["limit"]] for node, of_node in found.items()}
 
     def _asked(self, query: str, nodes: Iterable[int], asked: dict[str, Any]) -> list[Row]:
         rows = sorted(nodes)
@@ -77,10 +106,8 @@ class GraphReads:
         self, reach: Reach, nodes: Iterable[int], *, now: datetime, moment: datetime, limit: int
     ) -> dict[int, list[str]]:
         """The newest memories that hang on each node, rules excepted."""
-        found: dict[int, list[str]] = {node: [] for node in nodes}
-        for node, id in self._asked("memories_at", found, _seen_by(reach, now, moment) | {"limit": limit}):
-            found[node].append(id)
-        return found
+        asked = _seen_by(reach, now, moment) | {"limit": limit}
+        return self._newest_at(nodes, reach, asked, "memories_at", "memories_at_of")
 
     def contradictions(self, reach: Reach, ids: Sequence[str], now: datetime) -> list[tuple[str, str, float]]:
         """(one of these memories, another one, how sure), as far as may be seen; a pair may come twice."""

@@ -19,8 +19,10 @@ from clew.bench.texts import questions, texts
 from clew.compose import compose
 from clew.model.memory import Filter
 from clew.model.scope import Reach
+from clew.recall.walk import MAX_ENTRIES
 from clew.settings import load_settings
 from clew.store.graph_explore import seen_by
+from clew.store.graph_reads import LOOKED_AT
 from clew.store.memories import MemoryTable
 from clew.store.sqlite_session import Session
 
@@ -119,6 +121,25 @@ def test_the_list_of_a_small_project_reads_nothing_of_the_rest_of_the_org(stores
         find = partial(MemoryTable.find, reach=Reach.of(PROJECT), wanted=Filter(), now=memory.now(), limit=50)
         steps[size] = database_steps(memory, lambda tx, find=find: find(tx.memories))
     assert 0 < steps[LARGE] <= ROOM * steps[SMALL]
+
+
+def test_a_tag_that_the_whole_org_uses_is_walked_by_those_of_the_project(tmp_path: Path) -> None:
+    """More hangs on it than is looked at."""
+    with opened(tmp_path) as memory:
+
+        def steps(elsewhere: int) -> int:
+            notes = [
+                clew.Draft(content=f"Checkout {elsewhere} {number}", tags=("pay",)) for number in range(elsewhere)
+            ]
+            assert sum(1 for _ in memory.remember_many(notes, scope=clew.Scope(project="other"))) == elsewhere
+            with memory.store.read() as tx:
+                [tag] = [node for _id, node in tx.graph.nodes_by_memory("local", [own.id])][1:]
+            asked = {"now": memory.now(), "moment": memory.now(), "limit": MAX_ENTRIES}
+            return database_steps(memory, lambda tx: tx.graph.linked_at_many(Reach.of(PROJECT), [tag], **asked))
+
+        own = memory.remember("Refunds", scope=PROJECT, tags=("pay",))
+        few = steps(LOOKED_AT + 100)
+        assert 0 < steps(2 * LOOKED_AT) < ROOM * few
 
 
 def test_the_status_of_the_graph_does_not_ask_for_every_edge_who_states_it(tmp_path: Path) -> None:

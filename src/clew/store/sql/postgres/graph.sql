@@ -209,15 +209,33 @@ SELECT j.value, 1, w.* FROM unnest(:rows::bigint[]) AS j(value) CROSS JOIN LATER
 WHERE NOT $is_hidden
 ORDER BY 1, 2, 8 DESC, 7 DESC
 
+-- is_looked_at: whether the link l to the node j is among its newest, as many as are looked at; 0 for all (a fragment)
+l.memory_row >= CASE :look::bigint WHEN 0 THEN 0 ELSE coalesce((
+  SELECT x.memory_row FROM memory_node_links x WHERE x.org_id = :org_id AND x.node_row = j.value
+  ORDER BY x.memory_row DESC LIMIT 1 OFFSET :look::bigint), 0) END
+
+-- hubs_among: those of these nodes, a list of rows, on which more hangs than is looked at
+SELECT j.value FROM unnest(:rows::bigint[]) AS j(value) WHERE EXISTS (
+  SELECT 1 FROM memory_node_links l WHERE l.org_id = :org_id AND l.node_row = j.value LIMIT 1 OFFSET :look)
+
 -- walk_memories: own nodes of the newest memories that hang on each of these nodes, a list of rows
 -- planned once
 SELECT j.value, w.node_row FROM unnest(:rows::bigint[]) AS j(value) CROSS JOIN LATERAL (
   SELECT own.node_row, l.memory_row FROM memory_node_links l
   JOIN memories m ON m.org_id = l.org_id AND m.row = l.memory_row
   JOIN memory_node_links own ON own.org_id = l.org_id AND own.memory_row = l.memory_row AND own.role = 'self'
-  WHERE l.org_id = :org_id AND l.node_row = j.value AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
+  WHERE l.org_id = :org_id AND l.node_row = j.value AND $is_looked_at AND l.role IN ('tag', 'category', 'mention')
+    AND $visible_memory
   ORDER BY l.memory_row DESC LIMIT :limit) w
 ORDER BY j.value, w.memory_row DESC
+
+-- walk_memories_of: the same by the memories of one place, however many others hang on the nodes: node, row of the
+-- memory, its own node
+SELECT l.node_row, l.memory_row, own.node_row FROM memories m
+JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.node_row = ANY(:rows::bigint[])
+JOIN memory_node_links own ON own.org_id = m.org_id AND own.memory_row = m.row AND own.role = 'self'
+WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id
+  AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
 
 -- walk_nodes: what memories hang on, from their own nodes, a list of rows
 SELECT j.value, w.node_row FROM unnest(:rows::bigint[]) AS j(value)
@@ -334,10 +352,17 @@ ORDER BY j.key, l.role <> 'self', l.node_row
 SELECT j.value, w.id FROM unnest(:rows::bigint[]) AS j(value) CROSS JOIN LATERAL (
   SELECT m.id, l.memory_row FROM memory_node_links l
   JOIN memories m ON m.org_id = l.org_id AND m.row = l.memory_row
-  WHERE l.org_id = :org_id AND l.node_row = j.value AND l.role NOT IN ('type', 'scope', 'subject')
-    AND m.layer <> 'rule' AND m.type <> 'rule' AND $visible_memory
+  WHERE l.org_id = :org_id AND l.node_row = j.value AND $is_looked_at AND $is_answered
   ORDER BY l.memory_row DESC LIMIT :limit) w
 ORDER BY j.value, w.memory_row DESC
+
+-- memories_at_of: the same by the memories of one place: node, row of the memory, its id
+SELECT l.node_row, l.memory_row, m.id FROM memories m
+JOIN memory_node_links l ON l.org_id = m.org_id AND l.memory_row = m.row AND l.node_row = ANY(:rows::bigint[])
+WHERE m.org_id = :org_id AND m.project_id = :project_id AND m.user_id = :user_id AND $is_answered
+
+-- is_answered: whether the memory m may be answered for what it hangs on by the link l (a fragment)
+l.role NOT IN ('type', 'scope', 'subject') AND m.layer <> 'rule' AND m.type <> 'rule' AND $visible_memory
 
 -- contradictions: what contradicts these memories; a list of ids
 -- planned once

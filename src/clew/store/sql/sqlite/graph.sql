@@ -213,6 +213,15 @@ SELECT w.node, w.ends, w.other, e.edge_type, e.weight, $seen_confidence, e.row, 
 CROSS JOIN graph_edges e ON e.row = w.row
 WHERE w.place <= :limit ORDER BY w.node, w.ends, w.place
 
+-- is_looked_at: whether the link l to the node j is among its newest, as many as are looked at; 0 for all (a fragment)
+l.memory_row >= CASE :look WHEN 0 THEN 0 ELSE ifnull((
+  SELECT x.memory_row FROM memory_node_links x WHERE x.org_id = :org_id AND x.node_row = j.value
+  ORDER BY x.memory_row DESC LIMIT 1 OFFSET :look), 0) END
+
+-- hubs_among: those of these nodes, a JSON list of rows, on which more hangs than is looked at
+SELECT j.value FROM json_each(:rows) j WHERE EXISTS (
+  SELECT 1 FROM memory_node_links l WHERE l.org_id = :org_id AND l.node_row = j.value LIMIT 1 OFFSET :look)
+
 -- walk_memories: own nodes of the newest memories that hang on each of these nodes, a JSON list of rows. One list per
 -- node, which ends when it is full: a hub has thousands
 SELECT j.value, k.value FROM json_each(:rows) j CROSS JOIN json_each((
@@ -220,9 +229,19 @@ SELECT j.value, k.value FROM json_each(:rows) j CROSS JOIN json_each((
     SELECT own.node_row FROM memory_node_links l
     JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
     JOIN memory_node_links own ON own.org_id = l.org_id AND own.memory_row = l.memory_row AND own.role = 'self'
-    WHERE l.org_id = :org_id AND l.node_row = j.value AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
+    WHERE l.org_id = :org_id AND l.node_row = j.value AND $is_looked_at AND l.role IN ('tag', 'category', 'mention')
+      AND $visible_memory
     ORDER BY l.memory_row DESC LIMIT :limit))) k
 ORDER BY j.value, k.key
+
+-- walk_memories_of: the same by the memories of one place, however many others hang on the nodes: node, row of the
+-- memory, its own node
+SELECT l.node_row, l.memory_row, own.node_row FROM memories p INDEXED BY memories_scope
+CROSS JOIN memory_node_links l ON l.org_id = p.org_id AND l.memory_row = p.row
+CROSS JOIN memories m INDEXED BY memories_seen ON m.row = p.row
+CROSS JOIN memory_node_links own ON own.org_id = p.org_id AND own.memory_row = p.row AND own.role = 'self'
+WHERE p.org_id = :org_id AND p.project_id = :project_id AND p.user_id = :user_id
+  AND l.node_row IN (SELECT value FROM json_each(:rows)) AND l.role IN ('tag', 'category', 'mention') AND $visible_memory
 
 -- walk_nodes: what memories hang on, from their own nodes, a JSON list of rows
 SELECT node, node_row FROM (
@@ -326,10 +345,19 @@ ORDER BY j.key, l.role <> 'self', l.node_row
 SELECT j.value, k.value FROM json_each(:rows) j CROSS JOIN json_each((
   SELECT json_group_array(id) FROM (
     SELECT m.id FROM memory_node_links l JOIN memories m INDEXED BY memories_seen ON m.row = l.memory_row
-    WHERE l.org_id = :org_id AND l.node_row = j.value AND l.role NOT IN ('type', 'scope', 'subject')
-      AND m.layer <> 'rule' AND m.type <> 'rule' AND $visible_memory
+    WHERE l.org_id = :org_id AND l.node_row = j.value AND $is_looked_at AND $is_answered
     ORDER BY l.memory_row DESC LIMIT :limit))) k
 ORDER BY j.value, k.key
+
+-- memories_at_of: the same by the memories of one place: node, row of the memory, its id
+SELECT l.node_row, l.memory_row, m.id FROM memories p INDEXED BY memories_scope
+CROSS JOIN memory_node_links l ON l.org_id = p.org_id AND l.memory_row = p.row
+CROSS JOIN memories m INDEXED BY memories_seen ON m.row = p.row
+WHERE p.org_id = :org_id AND p.project_id = :project_id AND p.user_id = :user_id
+  AND l.node_row IN (SELECT value FROM json_each(:rows)) AND $is_answered
+
+-- is_answered: whether the memory m may be answered for what it hangs on by the link l (a fragment)
+l.role NOT IN ('type', 'scope', 'subject') AND m.layer <> 'rule' AND m.type <> 'rule' AND $visible_memory
 
 -- contradictions: what contradicts these memories; a JSON list of ids
 SELECT a.id, n.node_key, $seen_confidence FROM json_each(:ids) j
