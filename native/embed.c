@@ -28,6 +28,8 @@ static int is_elsewhere(const Embed *embed, const char *pieces, Py_ssize_t count
             return -1;
         }
         told += AT(embed->a[TELLS], int8_t)[piece];
+        const int8_t *row = AT(embed->a[ROWS], int8_t) + piece * embed->dim; /* most are read by it */
+        for (Py_ssize_t line = 0; line < embed->dim; line += 64) FETCH(row + line);
     }
     return told > embed->elsewhere;
 }

@@ -19,6 +19,13 @@
 #define WIDE
 #endif
 
+/* Sends for memory that is looked at soon. */
+#if defined(__GNUC__)
+#define FETCH(address) __builtin_prefetch(address)
+#else
+#define FETCH(address) ((void)(address))
+#endif
+
 /* Of the functions and what they take; clew/native.py has the same. */
 #define REVISION 6
 

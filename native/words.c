@@ -5,11 +5,14 @@
 
 /* ---- Words to what is known of each, as bytes: `analyse` and `wordpiece` read texts by it ---- */
 
-/* One word: its letters and its bytes lie one behind the other in `letters`. */
+/* One word. Few bytes lie in the slot itself, and a short word is told by its hash (see `hash_of`): so one look at
+   memory finds most of them. Otherwise its letters and its bytes lie one behind the other in `letters`. */
+enum { SHORT = 8 };
 typedef struct {
     uint64_t hash;
     uint32_t at;
     uint16_t word, bytes; /* so long; a place without a word is free */
+    char own[SHORT];
 } Slot;
 
 typedef struct {
@@ -30,15 +33,23 @@ static uint64_t mixed(uint64_t hash, uint64_t part) {
     return hash ^ hash >> 29;
 }
 
+/* INVARIANT: no two words of one length up to SHORT have the same: each step of `mixed` can be undone, and such a
+   word is a single part. */
 static uint64_t hash_of(const Words *words, const char *word, size_t length) {
     uint64_t hash = words->seed ^ length, part = 0;
-    for (; length > 8; word += 8, length -= 8) {
-        memcpy(&part, word, 8);
+    for (; length > SHORT; word += SHORT, length -= SHORT) {
+        memcpy(&part, word, SHORT);
         hash = mixed(hash, part);
     }
     part = 0;
-    memcpy(&part, word, length);
+    for (size_t at = 0; at < length; at++) part |= (uint64_t)(unsigned char)word[at] << 8 * at;
     return mixed(hash, part);
+}
+
+static size_t letters_in(size_t length) { return length > SHORT ? length : 0; } /* so many lie in `letters` */
+
+static const char *bytes_of(const Words *words, const Slot *slot) {
+    return slot->bytes > SHORT ? words->letters + slot->at + letters_in(slot->word) : slot->own;
 }
 
 /* Where a word lies or may be put; NULL where others lie all around. */
@@ -46,7 +57,7 @@ static Slot *slot_of(const Words *words, const char *word, size_t length, uint64
     for (size_t step = 0; step < FURTHEST; step++) {
         Slot *slot = &words->slots[(hash + step) & words->mask];
         if (!slot->word) return slot;
-        if (slot->hash == hash && slot->word == length && !memcmp(words->letters + slot->at, word, length)) return slot;
+        if (slot->hash == hash && slot->word == length && !memcmp(words->letters + slot->at, word, letters_in(length))) return slot;
     }
     return NULL;
 }
@@ -71,7 +82,7 @@ static int make_slots(Words *words, size_t count) {
 }
 
 static int make_room(Words *words, size_t more) {
-    if (words->filled + more <= words->room) return 0;
+    if (words->letters && words->filled + more <= words->room) return 0;
     size_t room = words->room ? 2 * words->room : 1 << 14;
     while (room < words->filled + more) room *= 2;
     char *letters = realloc(words->letters, room);
@@ -91,10 +102,11 @@ static int keep(Words *words, const char *word, size_t length, uint64_t hash, co
     if (make_room(words, length + count) < 0) return -1;
     Slot *slot = slot_of(words, word, length, hash);
     if (!slot || slot->word) return 0; /* somebody has kept it meanwhile */
-    *slot = (Slot){hash, (uint32_t)words->filled, (uint16_t)length, (uint16_t)count};
-    memcpy(words->letters + words->filled, word, length);
-    memcpy(words->letters + words->filled + length, bytes, count);
-    words->filled += length + count;
+    *slot = (Slot){.hash = hash, .at = (uint32_t)words->filled, .word = (uint16_t)length, .bytes = (uint16_t)count};
+    memcpy(words->letters + words->filled, word, letters_in(length));
+    words->filled += letters_in(length);
+    memcpy(count > SHORT ? words->letters + words->filled : slot->own, bytes, count);
+    words->filled += letters_in(count);
     words->used++;
     return 0;
 }
@@ -132,10 +144,9 @@ static int add_missing(Words *words, PyObject *word, const char *letters, size_t
 }
 
 /* A word by its letters, and by itself if there is such an object already. */
-static int add_word(Words *words, PyObject *word, const char *letters, size_t length, Gathered *out) {
-    uint64_t hash = hash_of(words, letters, length);
+static int add_word(Words *words, PyObject *word, const char *letters, size_t length, uint64_t hash, Gathered *out) {
     Slot *slot = length <= words->longest ? slot_of(words, letters, length, hash) : NULL;
-    if (slot && slot->word) return gather(out, words->letters + slot->at + slot->word, slot->bytes);
+    if (slot && slot->word) return gather(out, bytes_of(words, slot), slot->bytes);
     PyObject *made = word ? Py_NewRef(word) : PyUnicode_FromStringAndSize(letters, (Py_ssize_t)length);
     int done = add_missing(words, made, letters, length, hash, out);
     Py_XDECREF(made);
@@ -152,10 +163,31 @@ static size_t next_word(const char *text, size_t size, size_t *at) {
     return *at - begin;
 }
 
+/* The next words of a text, hashed; their slots are sent for, so that memory is not waited for word by word. */
+enum { AHEAD = 64 };
+typedef struct {
+    const char *letters;
+    size_t length;
+    uint64_t hash;
+} Word;
+
+static size_t next_words(const Words *words, const char *text, size_t size, size_t *at, Word *found) {
+    size_t count = 0, length;
+    while (count < AHEAD && (length = next_word(text, size, at))) {
+        const char *letters = text + *at - length;
+        Word word = {letters, length, hash_of(words, letters, length)};
+        FETCH(&words->slots[word.hash & words->mask]);
+        found[count++] = word;
+    }
+    return count;
+}
+
 static int add_ascii(Words *words, const char *text, size_t size, Gathered *out) {
-    size_t length, at = 0;
-    while ((length = next_word(text, size, &at)))
-        if (add_word(words, NULL, text + at - length, length, out) < 0) return -1;
+    Word found[AHEAD];
+    size_t count, at = 0;
+    while ((count = next_words(words, text, size, &at, found)))
+        for (size_t word = 0; word < count; word++)
+            if (add_word(words, NULL, found[word].letters, found[word].length, found[word].hash, out) < 0) return -1;
     return 0;
 }
 
@@ -168,7 +200,7 @@ static int add_split(Words *words, PyObject *text, Gathered *out) {
         PyObject *word = PyList_GetItem(list, at);
         const char *letters = PyUnicode_AsUTF8AndSize(word, &size);
         if (letters) {
-            done = add_word(words, word, letters, (size_t)size, out);
+            done = add_word(words, word, letters, (size_t)size, hash_of(words, letters, (size_t)size), out);
             continue;
         }
         PyErr_Clear(); /* what half a letter is in is not kept */
@@ -201,21 +233,23 @@ static PyObject *words_join(PyObject *self, PyObject *text) {
     return result;
 }
 
-static int is_known(const Words *words, const char *letters, size_t length) {
-    if (length > words->longest) return 0;
-    Slot *slot = slot_of(words, letters, length, hash_of(words, letters, length));
+static int is_known(const Words *words, const Word *word) {
+    if (word->length > words->longest) return 0;
+    Slot *slot = slot_of(words, word->letters, word->length, word->hash);
     return slot && slot->word;
 }
 
 static int add_unknown(const Words *words, const char *text, size_t size, PyObject *list) {
-    size_t length, at = 0;
-    while ((length = next_word(text, size, &at))) {
-        if (is_known(words, text + at - length, length)) continue;
-        PyObject *word = PyUnicode_FromStringAndSize(text + at - length, (Py_ssize_t)length);
-        int done = word ? PyList_Append(list, word) : -1;
-        Py_XDECREF(word);
-        if (done < 0) return -1;
-    }
+    Word found[AHEAD];
+    size_t count, at = 0;
+    while ((count = next_words(words, text, size, &at, found)))
+        for (size_t which = 0; which < count; which++) {
+            if (is_known(words, &found[which])) continue;
+            PyObject *word = PyUnicode_FromStringAndSize(found[which].letters, (Py_ssize_t)found[which].length);
+            int done = word ? PyList_Append(list, word) : -1;
+            Py_XDECREF(word);
+            if (done < 0) return -1;
+        }
     return 0;
 }
 

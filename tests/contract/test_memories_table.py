@@ -20,6 +20,7 @@ from clew.model.scope import Reach, Scope
 from clew.ports import Store, Tx
 from toys import open_toy
 
+SAME = "5a" * 32
 fresh_orgs = (f"org {number}" for number in count())
 on_one_store = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -117,9 +118,9 @@ def test_an_id_is_taken_once_per_org(store: Store) -> None:
 
 @pytest.mark.parametrize("unique", ["content_hash", "upsert_key"])
 def test_only_one_live_memory_has_the_same_text_or_key(store: Store, unique: str) -> None:
-    insert(store, a_memory("first", **{unique: "same"}))
+    insert(store, a_memory("first", **{unique: SAME}))
     with pytest.raises(Conflict):
-        insert(store, a_memory("second", **{unique: "same"}))
+        insert(store, a_memory("second", **{unique: SAME}))
 
 
 @pytest.mark.parametrize("unique", ["content_hash", "upsert_key"])
@@ -133,8 +134,8 @@ def test_only_one_live_memory_has_the_same_text_or_key(store: Store, unique: str
 def test_the_same_text_or_key_may_live_elsewhere_or_be_history(
     store: Store, unique: str, elsewhere: dict[str, object]
 ) -> None:
-    insert(store, a_memory("first", **{unique: "same"}))
-    other = a_memory("second", **{unique: "same"} | elsewhere)
+    insert(store, a_memory("first", **{unique: SAME}))
+    other = a_memory("second", **{unique: SAME} | elsewhere)
     insert(store, other)
     assert get(store, other) == other
 

@@ -53,6 +53,18 @@ def test_both_join_the_bytes_of_all_words_however_often_they_begin_anew(texts: l
         assert ours.join(text) == plain.join(text) == b"".join(map(spelled, text.split()))
 
 
+@given(st.lists(TEXTS, max_size=4), st.sampled_from([0, 1, 8, 9, 40]))
+def test_words_and_what_is_known_of_them_may_be_of_any_length(texts: list[str], size: int) -> None:
+    """Both are kept in other places when they are long."""
+
+    def read(word: str) -> bytes:
+        return (spelled(word) * size)[:size]
+
+    [ours, _plain] = tables(read, most=1_000)
+    for text in (*texts, *texts):
+        assert ours.join(text) == b"".join(map(read, text.split()))
+
+
 @given(st.lists(TEXTS, max_size=4), TEXTS)
 def test_what_is_unknown_is_what_would_be_read(texts: list[str], text: str) -> None:
     read: list[str] = []

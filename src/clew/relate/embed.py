@@ -153,7 +153,8 @@ def _batches(store: Store, space: str, limit: int) -> Iterator[tuple[str, list[R
 
 
 def _pack(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
-    return [(row.tobytes(), embedder.space.key) for row in packed(embedder, texts)]
+    rows, space = packed(embedder, texts), embedder.space.key
+    return [(row.tobytes(), space) for row in rows]
 
 
 def packed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float16]:

@@ -63,6 +63,8 @@ def classify(
     documented rule every talk about a token budget is confidential. Rule 3 yields what is the default anyway;
     it matters because it keeps a security decision under docs/ from being public.
     """
+    if plain and not paths and not masked:
+        return "internal"  # by rule 5, or by rule 3
     lowered = "" if plain else content.lower()
     if masked or "[masked:" in lowered or _is_restricted(lowered):
         return "restricted"

@@ -87,7 +87,7 @@ def refuse_reserved(draft: Draft) -> Draft:
             code="DRAFT_INVALID",
             next="pass Draft(content=...), or one text to remember()",
         )
-    if is_reserved(str(draft.origin)):
+    if draft.origin != "user" and is_reserved(str(draft.origin)):
         raise InvalidInput(
             f"the origin '{OBSERVED}' is kept for what Clew records itself",
             code="ORIGIN_RESERVED",

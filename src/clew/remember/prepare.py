@@ -141,7 +141,8 @@ def _begun(now: datetime) -> _Begun:
 def index_terms(memory: Memory, vector: bytes | None = None, space: str = "") -> Indexed:
     """What the indices keep: the terms of everything one would search a memory by, and its vector."""
     hashes = packed_hashes(_searchable(memory))
-    asking = array("I", marks.asking(memory.content)).tobytes()
+    asked = marks.asking(memory.content)
+    asking = array("I", asked).tobytes() if asked else b""
     if native.compiled is None or sys.byteorder != "little":
         terms = _tally(hashes, asking)
     else:
@@ -170,6 +171,8 @@ def _often(counts: Mapping[int, int], terms: list[int]) -> bytes:
 
 
 def _searchable(memory: Memory) -> str:
+    if not (memory.title or memory.author or memory.category or memory.tags or memory.paths):
+        return memory.content
     parts = (memory.title, memory.content, memory.author, memory.category, *memory.tags, *memory.paths)
     return "\n".join([part for part in parts if part])
 
@@ -195,8 +198,8 @@ def _layer(draft: Draft, type_: str) -> str:
 def _checked_text(text: str, max_chars: int) -> str:
     if not isinstance(text, str):
         raise InvalidInput("content must be text", code="MEMORY_CONTENT_REQUIRED", next="pass a string")
-    if not text.strip() or not any(char.isprintable() and not char.isspace() for char in text):
-        raise _empty("the content is empty")  # or nothing of it can be seen
+    if not _can_be_seen(text.strip()):
+        raise _empty("the content is empty")
     if len(text) > max_chars:
         raise InvalidInput(
             f"the content has {len(text):,} characters; the limit is {max_chars:,}",
@@ -204,6 +207,13 @@ def _checked_text(text: str, max_chars: int) -> str:
             next="split it into several memories, or raise remember.max_chars",
         )
     return _storable(text)
+
+
+def _can_be_seen(text: str) -> bool:
+    """Of a text without white space around it. Most show it at once."""
+    if not text or text[0].isprintable():
+        return text != ""
+    return any(char.isprintable() and not char.isspace() for char in text)
 
 
 def _storable(text: str) -> str:

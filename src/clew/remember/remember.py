@@ -20,7 +20,7 @@ from clew.errors import Conflict
 from clew.lazy import LazyModule
 from clew.model.audit import digest_of_ids
 from clew.model.ids import new_ids
-from clew.model.memory import Draft, Memory, Prepared, Remembered
+from clew.model.memory import NOTHING, Draft, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
 from clew.model.times import to_micros
 from clew.ports import Clock, Embedder, Store, Tx
@@ -258,12 +258,13 @@ def _plainly_new(tx: Tx, prepared: Sequence[Prepared]) -> set[str]:
     later: set[str | None] = set()  # the threads of these
     for item in prepared:
         memory = item.memory
-        names = {memory.id, memory.type + memory.content_hash}
+        said = memory.type + memory.content_hash
         if memory.upsert_key or item.supersedes:
             later.add(memory.thread or "")
-        elif not names & seen and memory.thread not in later:
+        elif memory.id not in seen and said not in seen and memory.thread not in later:
             new.add(memory.id)
-        seen |= names
+        seen.add(memory.id)
+        seen.add(said)
     return new
 
 
@@ -455,8 +456,8 @@ def _parents(drafts: Sequence[Draft], scope: Scope, store: Store, may: May | Non
     return found
 
 
-def _trust_of_parents(draft: Draft, parents: Mapping[str, Memory]) -> dict[str, str]:
-    return {id: parents[id].trust for id in draft.parents if id in parents}
+def _trust_of_parents(draft: Draft, parents: Mapping[str, Memory]) -> Mapping[str, str]:
+    return {id: parents[id].trust for id in draft.parents if id in parents} if draft.parents else NOTHING
 
 
 def _compact_working(tx: Tx, owners: set[tuple[str, str | None]], now: datetime, policy: WritePolicy) -> None:

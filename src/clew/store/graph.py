@@ -326,8 +326,8 @@ class GraphTable(GraphReads):
         )
 
     def put_all_pending(self, org: str, memory_rows: Iterable[int], reason: str, now: datetime) -> None:
-        at = to_micros(now)
-        self._session.many("pending_put", [(org, row, reason, 0, at) for row in memory_rows])
+        why = {"org_id": org, "reason": reason, "attempts": 0, "at": to_micros(now)}
+        self._session.for_each("pending_put", "memory_row", list(memory_rows), **why)
 
     def drop_pending(self, org: str, memory_row: int) -> None:
         self._session.put("pending_delete", org_id=org, memory_row=memory_row)

@@ -43,8 +43,8 @@ class JobTable:
 
     def put(self, org: str, kind: str, subjects: Sequence[str], *, operation: str) -> None:
         """One job for each, unless it is there already: then another generation of it."""
-        now = self._now
-        self._session.many("job_put", [(org, kind, subject, operation, now) for subject in subjects])
+        asked = {"org_id": org, "kind": kind, "operation": operation, "now": self._now}
+        self._session.for_each("job_put", "subject", subjects, **asked)
 
     def retry(self, job: Job) -> bool:
         """Whether it was dead, and is queued now."""

@@ -19,14 +19,6 @@ FIELDS: tuple[str, ...] = Memory.__slots__  # in the order of $memory_columns
 _COLUMN = {"org": "org_id", "project": "project_id", "user": "user_id", "session": "session_id"}
 _COLUMNS = tuple(_COLUMN.get(name, name) for name in FIELDS)
 _values = attrgetter(*FIELDS)
-_OPTIONAL_TEXT = frozenset(
-    "project user agent session namespace title category author thread tool_call upsert_key superseded_by".split()
-)
-_TIMES = frozenset("at valid_at invalid_at expires_at created_at updated_at deleted_at".split())
-_LISTS = frozenset(("tags", "paths", "parents"))
-_TEXT_AT = [at for at, name in enumerate(FIELDS) if name in _OPTIONAL_TEXT]
-_TIMES_AT = [at for at, name in enumerate(FIELDS) if name in _TIMES]
-_LISTS_AT = [at for at, name in enumerate(FIELDS) if name in _LISTS]
 
 
 FEW = 1_000  # memories of some projects that are read at once to list them, in a few milliseconds
@@ -282,19 +274,26 @@ class _Told(dict[datetime | None, Micros | None]):
 
 
 def _values_of_row(memory: Memory, told: _Told | None = None) -> list[Any]:
-    """Hand-rolled, because it runs once per imported memory."""
-    values = list(_values(memory))
+    """Field by field, because it runs once per imported memory."""
+    (
+        id, org, project, user, agent, session, namespace, type_, layer, title, content, tags, category, paths,
+        author, thread, at, origin, tool_call, parents, trust, classification, confidence, weight, upsert_key,
+        content_hash, valid_at, invalid_at, superseded_by, expires_at, created_at, updated_at, deleted_at,
+        version, metadata,
+    ) = _values(memory)  # fmt: skip
     told = _Told() if told is None else told
-    for at in _TEXT_AT:
-        if values[at] is None:
-            values[at] = ""
-    for at in _TIMES_AT:
-        values[at] = told[values[at]]
-    for at in _LISTS_AT:
-        values[at] = json.dumps(values[at], ensure_ascii=False) if values[at] else "[]"
-    metadata = values[-1]
-    values[-1] = json.dumps(dict(metadata), ensure_ascii=False) if metadata else "{}"
-    return values
+    return [
+        id, org, project or "", user or "", agent or "", session or "", namespace or "", type_, layer, title or "",
+        content, _written(tags), category or "", _written(paths), author or "", thread or "", told[at], origin,
+        tool_call or "", _written(parents), trust, classification, confidence, weight, upsert_key or "",
+        content_hash, told[valid_at], told[invalid_at], superseded_by or "", told[expires_at], told[created_at],
+        told[updated_at], told[deleted_at], version,
+        json.dumps(dict(metadata), ensure_ascii=False) if metadata else "{}",
+    ]  # fmt: skip
+
+
+def _written(texts: Sequence[str]) -> str:
+    return json.dumps(texts, ensure_ascii=False) if texts else "[]"
 
 
 def from_row(row: Iterable[Any]) -> Memory:

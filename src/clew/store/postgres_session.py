@@ -181,6 +181,10 @@ class PostgresSession:
                 self._bind(org)
             self._insert(asked, of_org)
 
+    def for_each(self, query: str, name: str, /, items: Sequence[int] | Sequence[str], **shared: Any) -> None:
+        names = self._queries[query].names
+        self.many(query, [tuple(item if of == name else shared[of] for of in names) for item in items])
+
     def many_last(self, query: str, /, rows: Sequence[Row]) -> None:
         self.many(query, rows)
 

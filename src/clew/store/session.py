@@ -73,8 +73,12 @@ class Session(Protocol):
         """One execution per row of values, in the order in which the query names them."""
         ...
 
+    def for_each(self, query: str, name: str, /, items: Sequence[int] | Sequence[str], **shared: Any) -> None:
+        """One row for each item, which the query names so; the other values are the same for all."""
+        ...
+
     def many_last(self, query: str, /, rows: Sequence[Row]) -> None:
-        """The same, where nothing that is asked before the end of the transaction depends on it: an engine may wait
+        """`many`, where nothing that is asked before the end of the transaction depends on it: an engine may wait
         with it until then."""
         ...
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from functools import cache
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
 import apsw
 
-from clew.store.session import Row
+from clew.store.queries import PARAMETER
+from clew.store.session import Row, listed
+
+TOGETHER = 25  # rows in one execution: measured with 10 to 50
+_VALUES = re.compile(r"VALUES\s*\(([^()]*)\)")
 
 
 class Session:
@@ -72,8 +78,20 @@ class Session:
     def many(self, query: str, /, rows: Iterable[tuple[Any, ...]]) -> None:
         """One execution per row of values, in the order in which the query names them: an import runs this
         millions of times, and looking values up by name costs as much as inserting them."""
-        if rows != []:
-            self.connection.executemany(self._queries[query], rows).fetchall()
+        told = list(rows)
+        whole = len(told) // TOGETHER * TOGETHER
+        if whole and (several := _of_rows(self._queries[query])):
+            for start in range(0, whole, TOGETHER):
+                self.connection.execute(several, tuple(chain.from_iterable(told[start : start + TOGETHER])))
+            del told[:whole]
+        if told:
+            self.connection.executemany(self._queries[query], told).fetchall()
+
+    def for_each(self, query: str, name: str, /, items: Sequence[int] | Sequence[str], **shared: Any) -> None:
+        """In one execution: it takes a third of the time of as many."""
+        if items:
+            several = _of_list(self._queries[query], name)
+            self.connection.execute(several, {**shared, name: listed(items)}).fetchall()
 
     def many_last(self, query: str, /, rows: Sequence[Row]) -> None:
         """At the end of the transaction, also of one that several writes share: any other write in between makes
@@ -104,6 +122,27 @@ class Session:
 
     def savepoint(self) -> _Savepoint:
         return _Savepoint(self.connection)
+
+
+@cache
+def _of_rows(insert: str) -> str | None:
+    """For so many rows at once; None of a query that is no plain insert, or one that names a value twice."""
+    found = list(_VALUES.finditer(insert))
+    names = [name.strip() for name in found[0][1].split(",")] if len(found) == 1 else []
+    if not all(PARAMETER.fullmatch(name) for name in names) or len({*names}) < len(names) or not names:
+        return None
+    one = f"({','.join('?' * len(names))})"
+    return f"{insert[: found[0].start()]}VALUES {','.join([one] * TOGETHER)}{insert[found[0].end() :]}"
+
+
+@cache
+def _of_list(insert: str, name: str) -> str:
+    """The rows of a list instead of one."""
+    [values] = _VALUES.finditer(insert)
+    picked = re.sub(rf":{name}\b", "j.value", values[1])
+    # Without a condition, ON CONFLICT would be read as that of a join.
+    listing = f"SELECT {picked} FROM json_each(:{name}) j WHERE true"  # noqa: S608 - of our own queries
+    return insert[: values.start()] + listing + insert[values.end() :]
 
 
 class _Savepoint:

@@ -20,7 +20,7 @@ import pytest
 from clew.errors import Conflict, StoreRefused, Unavailable
 from clew.store import queries
 from clew.store.sqlite import APPLICATION_ID, STATEMENTS, SqliteEngine, connect, open_engine, schema_of
-from clew.store.sqlite_session import Session
+from clew.store.sqlite_session import TOGETHER, Session
 
 MAGIC = b"SQLite format 3\x00"
 
@@ -284,6 +284,24 @@ def test_what_is_left_for_the_end_is_written_with_the_commit(
     results = together(later("a"), later("b", fails=True), later("c", settles=True), later("d"))
     assert [results[0], type(results[1]), results[2], results[3]] == [0, ValueError, 2, 2]
     assert keys(engine) == {"a", "c", "d"}
+
+
+@pytest.mark.parametrize("count", [1, TOGETHER - 1, TOGETHER, 2 * TOGETHER + 3])
+def test_many_rows_are_written_in_their_order(engine: SqliteEngine, count: int) -> None:
+    """The last word on a key counts, whether or not it is in the same execution."""
+    rows = [(f"key {number // 2}", str(number)) for number in range(count)]
+    engine.write(lambda session: session.many("meta_put", rows))
+    with engine.read() as session:
+        assert dict(session.connection.execute("SELECT key, value FROM meta")) == dict(rows)
+
+
+@pytest.mark.parametrize("keys", [[], ["a"], ["a", "b", 'it\'s "c"'], [f"key {number}" for number in range(99)]])
+def test_a_row_is_written_for_each_of_a_list(engine: SqliteEngine, keys: list[str]) -> None:
+    engine.write(lambda session: session.for_each("meta_put", "key", keys, value="x"))
+    engine.write(lambda session: session.for_each("meta_put", "key", keys[1:], value="y"))
+    with engine.read() as session:
+        found = dict(session.connection.execute("SELECT key, value FROM meta"))
+    assert found == dict.fromkeys(keys[1:], "y") | dict.fromkeys(keys[:1], "x")
 
 
 def test_a_write_that_breaks_a_promise_of_the_schema_is_a_conflict(engine: SqliteEngine) -> None:

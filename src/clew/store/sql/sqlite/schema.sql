@@ -481,7 +481,7 @@ CREATE UNIQUE INDEX memories_id ON memories (org_id, id);
 CREATE INDEX memories_key_ends ON memories (org_id, project_id, user_id, type, upsert_key)
   WHERE upsert_key <> '' AND deleted_at IS NULL AND invalid_at IS NOT NULL;
 
-CREATE UNIQUE INDEX memories_live_content ON memories (org_id, project_id, user_id, type, content_hash)
+CREATE UNIQUE INDEX memories_live_content ON memories (org_id, unhex(substr(content_hash, 1, 32)), project_id, user_id, type)
   WHERE deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL;
 
 CREATE UNIQUE INDEX memories_live_upsert ON memories (org_id, project_id, user_id, type, upsert_key)

@@ -86,9 +86,16 @@ WHERE +org_id = :org_id AND row IN (SELECT value FROM json_each(:rows)) AND dele
 SELECT id FROM memories WHERE org_id = :org_id AND id IN (SELECT value FROM json_each(:ids))
 
 -- hashes_live: which of a JSON list of content hashes a live memory of this place and type has
-SELECT content_hash FROM memories
-WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND type = :type
-  AND content_hash IN (SELECT value FROM json_each(:hashes))
+SELECT m.content_hash FROM json_each(:hashes) j
+CROSS JOIN memories m INDEXED BY memories_live_content ON m.org_id = :org_id
+  AND unhex(substr(m.content_hash, 1, 32)) = unhex(substr(j.value, 1, 32)) AND m.content_hash = j.value
+WHERE m.project_id = :project_id AND m.user_id = :user_id AND m.type = :type
+  AND m.deleted_at IS NULL AND m.superseded_by = '' AND m.invalid_at IS NULL
+
+-- memory_live_duplicate: a live memory with the same text in the same place
+SELECT id FROM memories INDEXED BY memories_live_content
+WHERE org_id = :org_id AND unhex(substr(content_hash, 1, 32)) = unhex(substr(:content_hash, 1, 32))
+  AND content_hash = :content_hash AND project_id = :project_id AND user_id = :user_id AND type = :type
   AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL
 
 -- ids_matching: memories that carry a tag, or come from an agent, session or namespace, when asked
