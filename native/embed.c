@@ -109,3 +109,63 @@ done:
     close_arrays(embed.a, OF_EMBED);
     return result;
 }
+
+/* ---- Vectors as they are stored: `relate.embed.packed` ---- */
+
+/* To the nearest number of 16 bits, of two equally near ones the even one; what is too large is infinite. */
+static inline uint16_t half_of(float value) {
+    static const uint32_t SMALLEST = 0x38800000, TOO_LARGE = 0x47800000; /* with a full mantissa: 2 ** -14; 2 ** 16 */
+    uint32_t bits, small;
+    memcpy(&bits, &value, sizeof bits);
+    uint32_t sign = bits >> 16 & 0x8000;
+    bits &= 0x7FFFFFFF;
+    memcpy(&value, &bits, sizeof value);
+    float shifted = value + 0.5f; /* whose last place is that of the smallest half: so the processor rounds it */
+    memcpy(&small, &shifted, sizeof small);
+    small -= 0x3F000000;
+    uint32_t large = (bits - 0x38000000 + 0xFFF + (bits >> 13 & 1)) >> 13;
+    uint32_t half = bits < SMALLEST ? small : bits < TOO_LARGE ? large : 0x7C00;
+    return (uint16_t)(sign | half);
+}
+
+/* The numbers of a row; 0 where one of them is none, or infinite. */
+WIDE static int halve_row(const float *row, uint16_t *out, Py_ssize_t dim) {
+    uint32_t largest = 0;
+    for (Py_ssize_t at = 0; at < dim; at++) {
+        uint32_t bits;
+        memcpy(&bits, &row[at], sizeof bits);
+        bits &= 0x7FFFFFFF;
+        largest = bits > largest ? bits : largest;
+        out[at] = half_of(row[at]);
+    }
+    return largest < 0x7F800000;
+}
+
+/* halve(rows f32 (rows, dim), dim) -> the bytes of each row as numbers of 16 bits; None where a number is none. */
+PyObject *native_halve(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    enum { WIDEST = 1 << 16 };
+    Array rows = {0};
+    PyObject *list = NULL;
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "halve takes 2 arguments, got %zd", count);
+    Py_ssize_t dim = PyLong_AsSsize_t(args[1]);
+    if (PyErr_Occurred() || open_array(args[0], &rows, F32, -1, 0, "rows") < 0) return NULL;
+    if (dim < 1 || dim > WIDEST || rows.count % dim) {
+        PyErr_SetString(PyExc_ValueError, "halve: rows of another length");
+        goto done;
+    }
+    list = PyList_New(rows.count / dim);
+    for (Py_ssize_t at = 0; list && at < rows.count / dim; at++) {
+        uint16_t halves[WIDEST];
+        if (!halve_row(AT(rows, float) + at * dim, halves, dim)) {
+            Py_DECREF(list);
+            list = Py_NewRef(Py_None);
+            break;
+        }
+        PyObject *bytes = PyBytes_FromStringAndSize((const char *)halves, 2 * dim);
+        if (!bytes || PyList_SetItem(list, at, bytes) < 0) Py_CLEAR(list);
+    }
+done:
+    close_arrays(&rows, 1);
+    return list;
+}

@@ -8,6 +8,7 @@ static PyMethodDef METHODS[] = {
     FUNCTION(embed),
     FUNCTION(fill),
     FUNCTION(fuse),
+    FUNCTION(halve),
     FUNCTION(hits),
     FUNCTION(look),
     FUNCTION(match),

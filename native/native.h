@@ -27,7 +27,7 @@
 #endif
 
 /* Of the functions and what they take; clew/native.py has the same. */
-#define REVISION 6
+#define REVISION 7
 
 typedef struct {
     Py_buffer view;
@@ -81,6 +81,7 @@ PyObject *native_compare(PyObject *self, PyObject *const *args, Py_ssize_t count
 PyObject *native_embed(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_fill(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_fuse(PyObject *self, PyObject *const *args, Py_ssize_t count);
+PyObject *native_halve(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_hits(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_look(PyObject *self, PyObject *const *args, Py_ssize_t count);
 PyObject *native_match(PyObject *self, PyObject *const *args, Py_ssize_t count);

@@ -366,6 +366,33 @@ def test_half_floats_become_whole_numbers_of_the_same_size(compiled: ModuleType)
         compiled.narrow(b"12", np.empty(1, np.int16))
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_floats_become_half_floats_as_numpy_rounds_them(compiled: ModuleType) -> None:
+    """Every half, what lies between it and the next, and any other number."""
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    exact = halves[np.isfinite(halves)].astype(np.float32)
+    between = [exact, np.nextafter(exact, floats([9])), np.nextafter(exact, floats([-9])), exact * 1.0002]
+    middle = (exact[:-1] + exact[1:]) / 2
+    others = np.random.default_rng(1).integers(0, 1 << 32, 50_000, np.uint32).view(np.float32)
+    numbers = np.concatenate([*between, middle, others[np.isfinite(others)]])
+    assert compiled.halve(numbers[:, None], 1) == [one.tobytes() for one in numbers.astype("<f2")]
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_rows_are_halved_one_by_one_and_not_where_a_number_is_none(compiled: ModuleType, odd: float) -> None:
+    rows = np.arange(12, dtype=np.float32).reshape(3, 4)
+    assert compiled.halve(rows, 4) == [row.tobytes() for row in rows.astype("<f2")]
+    assert compiled.halve(rows[:0], 4) == []
+    rows[2, 1] = odd
+    assert compiled.halve(rows, 4) is None
+
+
+@pytest.mark.parametrize("dim", [0, -1, 5, 1 << 20])
+def test_rows_of_another_length_are_not_halved(compiled: ModuleType, dim: int) -> None:
+    with pytest.raises(ValueError, match="another length"):
+        compiled.halve(np.ones((3, 4), np.float32), dim)
+
+
 @pytest.mark.parametrize(
     ("row", "length"),
     [([0.5] * 4, 1.0), ([0.25] * 4, 0.5), ([0.0] * 4, 0.0), ([1.0] * 4, 2.0), ([1.001, 0, 0, 0], np.inf),

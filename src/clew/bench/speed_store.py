@@ -33,7 +33,7 @@ Told = Callable[[int], object]  # how many of these are done
 class Rounds:
     """How often each thing is done: often enough for a steady median, or just to see that it works."""
 
-    ingest: int = 10_000  # memories of the imports beside bare parts
+    ingest: int = 20_000  # memories of the imports beside bare parts; in the first of them all words are new
     writes: int = 300
     asks: int = 500
     walks: int = 300

@@ -14,6 +14,7 @@ import sys
 import threading
 import unicodedata
 from array import array
+from collections.abc import Callable
 from functools import cache, lru_cache
 from zlib import crc32
 
@@ -181,17 +182,20 @@ _STEM_LOCK = threading.Lock()  # the stemmer keeps a buffer of its own
 
 
 @cache
-def _stemmer() -> object:
+def _stemmer() -> Callable[[str], str]:
     import Stemmer
 
-    return Stemmer.Stemmer("english", 0)  # no cache of its own: it costs more than stemming does
+    stemmer = Stemmer.Stemmer("english", 0)  # no cache of its own: it costs more than stemming does
+    stem_word: Callable[[str], str] = stemmer.stemWord
+    return stem_word
 
 
 def stem(word: str) -> str:
     if len(word) < 3 or len(word) > MAX_TERM_CHARS or not word.isascii():
         return word
     with _STEM_LOCK:
-        return str(_stemmer().stemWord(word))  # type: ignore[attr-defined]
+        stemmed: str = _stemmer()(word)
+    return stemmed
 
 
 # For the parts of identifiers and paths, which are new as wholes and made of what is not. Whole words are kept with

@@ -17,7 +17,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.errors import ClewError, Conflict, Misconfigured, Unavailable
 from clew.model.job import BACKFILL, EDIT, NEIGHBOUR, Done, Failed, Job
@@ -284,13 +283,14 @@ def embed_memories(store: Store, embedder: Embedder, subjects: Sequence[Subject]
     texts = [embedding_text(one.memory.title, one.memory.content) for one in subjects]
     vectors = packed(embedder, texts)
     store.write(partial(_keep, subjects=subjects, packed=vectors, space=embedder.space.key), durable=False)
-    return {one.memory.id: row.astype(np.float32) for one, row in zip(subjects, vectors, strict=True)}
+    ids = [one.memory.id for one in subjects]
+    return {id: np.frombuffer(row, "<f2").astype(np.float32) for id, row in zip(ids, vectors, strict=True)}
 
 
-def _keep(tx: Tx, *, subjects: Sequence[Subject], packed: NDArray[np.float16], space: str) -> None:
+def _keep(tx: Tx, *, subjects: Sequence[Subject], packed: Sequence[bytes], space: str) -> None:
     for one, vector in zip(subjects, packed, strict=True):
         memory = one.memory
-        tx.index.fill_vector(memory.org, one.row, version=memory.version, vector=vector.tobytes(), space=space)
+        tx.index.fill_vector(memory.org, one.row, version=memory.version, vector=vector, space=space)
         tx.changes.note(memory.org, memory.project, "memory", memory.id, "put")
 
 

@@ -11,6 +11,8 @@ confidential. A new rule there needs its hint here: test_plain.py compares both.
 from __future__ import annotations
 
 import re
+from itertools import groupby
+from operator import itemgetter
 
 from clew import native
 from clew.remember import assigned, classify, redact
@@ -23,7 +25,13 @@ _HINTS = frozenset(hint.split()[0] for hint in (*redact.HINTS, *classify.HINTS, 
 # In a word of letters alone the others say something only as its end or as the whole of it: neither `author` nor
 # `capital` does.
 _ANYWHERE = tuple(_HINTS.difference(assigned.NAME_WORDS, classify.HINTS) | {"private"})
-_HINTED = re.compile("|".join(map(re.escape, sorted(_HINTS))))
+# By their first letters: so they are found in half the time.
+_HINTED = re.compile(
+    "|".join(
+        f"{re.escape(first)}(?:{'|'.join(re.escape(hint[1:]) for hint in hints)})"
+        for first, hints in groupby(sorted(_HINTS), itemgetter(0))
+    )
+)
 _AFTER = ".,;!?"
 
 _PLAIN = native.words(lambda _word: b"", most=_CACHE_SIZE, longest=redact.SHORTEST_PREFIXED)
@@ -33,13 +41,15 @@ def is_plain(text: str) -> bool:
     new = _PLAIN.unknown(text)
     if not all(map(_is_harmless, new)):
         return False
-    for word in new:
-        _PLAIN.join(word)
+    if new:
+        _PLAIN.join(" ".join(new))
     return True
 
 
 def _is_harmless(word: str) -> bool:
-    if len(word) >= redact.SHORTEST_PREFIXED or not word.isascii() or _CARD_BEGINS.search(word):
+    if len(word) >= redact.SHORTEST_PREFIXED or not word.isascii():
+        return False
+    if not word.isalpha() and _CARD_BEGINS.search(word):
         return False
     lowered = word.lower()
     if not _HINTED.search(lowered):

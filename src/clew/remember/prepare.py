@@ -368,13 +368,13 @@ def _after(name: str, end: datetime | None, start: datetime) -> datetime | None:
 
 
 def _fraction(name: str, value: float) -> float:
-    if not (isinstance(value, int | float) and 0 <= value <= 1):
+    if not (isinstance(value, (int, float)) and 0 <= value <= 1):
         raise InvalidInput(f"{name} must lie between 0 and 1", code="MEMORY_NUMBER_INVALID", next=f"correct {name}")
     return float(value)
 
 
 def _finite(name: str, value: float) -> float:
-    if not (isinstance(value, int | float) and 0 <= value <= MAX_WEIGHT):  # not-a-number fails both
+    if not (isinstance(value, (int, float)) and 0 <= value <= MAX_WEIGHT):  # not-a-number fails both
         raise InvalidInput(
             f"{name} must be a number between 0 and {MAX_WEIGHT:,}",
             code="MEMORY_NUMBER_INVALID",

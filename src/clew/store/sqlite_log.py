@@ -1,10 +1,11 @@
 """The log of a SQLite store goes into its file beside the writer, so that nobody who commits waits for it.
 
 SQLite would do it at the end of the commit with which the log reaches 1,000 pages: one tool call in a hundred and
-sixty waited 5 to 50 ms for that, and single writes spent a tenth of their processor time on it, four times as much
-as with 4,000 pages. Here a thread does it, on a connection of its own; what is committed meanwhile joins the log
-and waits for the next time. The writer starts the log anew once all of it is in the file. Where that never happens,
-because commits come without a pause, the writer does it itself before the log grows too large.
+sixty waited 5 to 50 ms for that, and single writes spent a tenth of their processor time on it. Twice as many pages
+halve that; four times as many made commits dearer again, since a log that grows costs more than one that is written
+anew (docs/performance.md). Here a thread does it, on a connection of its own; what is committed meanwhile joins the
+log and waits for the next time. The writer starts the log anew once all of it is in the file. Where that never
+happens, because commits come without a pause, the writer does it itself before the log grows too large.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import apsw
 
 from clew.errors import ClewError
 
-DUE = 4_000  # pages: 16 MB; a single write adds some 33
+DUE = 2_000  # pages: 8 MB; a single write adds some 33
 MOST = 3 * DUE
 THREAD = "clew-log"
 
