@@ -27,7 +27,6 @@ class Sentence(NamedTuple):
     text: str  # as it stands in the memory
     flat: str  # lower case, single spaces, each thing one character
     words: list[str]  # of the flat text
-    doubt: int  # the word from which on all is supposed, not stated
     things: list[Thing]
     start: int  # where in the text
 

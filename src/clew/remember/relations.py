@@ -297,8 +297,7 @@ def _flatten(said: str, low: str, start: int, stop: int, things: list[Thing]) ->
         at = thing.end
     pieces.append(low[at:stop])
     flat = " ".join("".join(pieces).lstrip("-+• ").split()).replace(" ,", ",").replace(" 's ", " ")
-    words = flat.split(" ")
-    return Sentence(said, flat, words, doubted_from(flat, words), inside, start)
+    return Sentence(said, flat, flat.split(" "), inside, start)
 
 
 class _Reading(NamedTuple):
@@ -309,21 +308,24 @@ class _Reading(NamedTuple):
 
 
 def _stated(sentence: Sentence) -> list[EdgeDraft]:
-    """Cue by cue."""
-    if not is_said(sentence):
-        return []
-    found: list[EdgeDraft] = []
+    """Cue by cue. Whether it is said at all, neither denied nor supposed, is asked of what would be stated: most
+    sentences with a word of a cue state nothing, and that is seen soonest."""
+    found: list[tuple[int, EdgeDraft]] = []
     reading, at, cues = _Reading(), 0, 0
-    for index, word in enumerate(sentence.words[: sentence.doubt]):
+    for index, word in enumerate(sentence.words):
         if word in _ENTRY_WORDS and cues < MAX_CUES:
             cues += 1
-            if not is_denied(sentence, index, at):
-                if holder := _HOLDERS.get(word):
-                    found += holder(sentence, at)
-                edges, reading = _read_cue(sentence, word, at, reading)
-                found += edges
+            edges, after = _read_cue(sentence, word, at, reading)
+            if holder := _HOLDERS.get(word):
+                edges = [*holder(sentence, at), *edges]
+            if edges and not is_denied(sentence, index, at):
+                found += [(index, edge) for edge in edges]
+                reading = after
         at += len(word) + 1
-    return found
+    if not found or not is_said(sentence):
+        return []
+    doubt = doubted_from(sentence.flat, sentence.words)
+    return [edge for index, edge in found if index < doubt]
 
 
 def _read_cue(sentence: Sentence, word: str, at: int, reading: _Reading) -> tuple[list[EdgeDraft], _Reading]:
