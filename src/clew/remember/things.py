@@ -16,6 +16,7 @@ from itertools import accumulate
 from operator import add
 from typing import NamedTuple
 
+from clew import native
 from clew.model.graph import NodeRef, parse_ref
 from clew.recall.analyse import STOP_WORDS
 from clew.remember.word import (
@@ -34,6 +35,7 @@ from clew.remember.word import (
 
 MAX_CHARS = 20_000  # of a text are looked at: beyond that it is a log or a dump
 MAX_THINGS = 64
+_KNOWN, _LONGEST = 100_000, 40  # words, and their letters
 
 
 class Thing(NamedTuple):
@@ -49,11 +51,24 @@ def things_in(text: str, words: list[str] | None = None) -> list[Thing]:
         text, words = text[:MAX_CHARS], None
     if not text.isascii() and (spaced := _UNSPACED.sub(_blank, text)) != text:
         text, words = spaced, None
-    words = text.split() if words is None else words
-    if not any(map(TOKENS.__getitem__, words)):  # as most texts of plain words
+    if text.isascii() and _is_silent(text):  # as most texts of plain words
         return []
+    words = text.split() if words is None else words
     marked = [(index, token) for index, word in enumerate(words) if (token := TOKENS[word])]
     return _place(_Line(text, words, _starts(text, words)), marked)
+
+
+_SILENT = native.words(lambda _word: b"", most=_KNOWN, longest=_LONGEST)  # words that say nothing by themselves
+
+
+def _is_silent(text: str) -> bool:
+    """Whether no word of it says anything by itself. Those are known by one look for each; the others are looked
+    at again."""
+    new = _SILENT.unknown(text)
+    silent = [word for word in new if TOKENS[word] is None]
+    if silent:
+        _SILENT.join(" ".join(silent))
+    return len(silent) == len(new)
 
 
 # Chinese, Japanese, Korean, Thai and their like put no space between their words and a name: `调用AuthService，`.
