@@ -54,7 +54,8 @@ class Machine:
     @property
     def environ(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
-        return kept | {"CLAUDE_CONFIG_DIR": str(self.base / "claude")}
+        patient = {"CLEW_INJECT__LATENCY_MS": "10000"}  # a busy machine must not make a hint miss the limit
+        return kept | patient | {"CLAUDE_CONFIG_DIR": str(self.base / "claude")}
 
     def start(self) -> None:
         words = [sys.executable, "-m", "clew", "serve", "--quiet", "--home", str(self.home)]

@@ -43,7 +43,8 @@ sys.stdin.read()
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Clew]:
-    with clew.open(tmp_path / "clew.db", home=tmp_path / "home") as opened:
+    patient = {"latency_ms": 10_000}  # a busy machine must not make it miss the limit
+    with clew.open(tmp_path / "clew.db", home=tmp_path / "home", inject=patient) as opened:
         yield opened
 
 
