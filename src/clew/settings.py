@@ -72,7 +72,7 @@ class RecallSettings:
         "hybrid", "what evidence to use", project=True, choices=("lexical", "semantic", "hybrid")
     )
     rules_limit: int = _setting(50, "rules shown at most with one recall", project=True, least=0)
-    read_model_mb: int = _setting(512, "memory for search indices; larger scopes are searched on disk", least=0)
+    read_model_mb: int = _setting(512, "memory for search indices; as much for vectors of larger scopes", least=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -17,6 +17,7 @@ from zlib import crc32
 
 import numpy as np
 
+from clew.recall.alone import VectorsAlone
 from clew.recall.lexical import K1, B
 from clew.recall.question import name_terms
 from clew.recall.segment import MAX_DOCS, Segment, build_segment, following, members_of
@@ -220,6 +221,7 @@ class Corpora:
         self._space = space.key if space else ""
         self._dim = space.dim if space else 1
         self._max_bytes = max_bytes
+        self.alone = VectorsAlone(space=self._space, dim=self._dim, max_bytes=max_bytes)
         self._kept: OrderedDict[Reach, Corpus] = OrderedDict()
         self._lock = threading.Lock()
         self._building: dict[Reach, threading.Lock] = {}

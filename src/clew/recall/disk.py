@@ -1,10 +1,11 @@
 """Search a scope too large to keep in memory: candidates from the engine, the same scoring after that.
 
-Lexical candidates come from the full-text index, rarest words first; semantic ones are the nearest vectors, by a
-scan in blocks or by the engine's own index. The scope's own counts are asked from the engine, so a memory scores
-as it would have in memory; a test compares the two. They and the newest memories, for which the whole scope is
-read, are kept until the org's change log moves on. Where only some are asked for, by type, tag or whose they are,
-the newest of these come along.
+Lexical candidates come from the full-text index, rarest words first; semantic ones are the nearest vectors, by the
+engine's own index, from memory where there is room for the vectors alone, or by a scan in blocks. The scope's own
+counts are asked from the engine, so a memory scores as it would have in memory; a test compares the two. They and
+the newest memories, for which the whole scope is read, are kept until something in the org changes; those of a
+large scope until a thousandth of it may have. Where only some are asked for, by type, tag or whose they are, the
+newest of these come along.
 """
 
 from __future__ import annotations
@@ -34,12 +35,14 @@ MAX_LEXICAL = 3_000  # stop adding commoner words once this many memories were n
 MAX_SEMANTIC = 500
 MAX_NEWEST = 1_000  # of each layer; the most one recall may ask for
 MAX_LOOKED_THROUGH = 100  # reaches of one store of which that is kept
+COUNT_AFTER = 0.001  # changes as a share of the scope: whether it has 100,000 or 100,100 memories moves no score
 
 
 class _Scope(NamedTuple):
     """What takes a look at a whole scope to know."""
 
     seq: int  # of the change after which it was looked at
+    counted: int  # of the change after which it was counted
     size: int  # memories in reach
     total_length: int
     newest: frozenset[int]  # rows
@@ -54,10 +57,10 @@ def corpus_of_candidates(
 ) -> Corpus:
     notes["read_model"] = "scope too large: searched on disk; a larger recall.read_model_mb keeps it in memory"
     with reader.store.read() as tx:
-        scope = _scope(tx, reach, reader.store)
+        scope = _scope(tx, reach, reader)
         rows, frequencies = _lexical(tx, reach, text, scope.hidden)
         if vector is not None and vector.any() and reader.embedder is not None:
-            rows |= _nearest(tx, reach, reader.embedder.space.key, vector)
+            rows |= _nearest(tx, reach, reader, vector, scope)
         rows |= scope.newest
         segment = reader.corpora.load(tx, reach, sorted(rows))
     return Corpus(
@@ -98,19 +101,32 @@ def with_memories(corpus: Corpus, ids: list[str], reach: Reach, reader: Reader) 
     return replace(corpus, segments=(*corpus.segments, segment), alive=alive)
 
 
-def _scope(tx: Tx, reach: Reach, store: Store) -> _Scope:
-    last, kept = tx.changes.last(reach.org), _looked_through.setdefault(store, {})
+def _scope(tx: Tx, reach: Reach, reader: Reader) -> _Scope:
+    last, kept = tx.changes.last(reach.org), _looked_through.setdefault(reader.store, {})
     known = kept.get(reach)
     if known is not None and known.seq == last:
         return known
     hidden = frozenset(tx.guarding.hidden_rows(reach) if reach.by_label else ())
-    size, total_length = tx.index.size(reach)
-    newest = frozenset(tx.index.newest(reach, limit=MAX_NEWEST))
-    found = _Scope(last, size, total_length, newest, hidden)
+    found = known and _caught_up(tx, reach, reader, known, last)
+    if found is None:
+        size, total_length = tx.index.size(reach)
+        newest = frozenset(tx.index.newest(reach, limit=MAX_NEWEST))
+        found = _Scope(last, last, size, total_length, newest, hidden)
     if len(kept) >= MAX_LOOKED_THROUGH:
         kept.clear()
-    kept[reach] = found
-    return found
+    kept[reach] = found._replace(hidden=hidden)
+    return kept[reach]
+
+
+def _caught_up(tx: Tx, reach: Reach, reader: Reader, known: _Scope, last: int) -> _Scope | None:
+    """With what changed among the newest; None where so much has that it is counted anew."""
+    most = int(known.size * COUNT_AFTER)
+    changes = tx.changes.since(reach.org, known.seq, limit=most) if last - known.counted <= most else None
+    if changes is None:
+        return None
+    ids = sorted({change.id for change in changes if change.kind == "memory"})
+    changed = reader.corpora.load_ids(tx, reach, ids).row.tolist() if ids else ()
+    return known._replace(seq=last, newest=known.newest.union(changed))
 
 
 def _lexical(tx: Tx, reach: Reach, text: str, hidden: frozenset[int]) -> tuple[set[int], dict[int, int]]:
@@ -126,7 +142,14 @@ def _lexical(tx: Tx, reach: Reach, text: str, hidden: frozenset[int]) -> tuple[s
     return rows, {term: len(found) for term, found in matches.items()}
 
 
-def _nearest(tx: Tx, reach: Reach, space: str, vector: NDArray[np.float32]) -> set[int]:
+def _nearest(tx: Tx, reach: Reach, reader: Reader, vector: NDArray[np.float32], scope: _Scope) -> set[int]:
     """However many are as near as the last: no more than wanted."""
-    [found] = tx.index.nearest(reach, space, vector[None], limit=MAX_SEMANTIC)
+    assert reader.embedder is not None
+    if not tx.index.finds_nearest:
+        kept = reader.corpora.alone.nearest(
+            tx, reach, vector, size=scope.size, without=scope.hidden, limit=MAX_SEMANTIC
+        )
+        if kept is not None:
+            return kept
+    [found] = tx.index.nearest(reach, reader.embedder.space.key, vector[None], limit=MAX_SEMANTIC)
     return set(heapq.nlargest(MAX_SEMANTIC, found, key=lambda row: (found[row], row)))

@@ -197,12 +197,17 @@ class IndexTable:
             yield rows
             after = rows[-1][0]
 
+    @property
+    def finds_nearest(self) -> bool:
+        """Whether the engine has an index of vectors: otherwise `nearest` reads all of them."""
+        return self._session.finds_nearest
+
     def nearest(
         self, reach: Reach, space: str, vectors: NDArray[np.float32], *, limit: int
     ) -> list[Mapping[int, float]]:
         """For each of some vectors the nearest rows in reach with their cosines: at least `limit` if there are so
         many, and others that are as near as the last. Exact, but for what an engine's index of vectors may miss."""
-        if self._session.finds_nearest:
+        if self.finds_nearest:
             from clew.store.postgres_nearest import nearest_by_server
 
             asked = reach_values(reach) | {"space": space}

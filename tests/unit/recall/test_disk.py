@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from clew import Draft, Identity, Scope
-from clew.recall import disk
+from clew.clew import Clew
+from clew.recall import alone, disk
 from clew.store.index import IndexTable
 from toys import ToldClock, ToyEmbedder, contents, open_toy
 
@@ -19,11 +20,19 @@ WORDS = [head + tail for head in HEADS for tail in TAILS]
 LAYERS = ["long_term"] * 8 + ["rule", "working"]
 SCOPE = Scope(project="a", user="x")
 PLACES = [Scope(), Scope(project="a"), Scope(user="x"), SCOPE, Scope(project="b"), Scope(user="y")]
+WAYS = ["by a scan", "vectors in memory"]
 ASKED = ["gateway", "portal queueing", "cacheer gatelet shardal portway", "nothing here", "", "漢字 gateway"]
 
 
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def on_disk(memory: Clew, way: str) -> Clew:
+    """A scope of which nothing is kept, or its vectors alone."""
+    memory._reader.corpora._max_bytes = 1
+    memory._reader.corpora.alone._max_bytes = 0 if way == "by a scan" else 1 << 20
+    return memory
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The same file, kept in memory and searched on disk."""
     path: Path = tmp_path_factory.mktemp("disk") / "c.db"
     rng, clock, toy = random.Random(7), ToldClock(), ToyEmbedder(dim=64)
@@ -42,9 +51,9 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Any:
             memory.remember("portal anew " + ids[2], supersedes=ids[2], scope=place)
     with (
         open_toy(path, clock=clock, embedder=toy) as kept,
-        open_toy(path, clock=clock, embedder=toy, recall={"read_model_mb": 0}) as searched,
+        open_toy(path, clock=clock, embedder=toy) as searched,
     ):
-        yield kept, searched
+        yield kept, on_disk(searched, request.param)
 
 
 def evidence(memory: Any, query: str, **options: Any) -> dict[str, dict[str, Any]]:
@@ -140,6 +149,27 @@ def test_a_scope_is_looked_through_once_until_something_changes(
     assert looked == ["first: AuthService", "third: gateway"]
 
 
+def test_a_large_scope_is_not_counted_anew_for_a_few_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is new is among the newest all the same, and what is gone is gone."""
+    counted: list[object] = []
+    size = IndexTable.size
+    monkeypatch.setattr(IndexTable, "size", lambda *given: counted.append(given) or size(*given))
+    monkeypatch.setattr(disk, "COUNT_AFTER", 0.1)
+    with open_toy(tmp_path / "d.db", recall={"read_model_mb": 0}) as memory:
+        list(memory.remember_many([Draft(content=f"note {n}") for n in range(100)], scope=SCOPE))
+        memory.recall("note", scope=SCOPE)
+        new = memory.remember("the gateway is new", scope=SCOPE)
+        assert contents(memory.recall("", scope=SCOPE, limit=1)) == ["the gateway is new"]
+        memory.forget(new.id)
+        assert contents(memory.recall("gateway", scope=SCOPE)) == []
+        assert len(counted) == 1
+        list(memory.remember_many([Draft(content=f"more {n}") for n in range(20)], scope=SCOPE))
+        assert memory.recall("more", scope=SCOPE).trace.stages[0].into == 120
+        assert len(counted) == 2
+
+
 @pytest.mark.parametrize("asked", [{"tags": ("runbook",)}, {"types": ("skill",)}, {"namespace": "ops"}])
 @pytest.mark.parametrize("query", ["deploy", ""])
 def test_what_a_filter_leaves_is_found_however_many_stand_before_it(
@@ -157,8 +187,9 @@ def test_what_a_filter_leaves_is_found_however_many_stand_before_it(
     "asked", [{}, {"tags": ("runbook",)}, {"retrieval": "semantic"}, {"retrieval": "lexical"}], ids=str
 )
 @pytest.mark.parametrize("query", ["deploy", ""])
+@pytest.mark.parametrize("way", WAYS)
 def test_what_may_not_be_read_takes_nobodys_place_and_counts_for_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], query: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, asked: dict[str, Any], query: str
 ) -> None:
     for name, value in (("MAX_LEXICAL", 5), ("MAX_SEMANTIC", 2), ("MAX_NEWEST", 3)):
         monkeypatch.setattr(disk, name, value)
@@ -166,12 +197,73 @@ def test_what_may_not_be_read_takes_nobodys_place_and_counts_for_nothing(
     plans = [Draft(content=f"deploy plan {n}", tags=runbook, classification="restricted") for n in range(40)]
     with (
         open_toy(tmp_path / "c.db", clock=clock, embedder=toy) as kept,
-        open_toy(tmp_path / "c.db", clock=clock, embedder=toy, recall={"read_model_mb": 0}) as searched,
+        open_toy(tmp_path / "c.db", clock=clock, embedder=toy) as searched,
     ):
         kept.remember("how to deploy told at length", tags=runbook)
         list(kept.remember_many(plans))
-        in_memory, on_disk = (
-            memory.recall(query, identity=Identity(agent="bot", roles=()), **asked) for memory in (kept, searched)
+        in_memory, found = (
+            memory.recall(query, identity=Identity(agent="bot", roles=()), **asked)
+            for memory in (kept, on_disk(searched, way))
         )
-        assert contents(on_disk) == contents(in_memory) == ["how to deploy told at length"]
-        assert on_disk.results[0].why == in_memory.results[0].why
+        assert contents(found) == contents(in_memory) == ["how to deploy told at length"]
+        assert found.results[0].why == in_memory.results[0].why
+
+
+def test_vectors_alone_are_read_once_and_kept_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes, and whatever becomes of what was read."""
+    monkeypatch.setattr(alone, "MAX_RECENT", 3)
+    monkeypatch.setattr(disk, "MAX_NEWEST", 1)
+    read: list[object] = []
+    vectors = IndexTable.vectors
+    monkeypatch.setattr(IndexTable, "vectors", lambda *given: read.append(given) or vectors(*given))
+    clock, toy, rng = ToldClock(), ToyEmbedder(dim=64), random.Random(3)
+    with (
+        open_toy(tmp_path / "c.db", clock=clock, embedder=toy) as kept,
+        open_toy(tmp_path / "c.db", clock=clock, embedder=toy) as other,
+    ):
+        searched = on_disk(other, "vectors in memory")
+        ids = [kept.remember(" ".join(rng.choices(WORDS, k=6)), scope=SCOPE).id for _ in range(40)]
+        for turn in range(8):
+            kept.forget(ids[turn])
+            kept.edit(ids[-1], content=f"{WORDS[turn]} {WORDS[turn + 1]} moved")
+            (kept if turn % 2 else searched).remember(f"{WORDS[turn]} {WORDS[turn + 2]} is new", scope=SCOPE)
+            expected, found = (evidence(memory, WORDS[turn], retrieval="semantic") for memory in (kept, searched))
+            assert found.keys() == expected.keys()
+    assert len(read) == 1
+
+
+def test_vectors_alone_are_read_anew_when_too_much_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alone, "MAX_CHANGES", 5)
+    with open_toy(tmp_path / "c.db", embedder=ToyEmbedder(dim=64)) as opened:
+        memory = on_disk(opened, "vectors in memory")
+        for content in ("the gateway is slow", "the gateway is old"):
+            memory.remember(content, scope=SCOPE)
+        assert memory.recall("gateway", scope=SCOPE, retrieval="semantic").results
+        list(memory.remember_many([Draft(content=f"the portal {n} is new") for n in range(20)], scope=SCOPE))
+        memory.recall("portal", scope=SCOPE, retrieval="semantic")
+        [kept] = memory._reader.corpora.alone._kept.values()
+        assert kept.size == 22 and not kept.recent
+
+
+def test_vectors_alone_of_more_scopes_than_there_is_room_for_go_the_oldest_first(
+    tmp_path: Path, by_both: None
+) -> None:
+    with open_toy(tmp_path / "c.db", embedder=ToyEmbedder(dim=64)) as opened:
+        memory = on_disk(opened, "vectors in memory")
+        for project in ("a", "b", "c"):
+            for number in range(10):
+                memory.remember(f"note {number} of {project}", scope=Scope(project=project))
+        vectors = memory._reader.corpora.alone
+        for project in ("a", "b", "c", "b"):
+            vectors._max_bytes = 5 * sum(kept.nbytes for kept in list(vectors._kept.values())[:1]) // 2 or 1 << 20
+            assert memory.recall("note", scope=Scope(project=project), retrieval="semantic").results
+        assert [sorted(reach.projects or ()) for reach in vectors._kept] == [["", "c"], ["", "b"]]
+
+
+def test_a_scope_whose_vectors_have_no_room_either_is_scanned(tmp_path: Path) -> None:
+    with open_toy(tmp_path / "c.db", embedder=ToyEmbedder(dim=64), recall={"read_model_mb": 0}) as memory:
+        memory.remember("the gateway is slow", scope=SCOPE)
+        assert contents(memory.recall("gateway", scope=SCOPE, retrieval="semantic")) == ["the gateway is slow"]
+        assert not memory._reader.corpora.alone._kept
