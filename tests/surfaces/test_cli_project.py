@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 from cli_driver import Cli
 
-from clew.hosts.repository import normalised, origin_url, project_of
+from clew.hosts.known import project_at
+from clew.hosts.repository import normalised, origin_url
+
+
+def project_of(directory: Path) -> str | None:
+    return project_at(directory, home=directory / "home")
 
 
 def repository(folder: Path, url: str | None = None) -> Path:
@@ -124,3 +129,44 @@ def test_no_project_finds_only_what_belongs_to_none(cli: Cli) -> None:
     assert cli("export", "out.jsonl", "--no-project", "--json").json["count"] == 1
     assert cli("why", "shop", "--expect", inside, "--no-project", "--json").json["lost_at"] == "scope"
     assert cli("show", outside, "--no-project", "--project", "shop").code == 2
+
+
+def test_a_repository_that_gets_its_first_remote_keeps_its_memory_and_says_so_once(cli: Cli) -> None:
+    shop = repository(cli.directory / "shop")
+    cli.patch.chdir(shop)
+    cli.remember("Orders are numbered by the till")
+    (shop / ".git" / "config").write_text('[remote "origin"]\nurl = git@github.com:acme/shop.git\n')
+    first, second = cli("recall", "orders"), cli("recall", "orders")
+    assert "numbered by the till" in first.out and "numbered by the till" in second.out
+    assert "'github.com/acme/shop' goes on as 'shop'" in first.err and second.err == ""
+    assert "clew project alias github.com/acme/shop --remove" in cli("doctor").out
+
+
+def test_a_repository_can_begin_anew_and_take_that_back(cli: Cli) -> None:
+    repository(cli.directory, "https://github.com/acme/site")
+    cli.remember("Orders are numbered", "--project", "github.com/acme/web")
+    set_one = cli("project", "alias", "github.com/acme/site", "github.com/acme/web", "--json").json
+    assert set_one["aliases"] == [{"name": "github.com/acme/site", "project": "github.com/acme/web"}]
+    assert "numbered" in cli("recall", "orders").out
+    assert cli("project", "alias", "github.com/acme/site", "--remove").code == 0
+    assert "numbered" not in cli("recall", "orders").out
+    assert cli("project", "alias").out == "every repository here goes by its own name\n"
+
+
+def test_an_alias_to_what_is_not_there_names_what_is(cli: Cli) -> None:
+    cli.remember("Orders are numbered", "--project", "github.com/acme/web")
+    outcome = cli("project", "alias", "github.com/acme/site", "github.com/acme/wbe", "--json")
+    assert (outcome.code, outcome.error["code"]) == (3, "PROJECT_NOT_FOUND")
+    assert "github.com/acme/web" in outcome.error["next"]
+
+
+def test_an_alias_that_hides_memories_says_so(cli: Cli) -> None:
+    cli.remember("Orders are numbered", "--project", "web")
+    cli.remember("Tills are grey", "--project", "github.com/acme/site")
+    assert "--project" in cli("project", "alias", "github.com/acme/site", "web").out
+
+
+@pytest.mark.parametrize("words", [("x",), ("--remove",), ("x", "y", "--remove")])
+def test_half_an_alias_is_refused(cli: Cli, words: tuple[str, ...]) -> None:
+    outcome = cli("project", "alias", *words)
+    assert outcome.code == 2 and "clew project alias NAME" in outcome.err

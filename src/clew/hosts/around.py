@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,9 +15,10 @@ from typing import Any
 from clew.hosts.events import MAX_PATH, event_of
 from clew.hosts.held import Held, held_by
 from clew.hosts.ignore import FILE, patterns_of
+from clew.hosts.known import Holds, project_at
 from clew.hosts.off import is_off
 from clew.hosts.reading import read_regular
-from clew.hosts.repository import Repository, branch_of, find_repository, project_in
+from clew.hosts.repository import Repository, branch_of, find_repository
 from clew.hosts.table import HOSTS
 from clew.model.host import Around, HookEvent
 from clew.values import dataclass
@@ -47,9 +49,12 @@ def look_around(
     environ: Mapping[str, str] = _NO_ENVIRONMENT,
     settings: Callable[[Path], Directory] | None = None,
     user_home: Path | None = None,
+    holds: Holds | None = None,
+    carries: bool = True,
 ) -> Around:
     """`settings` tells of a directory; one that fails leaves nothing on there, since nobody knows what it would
-    have switched off. `environ` is where hosts may have been told another place for their transcripts."""
+    have switched off. `environ` is where hosts may have been told another place for their transcripts. `holds` and
+    `carries` are for `project_at`."""
     event = event_of(host, raw, event_id="")
     if event is None:
         return Around()
@@ -57,7 +62,8 @@ def look_around(
     if directory is None:  # where it happened is not known, so neither is what may be kept of it
         return Around(capture=False)
     try:
-        return _seen(event, directory, home, environ, settings, user_home or _user_home())
+        around = _seen(event, directory, home, environ, settings, user_home or _user_home())
+        return around if around.project else _with_project(around, directory, home, holds, carries=carries)
     except OSError:  # no right to look there, or what it lies on is gone
         return around_unseen({"cwd": event.cwd}, home=home)
 
@@ -79,7 +85,7 @@ def _seen(
     held = _held(event, environ, user_home)
     root = repository.tree if repository else directory
     return Around(
-        project=_name(told.project or (project_in(repository) if repository else None)),
+        project=_name(told.project),
         branch=branch_of(repository) if repository else None,
         root=str(root),
         linked=_linked(Path(os.path.normpath(event.cwd or "")), directory, root),
@@ -93,6 +99,10 @@ def _seen(
         held_lines=held.lines,
         saw_transcript=held.was_read,
     )
+
+
+def _with_project(around: Around, directory: Path, home: Path, holds: Holds | None, *, carries: bool) -> Around:
+    return replace(around, project=_name(project_at(directory, home=home, holds=holds, carries=carries)))
 
 
 def around_unseen(raw: Mapping[str, Any], *, home: Path) -> Around:

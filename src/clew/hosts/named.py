@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from clew.hosts.known import names_of
 from clew.hosts.private import make_private
-from clew.hosts.repository import find_repository, project_in
+from clew.hosts.repository import find_repository
 
 FOLDER = "named"
 
@@ -20,8 +21,8 @@ FOLDER = "named"
 def may_name(home: Path, directory: Path, project: str) -> bool:
     """Whether the file in this directory may say that it belongs to a project."""
     repository = find_repository(directory)
-    own = project_in(repository) if repository else None
-    if own is not None and (project == own or project.startswith(f"{own}/")):
+    own = names_of(repository, home=home) if repository else ()
+    if any(project == name or project.startswith(f"{name}/") for name in own):
         return True
     return _file(home, directory, project).is_file()
 

@@ -1,4 +1,4 @@
-"""Which project a directory belongs to, and which branch is checked out: told by the git repository around it.
+"""The git repository around a directory: where it comes from, and which branch is checked out.
 
 Reads git's files and never runs git: a command line that agents call often cannot afford a process.
 """
@@ -14,6 +14,8 @@ from clew.hosts.reading import read_regular
 _SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _WITH_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/]*@)?(\[[^\]]+\]|[^/:]+)(?::\d*)?/(.+)")
 _LIKE_SCP = re.compile(r"(?:[^/]*@)?([^/:@]{2,}):(?!//)(.+)")  # one letter is a drive of Windows
+# Hosts to which Acme/Web and acme/web are one repository.
+FOLDING = frozenset(("bitbucket.org", "codeberg.org", "github.com", "gitlab.com"))
 MAX_CONFIG_BYTES = 1 << 20
 MAX_BRANCH = 240
 
@@ -28,15 +30,15 @@ class Repository(NamedTuple):
     tree: Path
 
 
-def project_of(directory: Path) -> str | None:
-    """host/owner/repo of the origin; without one the name of the main repository's directory."""
-    repository = find_repository(directory)
-    return project_in(repository) if repository else None
-
-
-def project_in(repository: Repository) -> str | None:
+def remote_of(repository: Repository) -> str | None:
+    """host/owner/repo of the origin, as it is spelled there; None without one elsewhere."""
     url = origin_url(_read(repository.common / "config"))
-    return (normalised(url) if url else None) or repository.directory.name or None
+    return normalised(url) if url else None
+
+
+def folded(name: str) -> str:
+    """One spelling of a repository, where its host knows no other."""
+    return name.lower() if name.partition("/")[0] in FOLDING else name
 
 
 def branch_of(repository: Repository) -> str | None:

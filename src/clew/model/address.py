@@ -27,6 +27,11 @@ def scheme_of(text: str) -> str:
     return scheme.lower() if is_one else ""
 
 
+def is_shared(text: str) -> bool:
+    """Whether a store or a Clew there may serve other machines too."""
+    return scheme_of(text) in (*POSTGRES, "http", "https")
+
+
 def is_no_path(text: str) -> bool:
     """Whether it was meant for an address and is none: as a path it would make a file of that name."""
     scheme, separator, _rest = text.partition(":")

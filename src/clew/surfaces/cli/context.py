@@ -9,14 +9,17 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from clew.errors import ClewError, InvalidInput
+from clew.model.address import is_shared
 from clew.model.scope import Scope
 from clew.model.times import parse_time
 from clew.settings import Settings, load_settings
 from clew.surfaces.cli.parser import usage
+from clew.surfaces.cli.terminal import one_line
 
 if TYPE_CHECKING:
     from clew import Clew
@@ -75,13 +78,27 @@ def project_name(args: Namespace, settings: Settings) -> str | None:
     named = _named_project(args)
     if named is not None or args.no_project:
         return named
-    return settings.project or _project_around()
+    return settings.project or project_around(settings)
 
 
-def _project_around() -> str | None:
-    from clew.hosts.repository import project_of  # not for a command that is told
+def project_around(settings: Settings) -> str | None:
+    """That of the repository here. Whoever works in one whose name has changed is told once what came of it."""
+    from clew.hosts import known  # not for a command that is told
 
-    return project_of(here())
+    home, place = settings.home, here()
+    project = known.project_at(
+        place, home=home, holds=partial(_has_memories, settings), carries=not is_shared(settings.store.url)
+    )
+    if news := known.news_at(place, home=home):
+        from clew.surfaces.hooks.checkup import changed_name
+
+        print(f"clew: {one_line(changed_name(news))}", file=sys.stderr)
+    return project
+
+
+def _has_memories(settings: Settings, project: str) -> bool:
+    with opened(settings) as memory:
+        return project in memory.projects.list()
 
 
 def scope_of_id(args: Namespace) -> Scope | None:

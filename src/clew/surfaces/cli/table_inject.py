@@ -43,6 +43,18 @@ PROJECT = Command(
             ),
             epilog="example: clew project set shop runtime-inject off",
         ),
+        Command(
+            "alias", "let a repository whose name has changed go on as the project it was, on this machine",
+            "project_alias:alias",
+            (
+                arg("name", metavar="NAME", nargs="?", help="what its remote says, such as github.com/acme/site"),
+                arg("project", metavar="PROJECT", nargs="?", help="what it was, such as github.com/acme/web"),
+                switch("--remove", "the name stands for itself again"),
+            ),
+            epilog="without a name: list them. It holds for every clone of that remote here, for commands, agents "
+            "and hooks; a project that is named (--project, .clew.toml) is that one.\n"
+            "example: clew project alias github.com/acme/site github.com/acme/web",
+        ),
     ),
 )  # fmt: skip
 

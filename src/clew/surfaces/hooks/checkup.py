@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clew.hosts.known import Note, note_at, project_at
 from clew.hosts.named import may_name
-from clew.hosts.repository import project_of
 from clew.model.upkeep import Check
 from clew.settings import find_project_file, project_named_in
 from clew.surfaces.hooks import spool
@@ -37,6 +37,7 @@ def check_around(home: Path, directory: Path) -> Iterator[Check]:
     for host in HOSTS:
         yield from _installed(host, home, directory)
     yield from _named(home, directory)
+    yield from _called(home, directory)
 
 
 def is_daemon_up(home: Path) -> bool:
@@ -72,10 +73,30 @@ def _named(home: Path, directory: Path) -> Iterator[Check]:
     named = project_named_in(file) if file else None
     if file is None or named is None or may_name(home, file.parent, named):
         return
-    own = project_of(directory)
+    own = project_at(directory, home=home)
     instead = f"they take it for '{own}'" if own else "they neither bring nor keep anything"
     confirm = f"if that is right, in {file.parent}: clew init --project {shlex.quote(named)}"
     yield Check("project", True, f"hooks do not heed that {file} names '{named}': {instead}; {confirm}")
+
+
+def _called(home: Path, directory: Path) -> Iterator[Check]:
+    """What the repository here is on this machine, where that is not what its remote says."""
+    if note := note_at(directory, home=home):
+        yield Check("project", True, changed_name(note))
+
+
+def changed_name(note: Note) -> str:
+    """What became of a repository whose name has changed, and how to have it otherwise."""
+    name, was, anew = shlex.quote(note.name), shlex.quote(note.was), f"clew project alias {shlex.quote(note.name)}"
+    if note.project != note.name:
+        return (
+            f"on this machine '{note.name}' goes on as '{note.project}', with all that is remembered there; "
+            f"to begin anew under its own name: {anew} --remove"
+        )
+    return (
+        f"memories of '{note.name}' are also under '{note.was}', and not seen from here; to bring them over: "
+        f"clew export old.jsonl --project {was}, clew import old.jsonl --project {name}, {anew} --remove"
+    )
 
 
 def _daemon(home: Path, is_up: bool, trouble: str) -> Iterator[Check]:

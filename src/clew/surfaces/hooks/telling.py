@@ -15,6 +15,7 @@ from clew.hosts.aside import Aside
 from clew.hosts.events import raw_of
 from clew.hosts.named import may_name
 from clew.hosts.repository import find_repository
+from clew.model.address import is_shared
 from clew.model.host import Around, HookAnswer
 from clew.model.scope import Identity
 from clew.settings import find_project_file, load_settings, project_named_in
@@ -44,19 +45,33 @@ def tell(
         host,
         told,
         event_id=event_id,
-        around=around(host, told, home=clew.home),
+        around=around(host, told, home=clew.home, of=clew, identity=identity),
         received_at=received_at,
         replayed=replayed,
         identity=identity,
     )
 
 
-def around(host: str, raw: Mapping[str, Any], *, home: Path) -> Around:
-    """What is there, or what is safe to say when the disk does not answer."""
+def around(
+    host: str, raw: Mapping[str, Any], *, home: Path, of: Clew | None = None, identity: Identity | None = None
+) -> Around:
+    """What is there, or what is safe to say when the disk does not answer. `of` knows which projects have
+    memories, unless it only passes on what it is told."""
     look = partial(
-        look_around, host, raw, home=home, environ=os.environ, settings=partial(directory_settings, home=home)
+        look_around,
+        host,
+        raw,
+        home=home,
+        environ=os.environ,
+        settings=partial(directory_settings, home=home),
+        holds=partial(_has_memories, of, identity) if of is not None and hasattr(of, "projects") else None,
+        carries=of is None or not is_shared(of.settings.store.url),
     )
     return _looking().within(LOOK_S, str(raw.get("cwd")), look) or around_unseen(raw, home=home)
+
+
+def _has_memories(clew: Clew, identity: Identity | None, project: str) -> bool:
+    return project in clew.projects.list(identity=identity)
 
 
 @cache

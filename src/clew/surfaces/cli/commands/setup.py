@@ -14,13 +14,12 @@ from typing import Any
 
 from clew.errors import Conflict, NotFound
 from clew.hosts.named import allow_name
-from clew.hosts.repository import project_of
 from clew.model.address import without_password
 from clew.model.scope import Scope
 from clew.setting_values import BudgetOverrides
 from clew.settings import PROJECT_FILE, USER_FILE, Settings, project_named_in
 from clew.surfaces.cli import render
-from clew.surfaces.cli.context import here, opened, settings_of
+from clew.surfaces.cli.context import opened, project_around, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
 from clew.wire.address import is_address
@@ -37,7 +36,7 @@ def init(args: Namespace) -> None:
     if args.project is not None:
         written = _write_project_file(Path.cwd() / PROJECT_FILE, args.project)
         allow_name(settings.home, Path.cwd(), args.project)
-    project = args.project or settings.project or project_of(here())
+    project = args.project or settings.project or project_around(settings)
     document = {"home": str(settings.home), "store": store, "created": is_new, "project": project}
     if written:
         document["project_file"] = str(written)
@@ -105,7 +104,7 @@ def config_show(args: Namespace) -> None:
     document = {
         "home": str(settings.home),
         "file": str(settings.home / USER_FILE),
-        "project": settings.project or project_of(here()),
+        "project": settings.project or project_around(settings),
         "settings": entries,
     }
     answer(args, document, lambda style: _settings_lines(document, style))

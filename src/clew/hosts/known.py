@@ -1,0 +1,208 @@
+"""Which project a repository is on this machine, also where its name has changed.
+
+Git names it: by its remote, and without one by its directory. A first remote, or an owner spelled in another way,
+must not make another project of it, of which nothing is known (ADR 58). So a repository without a remote gets a
+mark, a random word in its git directory that no clone brings along, and the home notes what it is called. A name
+that goes on as another project is noted in the home as well, for every clone on this machine. Nothing is decided
+unasked but what loses sight of nothing, and no memory is moved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from clew.hosts.private import make_private
+from clew.hosts.reading import read_regular
+from clew.hosts.repository import Repository, find_repository, folded, remote_of
+from clew.values import dataclass
+
+PLACES, NAMES, MARK = "places", "names", "clew"
+MAX_NOTE_BYTES = 16 << 10
+_WORD = re.compile(r"[0-9a-f]{32}")
+
+Holds = Callable[[str], bool]  # whether a project has memories
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """`name` is what git says, `project` what that is here, mostly another name; `was` what the repository was
+    called before, where memories are under that name."""
+
+    name: str
+    project: str
+    was: str = ""
+    is_told: bool = False
+
+
+def project_at(directory: Path, *, home: Path, holds: Holds | None = None, carries: bool = True) -> str | None:
+    """The project of a directory; None where no repository is around it."""
+    repository = find_repository(directory)
+    return project_here(repository, home=home, holds=holds, carries=carries) if repository else None
+
+
+def project_here(
+    repository: Repository, *, home: Path, holds: Holds | None = None, carries: bool = True
+) -> str | None:
+    """Without `holds` nothing is decided. `carries` False: a store of several machines, where others know the
+    repository by its remote, so that a first remote is heeded at once."""
+    spelled = remote_of(repository)
+    if spelled is None:
+        return _without_remote(home, repository)
+    own = folded(spelled)
+    note = _noted(home, spelled) or _noted(home, own)
+    if note is None:
+        was = _marked(home, repository)
+        if holds is None or (was is None and spelled == own):
+            return spelled
+        note = _decided(own, spelled, was, holds=holds, carries=carries)
+        _put(home, _name_file(home, note.name), asdict(note))
+    return note.project
+
+
+def _decided(own: str, spelled: str, was: str | None, *, holds: Holds, carries: bool) -> Note:
+    """Of two names that both have memories neither is given up for the other."""
+    if holds(own):
+        if spelled != own and holds(spelled):
+            return Note(spelled, spelled, own)
+        return Note(own, own, was if was and holds(was) else "")
+    if was and holds(was):
+        return Note(own, was if carries else own, was)
+    return Note(own, spelled if holds(spelled) else own)
+
+
+def names_of(repository: Repository, *, home: Path) -> frozenset[str]:
+    """Every name that is this repository's own."""
+    spelled, here = remote_of(repository), project_here(repository, home=home)
+    return frozenset(name for name in (spelled, folded(spelled or ""), here) if name)
+
+
+# -- what goes on as what ----------------------------------------------------------------------------
+
+
+def alias(home: Path, name: str, project: str | None) -> None:
+    """The user says that a name goes on as a project; None: that it stands for itself."""
+    own = folded(name)
+    _put(home, _name_file(home, own), asdict(Note(own, project or own, is_told=True)), is_needed=True)
+    if name != own:
+        _name_file(home, name).unlink(missing_ok=True)
+
+
+def aliases(home: Path) -> list[Note]:
+    """What goes on as something else, by name."""
+    files = (home / NAMES).iterdir() if (home / NAMES).is_dir() else ()
+    notes = (note for file in files if (note := _read_note(file)))
+    return sorted((note for note in notes if note.name != note.project), key=lambda note: note.name)
+
+
+def note_at(directory: Path, *, home: Path) -> Note | None:
+    """What was decided about the name of the repository here, if that is of interest."""
+    repository = find_repository(directory)
+    spelled = remote_of(repository) if repository else None
+    note = (_noted(home, spelled) or _noted(home, folded(spelled))) if spelled else None
+    return note if note and (note.was or note.project != note.name) else None
+
+
+def news_at(directory: Path, *, home: Path) -> Note | None:
+    """The same, once: what nobody was told yet and should be."""
+    note = note_at(directory, home=home)
+    if note is None or note.is_told or not note.was:
+        return None
+    _put(home, _name_file(home, note.name), asdict(replace(note, is_told=True)))
+    return note
+
+
+def _noted(home: Path, name: str) -> Note | None:
+    note = _read_note(_name_file(home, name))
+    return note if note and note.name == name else None
+
+
+def _read_note(file: Path) -> Note | None:
+    told = _read(file)
+    name, project, was = (told.get(key) for key in ("name", "project", "was"))
+    if not (isinstance(name, str) and isinstance(project, str) and isinstance(was, str) and name and project):
+        return None
+    return Note(name, project, was, is_told=told.get("is_told") is True)
+
+
+def _name_file(home: Path, name: str) -> Path:
+    return home / NAMES / hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+# -- repositories without a remote -------------------------------------------------------------------
+
+
+def _without_remote(home: Path, repository: Repository) -> str | None:
+    known = _marked(home, repository)
+    name = known or repository.directory.name or None
+    if name and not known:
+        with suppress(OSError):  # a directory in which we may not write keeps no mark
+            _mark(home, repository, name)
+    return name
+
+
+def _marked(home: Path, repository: Repository) -> str | None:
+    """What a repository with a mark is called here, wherever it has been moved to. A copy is another one as long
+    as the first is there."""
+    word, place = _word(repository.common), str(repository.common)
+    told = _read(home / PLACES / word) if word else {}
+    project, path = told.get("project"), told.get("path")
+    if not (isinstance(project, str) and isinstance(path, str) and project):
+        return None
+    if path != place:
+        if _word(Path(path)) == word:
+            return None
+        _put(home, home / PLACES / word, {"project": project, "path": place})
+    return project
+
+
+def _mark(home: Path, repository: Repository, name: str) -> None:
+    """Another home may have marked it before: the word stays. A copy gets one of its own."""
+    mark, word = repository.common / MARK, _word(repository.common)
+    if not word or _read(home / PLACES / word):
+        word = secrets.token_hex(16)
+        _replace(mark, word.encode() + b"\n")
+    _put(home, home / PLACES / word, {"project": name, "path": str(repository.common)})
+
+
+def _word(common: Path) -> str:
+    told = (read_regular(common / MARK, limit=64) or b"").decode("ascii", "replace").strip()
+    return told if _WORD.fullmatch(told) else ""
+
+
+# -- files -------------------------------------------------------------------------------------------
+
+
+def _read(file: Path) -> Mapping[str, Any]:
+    try:
+        told = json.loads(read_regular(file, limit=MAX_NOTE_BYTES) or b"{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _put(home: Path, file: Path, document: Mapping[str, Any], *, is_needed: bool = False) -> None:
+    """A home that cannot be written is told by whoever needs it: what is decided unasked is decided again."""
+    try:
+        make_private(home, file.parent)
+        _replace(file, json.dumps(document).encode())
+    except OSError:
+        if is_needed:
+            raise
+
+
+def _replace(file: Path, data: bytes) -> None:
+    fresh = file.with_name(f"{file.name}.{os.getpid()}.new")
+    try:
+        fresh.write_bytes(data)
+        fresh.replace(file)
+    finally:
+        fresh.unlink(missing_ok=True)

@@ -1,0 +1,145 @@
+"""A repository goes on as the project it was when its name changes, on this machine, and no other one does."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clew.hosts import known
+from clew.hosts.named import may_name
+from clew.hosts.repository import folded
+
+SHOP, UPPER, LOWER = "host.example/acme/shop", "github.com/Acme/Web", "github.com/acme/web"
+LOCAL = "shop"
+
+Name = Callable[..., str | None]
+
+
+@pytest.fixture
+def named(tmp_path: Path) -> Name:
+    """What a repository is called, when these projects have memories."""
+
+    def name(directory: Path, *projects: str, carries: bool = True) -> str | None:
+        return known.project_at(directory, home=tmp_path / "home", holds=projects.__contains__, carries=carries)
+
+    return name
+
+
+@pytest.fixture
+def shop(tmp_path: Path, named: Name) -> Path:
+    """A repository without a remote that Clew has seen."""
+    made = repository(tmp_path / LOCAL)
+    assert named(made) == LOCAL
+    return made
+
+
+def repository(folder: Path, remote: str | None = None) -> Path:
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "config").write_text("[core]\n")
+    return set_remote(folder, remote) if remote else folder
+
+
+def set_remote(folder: Path, remote: str) -> Path:
+    (folder / ".git" / "config").write_text(f'[core]\n[remote "origin"]\n\turl = https://{remote}.git\n')
+    return folder
+
+
+def test_the_first_remote_of_a_repository_changes_nothing_and_other_clones_of_it_follow(
+    shop: Path, tmp_path: Path, named: Name
+) -> None:
+    set_remote(shop, SHOP)
+    assert named(shop, LOCAL) == named(shop) == LOCAL
+    assert named(repository(tmp_path / "second", SHOP)) == LOCAL
+
+
+def test_a_clone_of_something_else_in_a_directory_of_the_same_name_reaches_nothing(
+    shop: Path, tmp_path: Path, named: Name
+) -> None:
+    assert named(repository(tmp_path / "evil" / LOCAL, "host.example/evil/shop"), LOCAL) == "host.example/evil/shop"
+    shutil.rmtree(shop)
+    assert named(repository(shop, "host.example/evil/till"), LOCAL) == "host.example/evil/till"
+
+
+def test_a_mark_that_this_home_does_not_know_reaches_nothing(shop: Path, tmp_path: Path, named: Name) -> None:
+    forged = repository(tmp_path / "evil", "host.example/evil/shop")
+    (forged / ".git" / "clew").write_text("0" * 32)
+    assert named(forged, LOCAL) == "host.example/evil/shop"
+
+
+def test_a_repository_that_was_moved_keeps_its_name_and_a_copy_gets_its_own(
+    shop: Path, tmp_path: Path, named: Name
+) -> None:
+    copy = Path(shutil.copytree(shop, tmp_path / "till"))
+    assert named(copy) == "till" and named(shop) == LOCAL
+    moved = shop.rename(tmp_path / "store")
+    assert named(moved) == LOCAL
+    assert named(set_remote(moved, SHOP), LOCAL) == LOCAL
+    assert named(set_remote(copy, "host.example/acme/till"), LOCAL, "till") == "till"
+
+
+def test_nothing_goes_on_where_nothing_was_kept(shop: Path, named: Name) -> None:
+    assert named(set_remote(shop, SHOP)) == SHOP
+    assert named(shop, LOCAL) == SHOP
+
+
+@pytest.mark.parametrize("carries", [True, False])
+def test_of_two_names_with_memories_neither_is_given_up_and_the_user_is_told_once(
+    shop: Path, tmp_path: Path, named: Name, carries: bool
+) -> None:
+    others = (LOCAL, SHOP) if carries else (LOCAL,)  # a store of several machines follows the remote in any case
+    assert named(set_remote(shop, SHOP), *others, carries=carries) == SHOP
+    news = known.news_at(shop, home=tmp_path / "home")
+    assert news is not None and (news.name, news.project, news.was) == (SHOP, SHOP, LOCAL)
+    assert known.news_at(shop, home=tmp_path / "home") is None
+    assert known.note_at(shop, home=tmp_path / "home") is not None
+
+
+def test_without_a_look_at_the_store_nothing_is_decided(shop: Path, tmp_path: Path, named: Name) -> None:
+    set_remote(shop, SHOP)
+    assert known.project_at(shop, home=tmp_path / "home") == SHOP
+    assert named(shop, LOCAL) == LOCAL
+
+
+def test_spellings_that_a_host_knows_as_one_are_one_project(tmp_path: Path, named: Name) -> None:
+    assert named(repository(tmp_path / "a", UPPER)) == named(repository(tmp_path / "b", LOWER)) == LOWER
+    assert folded(SHOP.upper()) == SHOP.upper()
+
+
+def test_memories_under_another_spelling_do_not_vanish(tmp_path: Path, named: Name) -> None:
+    upper, lower = repository(tmp_path / "a", UPPER), repository(tmp_path / "b", LOWER)
+    assert named(upper, UPPER) == named(lower, UPPER) == UPPER
+
+
+def test_two_spellings_with_memories_of_their_own_stay_two(tmp_path: Path, named: Name) -> None:
+    upper, lower = repository(tmp_path / "a", UPPER), repository(tmp_path / "b", LOWER)
+    assert (named(upper, UPPER, LOWER), named(lower, UPPER, LOWER)) == (UPPER, LOWER)
+    news = known.news_at(upper, home=tmp_path / "home")
+    assert news is not None and (news.project, news.was) == (UPPER, LOWER)
+
+
+def test_what_the_user_said_is_heeded_and_taken_back(tmp_path: Path, named: Name) -> None:
+    home, site = tmp_path / "home", repository(tmp_path / "site", "github.com/acme/Site")
+    known.alias(home, "github.com/Acme/site", LOWER)
+    assert named(site) == LOWER
+    assert may_name(home, site, LOWER) and may_name(home, site, "github.com/acme/Site")
+    known.alias(home, "github.com/acme/Site", None)
+    assert named(site) == "github.com/acme/site" and known.aliases(home) == []
+
+
+def test_a_repository_that_cannot_be_marked_is_no_failure(tmp_path: Path) -> None:
+    shop, home = repository(tmp_path / LOCAL), tmp_path / "home"
+    home.write_text("a file where the home should be")
+    assert known.project_at(shop, home=home, holds=bool) == LOCAL
+    assert known.project_at(set_remote(shop, UPPER), home=home, holds=bool) == UPPER
+
+
+@pytest.mark.parametrize("written", ["", "[]", "{", '{"name": 1}', "\0"])
+def test_a_damaged_note_counts_as_none(tmp_path: Path, named: Name, written: str) -> None:
+    home, upper = tmp_path / "home", repository(tmp_path / "a", UPPER)
+    assert named(upper, UPPER) == UPPER
+    [note] = (home / "names").iterdir()
+    note.write_text(written)
+    assert named(upper, UPPER) == UPPER
