@@ -460,9 +460,12 @@ def _read_toml(file: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):  # the store will say so where it matters
         return {}
     except (OSError, ValueError) as error:  # not UTF-8 and not TOML are both ValueErrors
-        raise Misconfigured(
-            f"{file} cannot be read: {error}", code="CONFIG_UNREADABLE", next="correct the file"
-        ) from error
+        told, move = (
+            (error.strerror, "make it a file that you may read, and its directory, too")
+            if isinstance(error, OSError)
+            else (error, "correct the file")
+        )
+        raise Misconfigured(f"{file} cannot be read: {told}", code="CONFIG_UNREADABLE", next=move) from error
 
 
 def _variables_of_the_sources(environ: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:

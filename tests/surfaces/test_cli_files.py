@@ -302,6 +302,18 @@ def test_restore_of_what_is_no_backup_changes_nothing(cli: Cli, name: str) -> No
     assert contents(cli) == ["kept"]
 
 
+def test_a_backup_that_is_not_there_is_told_before_anything_is_asked(cli: Cli) -> None:
+    cli.remember("a")
+    outcome = cli("restore", "nowhere.db", "--json")
+    assert (outcome.code, outcome.error["code"]) == (3, "FILE_NOT_FOUND")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a directory in which nobody makes files")
+def test_an_export_that_cannot_be_written_names_the_file_that_was_asked_for(cli: Cli) -> None:
+    cli.remember("a")
+    assert cli("export", "/proc/out.jsonl", "--json").error["message"].startswith("/proc/out.jsonl")
+
+
 def test_restore_from_a_directory_is_told_so(cli: Cli) -> None:
     (cli.directory / "backups").mkdir()
     outcome = cli("restore", "backups", "--yes", "--json")

@@ -17,6 +17,15 @@ def test_a_project_is_listed_shown_and_set(cli: Cli) -> None:
     assert shown["gates"]["runtime_inject"]["reason"] == "inject_off"
 
 
+def test_a_switch_of_a_project_in_which_nothing_is_says_so(cli: Cli) -> None:
+    cli.remember("a", "--project", "shop")
+    assert "did you mean 'shop'?" in cli("project", "set", "shpo", "memory", "off").out
+    assert "did you mean" not in cli("project", "set", "shop", "memory", "off").out
+    assert "clew project list" in cli("project", "show", "elsewhere").out
+    cli("project", "alias", "github.com/acme/shop", "shop")
+    assert "goes on as 'shop'" in cli("project", "set", "github.com/Acme/Shop", "memory", "off").out
+
+
 @pytest.mark.parametrize(
     ("switch", "reason"), [("memory", "memory_off"), ("graph", "graph_off"), ("runtime-inject", "inject_off")]
 )

@@ -242,6 +242,13 @@ def test_a_broken_file_is_refused_by_name(tmp_path: Path) -> None:
     assert refused.value.code == "CONFIG_UNREADABLE" and USER_FILE in refused.value.message
 
 
+def test_a_file_that_cannot_be_opened_is_not_to_be_corrected(tmp_path: Path) -> None:
+    (tmp_path / USER_FILE).mkdir()
+    with pytest.raises(Misconfigured) as refused:
+        load(tmp_path)
+    assert "may read" in refused.value.next and refused.value.message.count(USER_FILE) == 1
+
+
 # -- each setting is live ------------------------------------------------------------------------------
 # Each proof runs the same steps under two values and returns what a caller would see.
 

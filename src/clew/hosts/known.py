@@ -58,7 +58,7 @@ def project_here(
     if spelled is None:
         return _without_remote(home, repository)
     own = folded(spelled)
-    note = _noted(home, spelled) or _noted(home, own)
+    note = noted(home, spelled)
     if note is None:
         was = _marked(home, repository)
         if holds is None or (was is None and spelled == own):
@@ -107,7 +107,7 @@ def note_at(directory: Path, *, home: Path) -> Note | None:
     """What was decided about the name of the repository here, if that is of interest."""
     repository = find_repository(directory)
     spelled = remote_of(repository) if repository else None
-    note = (_noted(home, spelled) or _noted(home, folded(spelled))) if spelled else None
+    note = noted(home, spelled) if spelled else None
     return note if note and (note.was or note.project != note.name) else None
 
 
@@ -118,6 +118,11 @@ def news_at(directory: Path, *, home: Path) -> Note | None:
         return None
     _put(home, _name_file(home, note.name), asdict(replace(note, is_told=True)))
     return note
+
+
+def noted(home: Path, name: str) -> Note | None:
+    """What was decided about a name, as it is spelled or in any other way."""
+    return _noted(home, name) or _noted(home, folded(name))
 
 
 def _noted(home: Path, name: str) -> Note | None:

@@ -147,7 +147,7 @@ def read_only(path: Path) -> Unavailable:
     return Unavailable(
         f"{path} cannot be opened for writing",
         code="STORE_READ_ONLY",
-        next="check the permissions of the directory, or set CLEW_HOME to another one",
+        next="check the permissions of the file and its directory, or set CLEW_HOME to another directory",
     )
 
 

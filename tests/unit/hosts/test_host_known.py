@@ -55,6 +55,15 @@ def test_the_first_remote_of_a_repository_changes_nothing_and_other_clones_of_it
     assert named(repository(tmp_path / "second", SHOP)) == LOCAL
 
 
+def test_a_repository_that_began_here_keeps_its_name_on_another_host_and_a_clone_does_not(
+    shop: Path, tmp_path: Path, named: Name
+) -> None:
+    assert named(set_remote(shop, SHOP), LOCAL) == named(set_remote(shop, LOWER), LOCAL) == LOCAL
+    clone = repository(tmp_path / "clone", "host.example/acme/till")
+    assert named(clone, "host.example/acme/till") == "host.example/acme/till"
+    assert named(set_remote(clone, "host.example/me/till"), "host.example/acme/till") == "host.example/me/till"
+
+
 def test_a_clone_of_something_else_in_a_directory_of_the_same_name_reaches_nothing(
     shop: Path, tmp_path: Path, named: Name
 ) -> None:

@@ -29,7 +29,7 @@ INJECT_EVENT = Command(
 INJECT_LOG = Command("log", "what was shown in a session, oldest first", "inject:log", (SESSION,))
 
 PROJECT = Command(
-    "project", "what a project has switched on",
+    "project", "what a project has switched on, and which repository goes on as which",
     children=(
         Command("list", "every project and its switches", "config_store:project_list"),
         Command("show", "one project, and why each gate is as it is", "config_store:project_show", (_PROJECT,)),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
 
+from clew.hosts.known import noted
 from clew.model.config import GateDecision, MatrixShown, ProjectConfig, ProjectShown
 from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.parser import usage
@@ -21,17 +24,40 @@ def project_list(args: Namespace) -> None:
 
 
 def project_show(args: Namespace) -> None:
-    with opened(settings_of(args)) as memory:
-        shown = memory.projects.show(args.name)
-    answer(args, shown.as_json(), lambda style: _project_lines(shown, style))
+    settings = settings_of(args)
+    with opened(settings) as memory:
+        shown, known = memory.projects.show(args.name), list(memory.projects.list())
+    odd = _odd_name(args.name, known, settings.home)
+    answer(args, shown.as_json(), lambda style: [*_project_lines(shown, style), *_warned(odd, style)])
 
 
 def project_set(args: Namespace) -> None:
-    with opened(settings_of(args)) as memory:
+    settings = settings_of(args)
+    with opened(settings) as memory:
+        known = list(memory.projects.list())
         config = memory.projects.set(args.name, args.switch, args.value == "on")
     document = {"project": args.name, **config.as_json()}
-    told = f"{args.switch} is {args.value} in {one_line(args.name)}"
-    answer(args, document, lambda style: [style("green", told)])
+    told, odd = (
+        f"{args.switch} is {args.value} in {one_line(args.name)}",
+        _odd_name(args.name, known, settings.home),
+    )
+    answer(args, document, lambda style: [style("green", told), *_warned(odd, style)])
+
+
+def _odd_name(name: str, known: Sequence[str], home: Path) -> str:
+    """What is wrong with a name under which nothing is: a switch there would switch nothing."""
+    note = noted(home, name)
+    if note is not None and note.project != name:
+        return f"the repository '{name}' goes on as '{note.project}' on this machine: that is its project"
+    if name in known:
+        return ""
+    near = get_close_matches(name, known, n=1)
+    meant = f"did you mean '{near[0]}'?" if near else "those that are there: clew project list"
+    return f"nothing is remembered in '{name}' yet; {meant}"
+
+
+def _warned(odd: str, style: Style) -> list[str]:
+    return [style("yellow", one_line(odd))] if odd else []
 
 
 def matrix_show(args: Namespace) -> None:

@@ -63,7 +63,7 @@ def written_whole(path: Path, *, over: str, store: Path) -> Iterator[TextIO]:
     _check_replaceable(path, over)
     target = path.resolve()
     _check_directory(target.parent)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=target.parent)
+    handle, name = _beside(target)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             yield file
@@ -95,6 +95,14 @@ def _check_replaceable(path: Path, over: str) -> None:
                 code="EXPORT_EXISTS",
                 next="name another file, or remove this one first",
             )
+
+
+def _beside(target: Path) -> tuple[int, str]:
+    """A new file in the same directory. Who may not make one is told of the file that was named."""
+    try:
+        return tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    except OSError as error:
+        raise type(error)(error.errno, f"{error.strerror} in its directory", str(target)) from None
 
 
 def _check_directory(folder: Path) -> None:
@@ -203,6 +211,8 @@ def restore(args: Namespace) -> None:
 
     settings = settings_of(args)
     store = compose.database_path(settings)
+    if not Path(args.file).exists():
+        raise NotFound(f"{args.file} was not found", code="FILE_NOT_FOUND", next="check the name of the backup")
     if store.exists():
         confirm(f"replacing {store} by {args.file}", args)
     with progress_bar("restore") as progress:
