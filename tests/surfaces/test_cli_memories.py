@@ -109,7 +109,9 @@ def test_recall_options_reach_the_core(cli: Cli) -> None:
 
 def test_recall_of_nothing_is_no_failure(cli: Cli) -> None:
     outcome = cli("recall", "anything")
-    assert (outcome.code, "nothing is known" in outcome.out) == (0, True)
+    assert (outcome.code, "nothing is remembered here yet: clew remember" in outcome.out) == (0, True)
+    cli.remember("Cards are charged by Stripe")
+    assert "nothing is known about that" in cli("recall", "zebra").out
 
 
 def test_rules_that_come_along_do_not_hide_that_nothing_is_known(cli: Cli) -> None:

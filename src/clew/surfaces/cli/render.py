@@ -73,8 +73,14 @@ def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: b
     if explain:
         yield from _trace(answer, style)
     elif all(result.memory.layer == "rule" and not result.relevance for result in answer.results):
-        known = "nothing else is known about that, rules come along" if count else "nothing is known about that"
-        yield f"{known}; see what there is: clew list --all-projects"
+        yield f"{_unknown(answer)}; see what there is: clew list --all-projects"
+
+
+def _unknown(answer: Recalled) -> str:
+    if answer.results:
+        return "nothing else is known about that, rules come along"
+    is_empty = any(stage.name == "gather" and not stage.into for stage in answer.trace.stages)
+    return "nothing is remembered here yet: clew remember TEXT" if is_empty else "nothing is known about that"
 
 
 def _conflict(conflict: InConflict, style: Style) -> Iterator[str]:

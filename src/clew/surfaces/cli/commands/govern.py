@@ -95,7 +95,7 @@ def audit_list(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         entries = memory.audit.list(limit=args.limit, since=moment(args.since), action=args.action)
         found = [entry.as_json() for entry in entries]
-    answer(args, {"entries": found}, lambda style: _entry_lines(found, style))
+    answer(args, {"entries": found}, lambda style: _entry_lines(found, style) or ["no entry"])
 
 
 def _entry_lines(found: Sequence[Document], style: Style) -> list[str]:

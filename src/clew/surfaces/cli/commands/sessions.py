@@ -115,7 +115,8 @@ def list_sessions(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         sessions = memory.sessions.list(project=args.project, state=args.state, limit=args.limit)
     rows = [(each.id, each.state, one_line(each.issue or "-"), one_line(each.title or "")) for each in sessions]
-    _list(args, [session.as_json() for session in sessions], rows)
+    nothing = "no such session; hooks of agents begin them, and so does: clew session start"
+    _list(args, [session.as_json() for session in sessions], rows, nothing=nothing)
 
 
 def enqueue(args: Namespace) -> None:
@@ -147,7 +148,7 @@ def dead(args: Namespace) -> None:
 
 def _list_injects(args: Namespace, injects: Sequence[Inject]) -> None:
     rows = [(each.delivery_id, each.state, one_line(each.reason or "-"), one_line(each.text)) for each in injects]
-    _list(args, [inject.as_json() for inject in injects], rows)
+    _list(args, [inject.as_json() for inject in injects], rows, nothing="nothing in the queue")
 
 
 def claim_inject(args: Namespace) -> None:
@@ -168,9 +169,11 @@ def ack(args: Namespace) -> None:
     answer(args, {"acked": counted}, lambda style: [style("green" if counted else "yellow", said)])
 
 
-def _list(args: Namespace, documents: list[dict[str, Any]], rows: Iterable[tuple[str, ...]]) -> None:
+def _list(
+    args: Namespace, documents: list[dict[str, Any]], rows: Iterable[tuple[str, ...]], *, nothing: str
+) -> None:
     if args.json:
         print_json(documents)
         return
-    for line in columns(rows):
+    for line in columns(rows) or [nothing]:
         print(cut(line, style().width))
