@@ -17,7 +17,8 @@ def project_of(directory: Path) -> str | None:
 
 def repository(folder: Path, url: str | None = None) -> Path:
     git = folder / ".git"
-    git.mkdir(parents=True)
+    (git / "objects").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
     remote = f'[remote "upstream"]\n\turl = https://x.org/other\n[remote "origin"]\n\turl = {url}\n' if url else ""
     (git / "config").write_text(f"[core]\n\tbare = false\n{remote}")
     return folder

@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -170,12 +169,17 @@ def _marked(home: Path, repository: Repository) -> str | None:
 
 
 def _mark(home: Path, repository: Repository, name: str) -> None:
-    """Another home may have marked it before: the word stays. A copy gets one of its own."""
-    mark, word = repository.common / MARK, _word(repository.common)
+    """Another home may have marked it before: the word stays. A copy gets one of its own. What a file calls a git
+    directory may be any directory, so nothing is written where git keeps nothing, nor over what is no mark."""
+    common, word = repository.common, _word(repository.common)
+    if not ((common / "HEAD").is_file() and (common / "objects").is_dir()):
+        return
     if not word or _read(home / PLACES / word):
-        word = secrets.token_hex(16)
-        _replace(mark, word.encode() + b"\n")
-    _put(home, home / PLACES / word, {"project": name, "path": str(repository.common)})
+        if not word and os.path.lexists(common / MARK):
+            return
+        word = os.urandom(16).hex()
+        _replace(common / MARK, word.encode() + b"\n")
+    _put(home, home / PLACES / word, {"project": name, "path": str(common)})
 
 
 def _word(common: Path) -> str:

@@ -19,7 +19,8 @@ def event(place: Path, name: str, **fields: Any) -> dict[str, Any]:
 
 def test_a_session_after_the_first_push_is_told_what_was_known_before(memory: Clew, tmp_path: Path) -> None:
     shop = tmp_path / "shop"
-    (shop / ".git").mkdir(parents=True)
+    (shop / ".git" / "objects").mkdir(parents=True)
+    (shop / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     start = event(shop, "SessionStart", source="startup")
     assert around("claude-code", start, home=memory.home, of=memory).project == "shop"
     memory.remember("Never deploy on Fridays.", type="rule", scope=Scope(project="shop"))

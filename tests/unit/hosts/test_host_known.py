@@ -37,7 +37,8 @@ def shop(tmp_path: Path, named: Name) -> Path:
 
 
 def repository(folder: Path, remote: str | None = None) -> Path:
-    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "objects").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (folder / ".git" / "config").write_text("[core]\n")
     return set_remote(folder, remote) if remote else folder
 
@@ -87,6 +88,25 @@ def test_a_repository_that_was_moved_keeps_its_name_and_a_copy_gets_its_own(
     assert named(moved) == LOCAL
     assert named(set_remote(moved, SHOP), LOCAL) == LOCAL
     assert named(set_remote(copy, "host.example/acme/till"), LOCAL, "till") == "till"
+
+
+@pytest.mark.parametrize("is_git", [True, False])
+def test_nothing_is_written_over_what_is_no_mark_nor_where_git_keeps_nothing(
+    tmp_path: Path, named: Name, is_git: bool
+) -> None:
+    """A file may call any directory a git directory, such as one of programs."""
+    programs, tree = tmp_path / "bin", tmp_path / "till"
+    if is_git:
+        shutil.move(repository(tmp_path / "other") / ".git", programs)
+        (programs / "clew").write_text("#!/bin/sh\n")
+    else:
+        programs.mkdir()
+    before = sorted(programs.rglob("*"))
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {programs}\n")
+    assert named(tree) == "till"
+    assert sorted(programs.rglob("*")) == before
+    assert not is_git or (programs / "clew").read_text() == "#!/bin/sh\n"
 
 
 def test_nothing_goes_on_where_nothing_was_kept(shop: Path, named: Name) -> None:
