@@ -50,11 +50,11 @@ def look_around(
     settings: Callable[[Path], Directory] | None = None,
     user_home: Path | None = None,
     holds: Holds | None = None,
-    carries: bool = True,
+    shared: bool = False,
 ) -> Around:
     """`settings` tells of a directory; one that fails leaves nothing on there, since nobody knows what it would
     have switched off. `environ` is where hosts may have been told another place for their transcripts. `holds` and
-    `carries` are for `project_at`."""
+    `shared` are for `project_at`."""
     event = event_of(host, raw, event_id="")
     if event is None:
         return Around()
@@ -63,7 +63,7 @@ def look_around(
         return Around(capture=False)
     try:
         around = _seen(event, directory, home, environ, settings, user_home or _user_home())
-        return around if around.project else _with_project(around, directory, home, holds, carries=carries)
+        return around if around.project else _with_project(around, directory, home, holds, shared=shared)
     except OSError:  # no right to look there, or what it lies on is gone
         return around_unseen({"cwd": event.cwd}, home=home)
 
@@ -101,8 +101,8 @@ def _seen(
     )
 
 
-def _with_project(around: Around, directory: Path, home: Path, holds: Holds | None, *, carries: bool) -> Around:
-    return replace(around, project=_name(project_at(directory, home=home, holds=holds, carries=carries)))
+def _with_project(around: Around, directory: Path, home: Path, holds: Holds | None, *, shared: bool) -> Around:
+    return replace(around, project=_name(project_at(directory, home=home, holds=holds, shared=shared)))
 
 
 def around_unseen(raw: Mapping[str, Any], *, home: Path) -> Around:

@@ -24,7 +24,8 @@ from clew.hosts.reading import read_regular
 from clew.hosts.repository import Repository, find_repository, folded, remote_of
 from clew.values import dataclass
 
-PLACES, NAMES, MARK = "places", "names", "clew"
+PLACES, MARK = "places", "clew"
+NAMES = {False: "names", True: "names-shared"}  # by whether others use the store: it holds other projects
 MAX_NOTE_BYTES = 16 << 10
 _WORD = re.compile(r"[0-9a-f]{32}")
 
@@ -42,90 +43,93 @@ class Note:
     is_told: bool = False
 
 
-def project_at(directory: Path, *, home: Path, holds: Holds | None = None, carries: bool = True) -> str | None:
+def project_at(directory: Path, *, home: Path, holds: Holds | None = None, shared: bool = False) -> str | None:
     """The project of a directory; None where no repository is around it."""
     repository = find_repository(directory)
-    return project_here(repository, home=home, holds=holds, carries=carries) if repository else None
+    return project_here(repository, home=home, holds=holds, shared=shared) if repository else None
 
 
 def project_here(
-    repository: Repository, *, home: Path, holds: Holds | None = None, carries: bool = True
+    repository: Repository, *, home: Path, holds: Holds | None = None, shared: bool = False
 ) -> str | None:
-    """Without `holds` nothing is decided. `carries` False: a store of several machines, where others know the
-    repository by its remote, so that a first remote is heeded at once."""
+    """Without `holds` nothing is decided. `shared`: a store of several machines, where others know the repository
+    by its remote, so that a first remote is heeded at once."""
     spelled = remote_of(repository)
     if spelled is None:
         return _without_remote(home, repository)
     own = folded(spelled)
-    note = noted(home, spelled)
+    note = noted(home, spelled, shared=shared)
     if note is None:
         was = _marked(home, repository)
         if holds is None or (was is None and spelled == own):
             return spelled
-        note = _decided(own, spelled, was, holds=holds, carries=carries)
-        _put(home, _name_file(home, note.name), asdict(note))
+        note = _decided(own, spelled, was, holds=holds, shared=shared)
+        _put(home, _name_file(home, note.name, shared), asdict(note))
     return note.project
 
 
-def _decided(own: str, spelled: str, was: str | None, *, holds: Holds, carries: bool) -> Note:
+def _decided(own: str, spelled: str, was: str | None, *, holds: Holds, shared: bool) -> Note:
     """Of two names that both have memories neither is given up for the other."""
     if holds(own):
         if spelled != own and holds(spelled):
             return Note(spelled, spelled, own)
         return Note(own, own, was if was and holds(was) else "")
     if was and holds(was):
-        return Note(own, was if carries else own, was)
+        return Note(own, own if shared else was, was)
     return Note(own, spelled if holds(spelled) else own)
 
 
 def names_of(repository: Repository, *, home: Path) -> frozenset[str]:
     """Every name that is this repository's own."""
-    spelled, here = remote_of(repository), project_here(repository, home=home)
-    return frozenset(name for name in (spelled, folded(spelled or ""), here) if name)
+    spelled = remote_of(repository)
+    here = (project_here(repository, home=home, shared=shared) for shared in NAMES)
+    return frozenset(name for name in (spelled, folded(spelled or ""), *here) if name)
 
 
 # -- what goes on as what ----------------------------------------------------------------------------
 
 
-def alias(home: Path, name: str, project: str | None) -> None:
+def alias(home: Path, name: str, project: str | None, *, shared: bool = False) -> None:
     """The user says that a name goes on as a project; None: that it stands for itself."""
     own = folded(name)
-    _put(home, _name_file(home, own), asdict(Note(own, project or own, is_told=True)), is_needed=True)
+    note = Note(own, project or own, is_told=True)
+    _put(home, _name_file(home, own, shared), asdict(note), is_needed=True)
     if name != own:
-        _name_file(home, name).unlink(missing_ok=True)
+        _name_file(home, name, shared).unlink(missing_ok=True)
 
 
-def aliases(home: Path) -> list[Note]:
+def aliases(home: Path, *, shared: bool = False) -> list[Note]:
     """What goes on as something else, by name."""
-    files = (home / NAMES).iterdir() if (home / NAMES).is_dir() else ()
+    folder = home / NAMES[shared]
+    files = folder.iterdir() if folder.is_dir() else ()
     notes = (note for file in files if (note := _read_note(file)))
     return sorted((note for note in notes if note.name != note.project), key=lambda note: note.name)
 
 
-def note_at(directory: Path, *, home: Path) -> Note | None:
+def note_at(directory: Path, *, home: Path, shared: bool = False) -> Note | None:
     """What was decided about the name of the repository here, if that is of interest."""
     repository = find_repository(directory)
     spelled = remote_of(repository) if repository else None
-    note = noted(home, spelled) if spelled else None
+    note = noted(home, spelled, shared=shared) if spelled else None
     return note if note and (note.was or note.project != note.name) else None
 
 
-def news_at(directory: Path, *, home: Path) -> Note | None:
+def news_at(directory: Path, *, home: Path, shared: bool = False) -> Note | None:
     """The same, once: what nobody was told yet and should be."""
-    note = note_at(directory, home=home)
+    note = note_at(directory, home=home, shared=shared)
     if note is None or note.is_told or not note.was:
         return None
-    _put(home, _name_file(home, note.name), asdict(replace(note, is_told=True)))
+    _put(home, _name_file(home, note.name, shared), asdict(replace(note, is_told=True)))
     return note
 
 
-def noted(home: Path, name: str) -> Note | None:
+def noted(home: Path, name: str, *, shared: bool = False) -> Note | None:
     """What was decided about a name, as it is spelled or in any other way."""
-    return _noted(home, name) or _noted(home, folded(name))
+    return _noted(home, name, shared) or _noted(home, folded(name), shared)
 
 
-def _noted(home: Path, name: str) -> Note | None:
-    note = _read_note(_name_file(home, name))
+def _noted(home: Path, name: str, shared: bool) -> Note | None:
+    note = _read_note(_name_file(home, name, shared))
     return note if note and note.name == name else None
 
 
@@ -137,8 +141,8 @@ def _read_note(file: Path) -> Note | None:
     return Note(name, project, was, is_told=told.get("is_told") is True)
 
 
-def _name_file(home: Path, name: str) -> Path:
-    return home / NAMES / hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def _name_file(home: Path, name: str, shared: bool) -> Path:
+    return home / NAMES[shared] / hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 # -- repositories without a remote -------------------------------------------------------------------

@@ -22,8 +22,8 @@ Name = Callable[..., str | None]
 def named(tmp_path: Path) -> Name:
     """What a repository is called, when these projects have memories."""
 
-    def name(directory: Path, *projects: str, carries: bool = True) -> str | None:
-        return known.project_at(directory, home=tmp_path / "home", holds=projects.__contains__, carries=carries)
+    def name(directory: Path, *projects: str, shared: bool = False) -> str | None:
+        return known.project_at(directory, home=tmp_path / "home", holds=projects.__contains__, shared=shared)
 
     return name
 
@@ -114,16 +114,25 @@ def test_nothing_goes_on_where_nothing_was_kept(shop: Path, named: Name) -> None
     assert named(shop, LOCAL) == SHOP
 
 
-@pytest.mark.parametrize("carries", [True, False])
+@pytest.mark.parametrize("shared", [False, True])
 def test_of_two_names_with_memories_neither_is_given_up_and_the_user_is_told_once(
-    shop: Path, tmp_path: Path, named: Name, carries: bool
+    shop: Path, tmp_path: Path, named: Name, shared: bool
 ) -> None:
-    others = (LOCAL, SHOP) if carries else (LOCAL,)  # a store of several machines follows the remote in any case
-    assert named(set_remote(shop, SHOP), *others, carries=carries) == SHOP
-    news = known.news_at(shop, home=tmp_path / "home")
+    others = (LOCAL,) if shared else (LOCAL, SHOP)  # a store of several machines follows the remote in any case
+    assert named(set_remote(shop, SHOP), *others, shared=shared) == SHOP
+    news = known.news_at(shop, home=tmp_path / "home", shared=shared)
     assert news is not None and (news.name, news.project, news.was) == (SHOP, SHOP, LOCAL)
-    assert known.news_at(shop, home=tmp_path / "home") is None
-    assert known.note_at(shop, home=tmp_path / "home") is not None
+    assert known.news_at(shop, home=tmp_path / "home", shared=shared) is None
+    assert known.note_at(shop, home=tmp_path / "home", shared=shared) is not None
+
+
+def test_what_goes_on_here_goes_by_its_remote_in_the_store_of_a_team(
+    shop: Path, tmp_path: Path, named: Name
+) -> None:
+    assert named(set_remote(shop, SHOP), LOCAL) == LOCAL
+    assert named(shop, LOCAL, shared=True) == SHOP
+    assert known.news_at(shop, home=tmp_path / "home", shared=True) is not None
+    assert named(shop) == LOCAL
 
 
 def test_without_a_look_at_the_store_nothing_is_decided(shop: Path, tmp_path: Path, named: Name) -> None:

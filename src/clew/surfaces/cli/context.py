@@ -85,11 +85,9 @@ def project_around(settings: Settings) -> str | None:
     """That of the repository here. Whoever works in one whose name has changed is told once what came of it."""
     from clew.hosts import known  # not for a command that is told
 
-    home, place = settings.home, here()
-    project = known.project_at(
-        place, home=home, holds=partial(_has_memories, settings), carries=not is_shared(settings.store.url)
-    )
-    if news := known.news_at(place, home=home):
+    home, place, shared = settings.home, here(), is_shared(settings.store.url)
+    project = known.project_at(place, home=home, holds=partial(_has_memories, settings), shared=shared)
+    if news := known.news_at(place, home=home, shared=shared):
         from clew.surfaces.hooks.checkup import changed_name
 
         print(f"clew: {one_line(changed_name(news))}", file=sys.stderr)

@@ -28,7 +28,7 @@ READY_S = 8.0  # it tries a write first, and waits for it
 NEARLY_FULL = 0.8
 
 
-def check_around(home: Path, directory: Path) -> Iterator[Check]:
+def check_around(home: Path, directory: Path, *, shared: bool = False) -> Iterator[Check]:
     """Nothing is said of what was never used."""
     is_up = is_daemon_up(home)
     trouble = _trouble(home) if is_up else ""
@@ -37,7 +37,7 @@ def check_around(home: Path, directory: Path) -> Iterator[Check]:
     for host in HOSTS:
         yield from _installed(host, home, directory)
     yield from _named(home, directory)
-    yield from _called(home, directory)
+    yield from _called(home, directory, shared=shared)
 
 
 def is_daemon_up(home: Path) -> bool:
@@ -79,9 +79,9 @@ def _named(home: Path, directory: Path) -> Iterator[Check]:
     yield Check("project", True, f"hooks do not heed that {file} names '{named}': {instead}; {confirm}")
 
 
-def _called(home: Path, directory: Path) -> Iterator[Check]:
+def _called(home: Path, directory: Path, *, shared: bool) -> Iterator[Check]:
     """What the repository here is on this machine, where that is not what its remote says."""
-    if note := note_at(directory, home=home):
+    if note := note_at(directory, home=home, shared=shared):
         yield Check("project", True, changed_name(note))
 
 

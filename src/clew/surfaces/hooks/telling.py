@@ -65,7 +65,7 @@ def around(
         environ=os.environ,
         settings=partial(directory_settings, home=home),
         holds=partial(_has_memories, of, identity) if of is not None and hasattr(of, "projects") else None,
-        carries=of is None or not is_shared(of.settings.store.url),
+        shared=of is not None and is_shared(of.settings.store.url),
     )
     return _looking().within(LOOK_S, str(raw.get("cwd")), look) or around_unseen(raw, home=home)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 
 from clew.hosts.known import noted
+from clew.model.address import is_shared
 from clew.model.config import GateDecision, MatrixShown, ProjectConfig, ProjectShown
+from clew.settings import Settings
 from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line
@@ -27,7 +28,7 @@ def project_show(args: Namespace) -> None:
     settings = settings_of(args)
     with opened(settings) as memory:
         shown, known = memory.projects.show(args.name), list(memory.projects.list())
-    odd = _odd_name(args.name, known, settings.home)
+    odd = _odd_name(args.name, known, settings)
     answer(args, shown.as_json(), lambda style: [*_project_lines(shown, style), *_warned(odd, style)])
 
 
@@ -37,16 +38,14 @@ def project_set(args: Namespace) -> None:
         known = list(memory.projects.list())
         config = memory.projects.set(args.name, args.switch, args.value == "on")
     document = {"project": args.name, **config.as_json()}
-    told, odd = (
-        f"{args.switch} is {args.value} in {one_line(args.name)}",
-        _odd_name(args.name, known, settings.home),
-    )
+    told = f"{args.switch} is {args.value} in {one_line(args.name)}"
+    odd = _odd_name(args.name, known, settings)
     answer(args, document, lambda style: [style("green", told), *_warned(odd, style)])
 
 
-def _odd_name(name: str, known: Sequence[str], home: Path) -> str:
+def _odd_name(name: str, known: Sequence[str], settings: Settings) -> str:
     """What is wrong with a name under which nothing is: a switch there would switch nothing."""
-    note = noted(home, name)
+    note = noted(settings.home, name, shared=is_shared(settings.store.url))
     if note is not None and note.project != name:
         return f"the repository '{name}' goes on as '{note.project}' on this machine: that is its project"
     if name in known:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from clew.errors import NotFound
 from clew.hosts import known
+from clew.model.address import is_shared
 from clew.model.scope import Scope
 from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.parser import usage
@@ -16,6 +17,7 @@ from clew.surfaces.cli.terminal import Style, answer, columns, one_line
 
 def alias(args: Namespace) -> None:
     settings, hidden = settings_of(args), False
+    shared = is_shared(settings.store.url)
     if args.name is not None:
         if args.remove == (args.project is not None):
             raise usage(
@@ -26,10 +28,10 @@ def alias(args: Namespace) -> None:
         if not args.remove:
             with opened(settings) as memory:
                 hidden = _check(args.name, args.project, list(memory.projects.list()))
-        known.alias(settings.home, args.name, args.project)
+        known.alias(settings.home, args.name, args.project, shared=shared)
     elif args.remove:
         raise usage("no name is given", "say which: clew project alias NAME --remove")
-    found = known.aliases(settings.home)
+    found = known.aliases(settings.home, shared=shared)
     document = {"aliases": [{"name": note.name, "project": note.project} for note in found]}
     answer(args, document, lambda style: _lines(args.name if hidden else None, found, style))
 

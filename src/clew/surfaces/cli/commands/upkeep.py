@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError, Denied
-from clew.model.address import POSTGRES, scheme_of, without_password
+from clew.model.address import POSTGRES, is_shared, scheme_of, without_password
 from clew.model.upkeep import Check
 from clew.surfaces.cli import render
 from clew.surfaces.cli.context import here, opened, settings_of
@@ -43,7 +43,8 @@ def doctor(args: Namespace) -> int:
     if (args.session or args.transcript) and not args.probe:
         raise usage("--session and --transcript are for --probe", "add --probe")
     settings = settings_of(args)
-    checks = [*_of_store(settings), *check_around(settings.home, here())]  # also where no store opens
+    around = check_around(settings.home, here(), shared=is_shared(settings.store.url))
+    checks = [*_of_store(settings), *around]  # also where no store opens
     if args.probe:
         checks += _probed(args, settings)
     is_well = all(check.ok for check in checks)
