@@ -51,6 +51,24 @@ def test_what_one_process_remembers_another_recalls(cli: Cli, postgres_url: str)
     assert [result["content"] for result in found] == ["the deploy needs a VPN"]
 
 
+def test_a_teams_repository_goes_by_its_remote_and_the_way_to_bring_over_what_it_knew_is_told(
+    cli: Cli, postgres_url: str
+) -> None:
+    cli.patch.setenv("CLEW_URL", postgres_url)
+    git = cli.directory / ".git"
+    (git / "objects").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    cli.remember("the deploy needs a VPN")
+    (git / "config").write_text('[remote "origin"]\n\turl = git@github.com:Acme/Shop.git\n')
+    first, second = cli("recall", "deploy"), cli("recall", "deploy")
+    assert "VPN" not in first.out and second.err == ""
+    moved = "clew export old.jsonl --project work, clew import old.jsonl --project github.com/acme/shop"
+    assert moved in first.err
+    for words in moved.split(", "):
+        assert cli(*words.split()[1:]).code == 0
+    assert "VPN" in cli("recall", "deploy").out
+
+
 def test_migrate_makes_the_schema_once(run: Run, empty_url: str) -> None:
     first, second = told(run(empty_url, "migrate", "--json")), told(run(empty_url, "migrate", "--json"))
     assert (first["from"], first["to"]) == (0, second["to"])

@@ -63,7 +63,9 @@ def look_around(
         return Around(capture=False)
     try:
         around = _seen(event, directory, home, environ, settings, user_home or _user_home())
-        return around if around.project else _with_project(around, directory, home, holds, shared=shared)
+        if around.project or around.is_off:  # where all is off nothing is marked either
+            return around
+        return _with_project(around, directory, home, holds, shared=shared)
     except OSError:  # no right to look there, or what it lies on is gone
         return around_unseen({"cwd": event.cwd}, home=home)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.clew import Clew
+from clew.hosts.off import switch_off
 from clew.model.scope import Scope
 from clew.surfaces.hooks.telling import around, tell
 
@@ -28,3 +29,12 @@ def test_a_session_after_the_first_push_is_told_what_was_known_before(memory: Cl
     answer = tell(memory, "claude-code", start, event_id=next(_ids))
     assert "Never deploy on Fridays." in answer.text
     assert around("claude-code", start, home=memory.home).project == "shop"
+
+
+def test_where_hooks_are_off_no_repository_is_marked(memory: Clew, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    (shop / ".git" / "objects").mkdir(parents=True)
+    (shop / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    switch_off(memory.home, shop)
+    tell(memory, "claude-code", event(shop, "SessionStart", source="startup"), event_id=next(_ids))
+    assert not (shop / ".git" / "clew").exists()
