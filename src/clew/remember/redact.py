@@ -4,7 +4,8 @@ In: any text. Out: the text without its ``<private>`` spans, each secret replace
 Nothing is kept; running it twice changes nothing; a text without secrets comes back as the same object.
 Why this is an own rule table and not a library: docs/adr/0005-secret-masking.md.
 
-What is given to a name is found in `assigned.py`, what a value looks like is told in `looks.py`.
+What is given to a name is found in `assigned.py`, what commands take in `command_lines.py`; what a value looks like
+is told in `looks.py`.
 
 INVARIANT: linear time on any input. Each pattern here fails after a bounded number of characters, or consumes
 what it matched, or can start only once per run of its own characters. A new rule needs a line in the hostile
@@ -14,18 +15,16 @@ so that a marker never makes its neighbours look suspicious.
 
 import re
 from binascii import a2b_base64
-from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 from clew.remember.assigned import NAME_WORDS, find_assigned
+from clew.remember.command_lines import COMMAND_RULES, Rule, is_not_a_variable
 from clew.remember.looks import (
     compiled,
     could_be_secret,
     has_digit,
     is_keylike,
     is_mixed,
-    is_variable,
     looks_random,
 )
 from clew.values import dataclass
@@ -148,16 +147,7 @@ def _outside_private(text: str, keep_lines: bool) -> tuple[str, int]:
 # --- keys with a known shape ----------------------------------------------------------------------
 
 
-class _Rule(NamedTuple):
-    """A kind of secret: strings it cannot do without, a pattern (masks group ``v`` or all), a last check."""
-
-    kind: str
-    needs: tuple[str, ...]
-    pattern: str
-    is_secret: Callable[[str], bool] | None = None
-
-
-def _apply(rule: _Rule, text: str, kinds: set[str], *, keep_lines: bool = False) -> str:
+def _apply(rule: Rule, text: str, kinds: set[str], *, keep_lines: bool = False) -> str:
     def mask(match: re.Match[str]) -> str:
         start, end = match.span("v" if "v" in match.re.groupindex else 0)
         value = text[start:end]
@@ -174,10 +164,6 @@ def _is_telegram(value: str) -> bool:
     return is_mixed(value.partition(":")[2])
 
 
-def _is_not_a_variable(value: str) -> bool:
-    return not is_variable(value)
-
-
 def _is_sk(value: str) -> bool:
     """Others than OpenAI begin with sk- as well; DeepSeek goes on in small letters, but without a hyphen."""
     return is_keylike(value) or (has_digit(value) and compiled(r"sk-[0-9a-z]{32,}").fullmatch(value) is not None)
@@ -185,11 +171,6 @@ def _is_sk(value: str) -> bool:
 
 def _is_discord(value: str) -> bool:
     return all(map(is_mixed, value.split(".")))
-
-
-def _is_command_password(value: str) -> bool:
-    """Not a port of `docker run`, nor an option of another command: `find -name mysql -print`."""
-    return could_be_secret("pass", value) and compiled(_OTHER_OPTION).fullmatch(value) is None
 
 
 def _is_unspaced_password(value: str) -> bool:
@@ -246,26 +227,6 @@ def _begins(prefix: str) -> str:
     return rf"{prefix}(?:(?<![A-Za-z0-9]{prefix})|(?<=\\[nrt]{prefix})|(?<=%[0-9A-Fa-f]{{2}}{prefix}))"
 
 
-# A word of a command line in quotes, or without up to what would end it in a shell or in Markdown.
-_IN_QUOTES = r"(?:(?!(?P=q))[^\n]){1,200}(?=(?P=q))"
-_SHELL_WORD = r"[^\s\"'`;|&<>()]{1,200}"
-_OTHER_OPTION = (  # without their `-p`
-    r"\d{1,5}(?::\d{1,5})?|rint\w*|rune|ath|ipe|thread|ort|arallel|rofile|lugin\S*|roject|roxy|rompt\w*|arents"
-)
-
-
-def _taken_by(option: str, *, needs: tuple[str, ...], commands: str) -> _Rule:
-    """The password behind an option of some commands, whatever options and words stand between. One without quotes
-    has a digit: otherwise it may be talk."""
-    return _Rule(
-        "login",
-        needs,
-        rf"(?i:\b(?:{commands}))(?:\s{{1,2}}[^\s`;|&<>()]{{1,64}}+){{0,10}}?\s{{1,2}}-{option}(?:\s{{1,2}}|=)?"
-        rf"(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|(?=\S{{0,200}}\d){_SHELL_WORD}))",
-        _is_command_password,
-    )
-
-
 # The body of a PEM block that lost its END line: base64 and armour headers, real or escaped newlines.
 _PEM_BODY = r"(?:(?:\s|\\{1,4}[nr])*+(?:[A-Za-z0-9+/=]{16,}+|[A-Z][A-Za-z-]{2,19}: [^\n]{1,80}+\n))*+"
 _PEM = (
@@ -280,232 +241,168 @@ _GITLAB_USES = ("pat", "oas", "dt", "rt", "rtr", "cbt", "ptt", "ft", "imt", "age
 SHORTEST_PREFIXED = 20  # characters of a word that a key with a prefix may be
 # Needles of these are case-sensitive prefixes inside such a word.
 _PREFIX_RULES = (
-    _Rule("aws-id", ("AKIA", "ASIA", "ABIA", "ACCA"), rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}{_WORD_END}"),
-    _Rule("github", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), rf"{_START}gh[pousr]_[A-Za-z0-9]{{36,}}"),
-    _Rule("github", ("github_pat_",), rf"{_START}github_pat_[A-Za-z0-9_]{{36,}}"),
-    _Rule(
+    Rule("aws-id", ("AKIA", "ASIA", "ABIA", "ACCA"), rf"{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}{_WORD_END}"),
+    Rule("github", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), rf"{_START}gh[pousr]_[A-Za-z0-9]{{36,}}"),
+    Rule("github", ("github_pat_",), rf"{_START}github_pat_[A-Za-z0-9_]{{36,}}"),
+    Rule(
         "gitlab",
         # Feeds, runners, jobs, agents and the like: docs.gitlab.com/security/tokens, "Token prefixes".
         tuple(f"gl{use}-" for use in _GITLAB_USES),
         rf"{_START}gl(?:{'|'.join(_GITLAB_USES)})-[\w-]{{20,}}+(?:\.[\w-]++)*+",
         is_mixed,
     ),
-    _Rule("slack", ("xox", "xapp-"), rf"{_START}(?:xox[a-z](?:\.xox[a-z])?|xapp)-[A-Za-z0-9-]{{10,}}", is_mixed),
-    _Rule(
+    Rule("slack", ("xox", "xapp-"), rf"{_START}(?:xox[a-z](?:\.xox[a-z])?|xapp)-[A-Za-z0-9-]{{10,}}", is_mixed),
+    Rule(
         "slack",
         ("hooks.slack.com/",),
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<v>[\w/+-]{20,})",
     ),
-    _Rule("discord", ("/api/webhooks/",), r"/api/webhooks/(?P<v>\d{10,20}/[\w-]{40,})"),
-    _Rule("stripe", ("k_live_", "k_test_"), rf"{_START}[sr]k_(?:live|test)_[A-Za-z0-9]{{16,}}"),
-    _Rule("stripe", ("whsec_",), rf"{_START}whsec_[A-Za-z0-9+/]{{24,}}={{0,2}}"),
-    _Rule("google", ("AIza",), rf"{_START}AIza[\w-]{{35}}(?![\w-])"),
-    _Rule("google", ("GOCSPX-", "ya29."), rf"{_START}(?:GOCSPX-|ya29\.)[\w-]{{20,}}"),
-    _Rule("google", ("1//0",), rf"{_START}1//0[\w-]{{30,}}", is_keylike),
-    _Rule("openrouter", ("sk-or-v1-",), rf"{_START}sk-or-v1-[0-9a-f]{{64}}{_WORD_END}"),
-    _Rule("anthropic", ("sk-ant-",), rf"{_START}sk-ant-[\w-]{{16,}}", is_mixed),
-    _Rule("openai", ("sk-",), rf"{_START}sk-(?!ant-)[\w-]{{20,}}", _is_sk),
-    _Rule("clew", ("clew_",), rf"{_START}clew_(?:[0-9a-z]{{26}}|local)_[\w-]{{43}}"),
-    _Rule("huggingface", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
-    _Rule("npm", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{36,}}"),
-    _Rule("pypi", ("pypi-AgE",), rf"{_START}pypi-AgE[\w-]{{40,}}"),
-    _Rule("sendgrid", ("SG.",), rf"{_START}SG\.[\w-]{{16,32}}\.[\w-]{{32,}}"),
-    _Rule("twilio", ("SK", "AC"), rf"{_START}(?:SK|AC)[0-9a-f]{{32}}{_WORD_END}"),
-    _Rule("mailgun", ("key-",), rf"{_RUN_START}key-[0-9a-f]{{32}}{_WORD_END}"),
-    _Rule("digitalocean", ("_v1_",), rf"{_START}do[opr]_v1_[0-9a-f]{{64}}{_WORD_END}"),
-    _Rule(
+    Rule("discord", ("/api/webhooks/",), r"/api/webhooks/(?P<v>\d{10,20}/[\w-]{40,})"),
+    Rule("stripe", ("k_live_", "k_test_"), rf"{_START}[sr]k_(?:live|test)_[A-Za-z0-9]{{16,}}"),
+    Rule("stripe", ("whsec_",), rf"{_START}whsec_[A-Za-z0-9+/]{{24,}}={{0,2}}"),
+    Rule("google", ("AIza",), rf"{_START}AIza[\w-]{{35}}(?![\w-])"),
+    Rule("google", ("GOCSPX-", "ya29."), rf"{_START}(?:GOCSPX-|ya29\.)[\w-]{{20,}}"),
+    Rule("google", ("1//0",), rf"{_START}1//0[\w-]{{30,}}", is_keylike),
+    Rule("openrouter", ("sk-or-v1-",), rf"{_START}sk-or-v1-[0-9a-f]{{64}}{_WORD_END}"),
+    Rule("anthropic", ("sk-ant-",), rf"{_START}sk-ant-[\w-]{{16,}}", is_mixed),
+    Rule("openai", ("sk-",), rf"{_START}sk-(?!ant-)[\w-]{{20,}}", _is_sk),
+    Rule("clew", ("clew_",), rf"{_START}clew_(?:[0-9a-z]{{26}}|local)_[\w-]{{43}}"),
+    Rule("huggingface", ("hf_",), rf"{_START}hf_[A-Za-z0-9]{{30,}}"),
+    Rule("npm", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{36,}}"),
+    Rule("pypi", ("pypi-AgE",), rf"{_START}pypi-AgE[\w-]{{40,}}"),
+    Rule("sendgrid", ("SG.",), rf"{_START}SG\.[\w-]{{16,32}}\.[\w-]{{32,}}"),
+    Rule("twilio", ("SK", "AC"), rf"{_START}(?:SK|AC)[0-9a-f]{{32}}{_WORD_END}"),
+    Rule("mailgun", ("key-",), rf"{_RUN_START}key-[0-9a-f]{{32}}{_WORD_END}"),
+    Rule("digitalocean", ("_v1_",), rf"{_START}do[opr]_v1_[0-9a-f]{{64}}{_WORD_END}"),
+    Rule(
         "azure",
         ("AccountKey=", "SharedAccessKey="),
         r"(?:AccountKey|SharedAccessKey)=(?P<v>[A-Za-z0-9+/]{40,}={0,2})",
     ),
     # The signature of a shared access URL, 32 bytes of base64, mostly percent-encoded.
-    _Rule("azure", ("sig=",), r"(?<![A-Za-z0-9_])sig=(?P<v>[A-Za-z0-9%+/_-]{40,}={0,2})", is_keylike),
+    Rule("azure", ("sig=",), r"(?<![A-Za-z0-9_])sig=(?P<v>[A-Za-z0-9%+/_-]{40,}={0,2})", is_keylike),
     # The signatures of addresses that let in whoever has them.
-    _Rule("aws", ("X-Amz-Signature=",), r"X-Amz-Signature=(?P<v>[0-9a-f]{64})"),
-    _Rule("google", ("X-Goog-Signature=",), r"X-Goog-Signature=(?P<v>[0-9a-f]{64,})"),
+    Rule("aws", ("X-Amz-Signature=",), r"X-Amz-Signature=(?P<v>[0-9a-f]{64})"),
+    Rule("google", ("X-Goog-Signature=",), r"X-Goog-Signature=(?P<v>[0-9a-f]{64,})"),
     # A private key in base64, as Kubernetes and many variables hold it: a certificate begins alike and goes on in
     # another way.
-    _Rule(
+    Rule(
         "pem",
         ("LS0tLS1CRUdJTiB",),
         rf"{_START}LS0tLS1CRUdJTiB(?:SU0EgUF|QUklW|FQyBQUk|FTkNSWVBURU|PUEVOU1NI|EU0EgUF|QR1AgUF)[A-Za-z0-9+/]{{20,}}+={{0,2}}",
     ),
-    _Rule("vault", ("hvs.", "hvb."), rf"{_START}hv[sb]\.[\w-]{{24,}}"),
-    _Rule("vault", ("s.",), rf"{_begins('s[.]')}[A-Za-z0-9]{{24}}{_WORD_END}", looks_random),  # before Vault 1.10
-    _Rule("age", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58,}"),
-    _Rule(
+    Rule("vault", ("hvs.", "hvb."), rf"{_START}hv[sb]\.[\w-]{{24,}}"),
+    Rule("vault", ("s.",), rf"{_begins('s[.]')}[A-Za-z0-9]{{24}}{_WORD_END}", looks_random),  # before Vault 1.10
+    Rule("age", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58,}"),
+    Rule(
         "shopify",
         ("shpat_", "shpca_", "shppa_", "shpss_"),
         rf"{_START}shp(?:at|ca|pa|ss)_[0-9a-fA-F]{{32,}}",
     ),
-    _Rule("linear", ("lin_api_", "lin_oauth_"), rf"{_START}lin_(?:api|oauth)_[A-Za-z0-9]{{32,}}"),
-    _Rule("groq", ("gsk_",), rf"{_START}gsk_[A-Za-z0-9]{{40,}}"),
-    _Rule("atlassian", ("ATATT3", "ATCTT3"), rf"{_START}AT[AC]TT3[\w=-]{{40,}}"),
-    _Rule("databricks", ("dapi",), rf"{_START}dapi[0-9a-f]{{32}}(?:-\d{{1,2}})?{_WORD_END}"),
+    Rule("linear", ("lin_api_", "lin_oauth_"), rf"{_START}lin_(?:api|oauth)_[A-Za-z0-9]{{32,}}"),
+    Rule("groq", ("gsk_",), rf"{_START}gsk_[A-Za-z0-9]{{40,}}"),
+    Rule("atlassian", ("ATATT3", "ATCTT3"), rf"{_START}AT[AC]TT3[\w=-]{{40,}}"),
+    Rule("databricks", ("dapi",), rf"{_START}dapi[0-9a-f]{{32}}(?:-\d{{1,2}})?{_WORD_END}"),
     # Every part after the colon begins with A; in a URL the word `bot` stands before the number.
-    _Rule("telegram", (":A",), rf"(?:{_START}|(?<=/bot))\d{{5,16}}:A[\w-]{{34}}(?![\w-])", _is_telegram),
-    _Rule("tailscale", ("tskey-",), rf"{_START}tskey-[A-Za-z0-9-]{{20,}}", is_mixed),
-    _Rule("replicate", ("r8_",), rf"{_START}r8_[A-Za-z0-9]{{36,}}"),
-    _Rule("supabase", ("sbp_",), rf"{_START}sbp_(?:v\d_)?[0-9a-f]{{40}}{_WORD_END}"),
-    _Rule("supabase", ("sb_secret_",), rf"{_START}sb_secret_[\w-]{{20,}}", is_mixed),
-    _Rule("postman", ("PMAK-",), rf"{_START}PMAK-[0-9a-fA-F]{{24}}-[0-9a-fA-F]{{34}}{_WORD_END}"),
-    _Rule(
+    Rule("telegram", (":A",), rf"(?:{_START}|(?<=/bot))\d{{5,16}}:A[\w-]{{34}}(?![\w-])", _is_telegram),
+    Rule("tailscale", ("tskey-",), rf"{_START}tskey-[A-Za-z0-9-]{{20,}}", is_mixed),
+    Rule("replicate", ("r8_",), rf"{_START}r8_[A-Za-z0-9]{{36,}}"),
+    Rule("supabase", ("sbp_",), rf"{_START}sbp_(?:v\d_)?[0-9a-f]{{40}}{_WORD_END}"),
+    Rule("supabase", ("sb_secret_",), rf"{_START}sb_secret_[\w-]{{20,}}", is_mixed),
+    Rule("postman", ("PMAK-",), rf"{_START}PMAK-[0-9a-fA-F]{{24}}-[0-9a-fA-F]{{34}}{_WORD_END}"),
+    Rule(
         "doppler",
         ("dp.",),
         rf"{_START}dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{{2,35}}\.)?[A-Za-z0-9]{{40,44}}{_WORD_END}",
     ),
-    _Rule("xai", ("xai-",), rf"{_START}xai-\w{{60,}}", is_keylike),
-    _Rule("notion", ("ntn_",), rf"{_START}ntn_[A-Za-z0-9]{{40,}}"),
-    _Rule("notion", ("secret_",), rf"{_START}secret_[A-Za-z0-9]{{43}}(?!\w)", is_keylike),
-    _Rule("perplexity", ("pplx-",), rf"{_START}pplx-[A-Za-z0-9]{{40,}}"),
-    _Rule("nvidia", ("nvapi-",), rf"{_START}nvapi-[\w-]{{40,}}", is_keylike),
-    _Rule("square", ("sq0atp-", "sq0csp-"), rf"{_START}sq0(?:atp-[\w-]{{22}}|csp-[\w-]{{43}})(?![\w-])"),
+    Rule("xai", ("xai-",), rf"{_START}xai-\w{{60,}}", is_keylike),
+    Rule("notion", ("ntn_",), rf"{_START}ntn_[A-Za-z0-9]{{40,}}"),
+    Rule("notion", ("secret_",), rf"{_START}secret_[A-Za-z0-9]{{43}}(?!\w)", is_keylike),
+    Rule("perplexity", ("pplx-",), rf"{_START}pplx-[A-Za-z0-9]{{40,}}"),
+    Rule("nvidia", ("nvapi-",), rf"{_START}nvapi-[\w-]{{40,}}", is_keylike),
+    Rule("square", ("sq0atp-", "sq0csp-"), rf"{_START}sq0(?:atp-[\w-]{{22}}|csp-[\w-]{{43}})(?![\w-])"),
     # EAAA also begins the base64 of small binary numbers: the length is exact, and long runs of A are not random.
-    _Rule("square", ("EAAA",), rf"{_START}(?<![+/])EAAA(?!\w{{0,60}}AAAA)[\w-]{{60}}(?![\w+/=-])", is_keylike),
-    _Rule("facebook", ("EAA",), rf"{_START}(?<![+/])EAA[B-Z][A-Za-z0-9]{{80,}}+(?![\w+/=-])", is_keylike),
-    _Rule("docker", ("dckr_",), rf"{_START}dckr_[po]at_[\w-]{{20,}}", is_mixed),
-    _Rule("rubygems", ("rubygems_",), rf"{_START}rubygems_[0-9a-f]{{48}}{_WORD_END}"),
-    _Rule("figma", ("figd_",), rf"{_START}figd_[\w-]{{30,}}", is_mixed),
-    _Rule("sentry", ("sntrys_", "sntryu_"), rf"{_START}sntry(?:s_[\w+/=-]{{40,}}|u_[0-9a-f]{{64}}{_WORD_END})"),
-    _Rule("grafana", ("glsa_",), rf"{_START}glsa_[A-Za-z0-9]{{32}}_[0-9a-fA-F]{{8}}{_WORD_END}"),
-    _Rule("grafana", ("glc_eyJ",), rf"{_START}glc_eyJ[A-Za-z0-9+/]{{28,}}={{0,2}}"),
+    Rule("square", ("EAAA",), rf"{_START}(?<![+/])EAAA(?!\w{{0,60}}AAAA)[\w-]{{60}}(?![\w+/=-])", is_keylike),
+    Rule("facebook", ("EAA",), rf"{_START}(?<![+/])EAA[B-Z][A-Za-z0-9]{{80,}}+(?![\w+/=-])", is_keylike),
+    Rule("docker", ("dckr_",), rf"{_START}dckr_[po]at_[\w-]{{20,}}", is_mixed),
+    Rule("rubygems", ("rubygems_",), rf"{_START}rubygems_[0-9a-f]{{48}}{_WORD_END}"),
+    Rule("figma", ("figd_",), rf"{_START}figd_[\w-]{{30,}}", is_mixed),
+    Rule("sentry", ("sntrys_", "sntryu_"), rf"{_START}sntry(?:s_[\w+/=-]{{40,}}|u_[0-9a-f]{{64}}{_WORD_END})"),
+    Rule("grafana", ("glsa_",), rf"{_START}glsa_[A-Za-z0-9]{{32}}_[0-9a-fA-F]{{8}}{_WORD_END}"),
+    Rule("grafana", ("glc_eyJ",), rf"{_START}glc_eyJ[A-Za-z0-9+/]{{28,}}={{0,2}}"),
     # Only the key for origin certificates: its other keys are 37 or 40 letters without a sign of their own.
-    _Rule("cloudflare", ("v1.0-",), rf"{_START}v1\.0-[0-9a-f]{{24}}-[0-9a-f]{{146}}{_WORD_END}"),
-    _Rule("mailchimp", ("-us",), rf"{_START}[0-9a-f]{{32}}-us\d{{1,2}}{_WORD_END}"),
+    Rule("cloudflare", ("v1.0-",), rf"{_START}v1\.0-[0-9a-f]{{24}}-[0-9a-f]{{146}}{_WORD_END}"),
+    Rule("mailchimp", ("-us",), rf"{_START}[0-9a-f]{{32}}-us\d{{1,2}}{_WORD_END}"),
     # An id in base64, a time and a signature; digits in base64 begin with M, N or O.
-    _Rule(
+    Rule(
         "discord",
         ("M", "N", "O"),
         rf"{_begins('[MNO]')}[\w-]{{23,27}}\.[\w-]{{6}}\.[\w-]{{27,38}}(?![\w-])",
         _is_discord,
     ),
-    _Rule("artifactory", ("AKC",), rf"{_START}AKC[A-Za-z0-9]{{17,}}+(?!\w)", is_keylike),
-    _Rule("artifactory", ("AP",), rf"{_begins('AP')}[0-9A-F][A-Za-z0-9]{{17,}}+(?!\w)", looks_random),
-    _Rule("artifactory", ("cmVmd",), rf"{_START}cmVmd[A-Za-z0-9]{{59}}{_WORD_END}"),
-    _Rule("heroku", ("HRKU-",), rf"{_START}HRKU-[\w-]{{30,}}", is_mixed),
-    _Rule("newrelic", ("NRAK-",), rf"{_START}NRAK-[A-Z0-9]{{27}}{_WORD_END}"),
-    _Rule("planetscale", ("pscale_",), rf"{_START}pscale_(?:tkn|pw|oauth)_[\w=.-]{{30,}}", is_mixed),
-    _Rule("fly", ("fm1", "fm2_"), rf"{_START}fm(?:1[ar]|2)_[A-Za-z0-9+/]{{60,}}={{0,3}}", is_mixed),
-    _Rule("fly", ("fo1_",), rf"{_START}fo1_[\w-]{{43}}(?![\w-])", is_mixed),
-    _Rule("terraform", (".atlasv1.",), rf"{_START}[A-Za-z0-9]{{14}}\.atlasv1\.[\w=-]{{60,}}"),
-    _Rule("circleci", ("CCIPAT_", "CCIPRJ_"), rf"{_START}CCIP(?:AT|RJ)_\w{{20,30}}_[0-9a-f]{{40}}{_WORD_END}"),
-    _Rule("pulumi", ("pul-",), rf"{_START}pul-[0-9a-f]{{40}}{_WORD_END}"),
-    _Rule("airtable", ("pat",), rf"{_begins('pat')}[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_WORD_END}"),
-    _Rule("langsmith", ("lsv2_",), rf"{_START}lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{_WORD_END}"),
-    _Rule("contentful", ("CFPAT-",), rf"{_START}CFPAT-[\w-]{{43}}(?![\w-])"),
+    Rule("artifactory", ("AKC",), rf"{_START}AKC[A-Za-z0-9]{{17,}}+(?!\w)", is_keylike),
+    Rule("artifactory", ("AP",), rf"{_begins('AP')}[0-9A-F][A-Za-z0-9]{{17,}}+(?!\w)", looks_random),
+    Rule("artifactory", ("cmVmd",), rf"{_START}cmVmd[A-Za-z0-9]{{59}}{_WORD_END}"),
+    Rule("heroku", ("HRKU-",), rf"{_START}HRKU-[\w-]{{30,}}", is_mixed),
+    Rule("newrelic", ("NRAK-",), rf"{_START}NRAK-[A-Z0-9]{{27}}{_WORD_END}"),
+    Rule("planetscale", ("pscale_",), rf"{_START}pscale_(?:tkn|pw|oauth)_[\w=.-]{{30,}}", is_mixed),
+    Rule("fly", ("fm1", "fm2_"), rf"{_START}fm(?:1[ar]|2)_[A-Za-z0-9+/]{{60,}}={{0,3}}", is_mixed),
+    Rule("fly", ("fo1_",), rf"{_START}fo1_[\w-]{{43}}(?![\w-])", is_mixed),
+    Rule("terraform", (".atlasv1.",), rf"{_START}[A-Za-z0-9]{{14}}\.atlasv1\.[\w=-]{{60,}}"),
+    Rule("circleci", ("CCIPAT_", "CCIPRJ_"), rf"{_START}CCIP(?:AT|RJ)_\w{{20,30}}_[0-9a-f]{{40}}{_WORD_END}"),
+    Rule("pulumi", ("pul-",), rf"{_START}pul-[0-9a-f]{{40}}{_WORD_END}"),
+    Rule("airtable", ("pat",), rf"{_begins('pat')}[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_WORD_END}"),
+    Rule("langsmith", ("lsv2_",), rf"{_START}lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{_WORD_END}"),
+    Rule("contentful", ("CFPAT-",), rf"{_START}CFPAT-[\w-]{{43}}(?![\w-])"),
     # Not `1password`: a kind must not contain what the rules look for.
-    _Rule("1pw", ("ops_eyJ",), rf"{_START}ops_eyJ[\w+/-]{{40,}}={{0,3}}"),
-    _Rule("brevo", ("sib-",), rf"{_START}x(?:key|smtp)sib-[0-9a-f]{{64}}-[A-Za-z0-9]{{16}}{_WORD_END}"),
-    _Rule("resend", ("re_",), rf"{_begins('re_')}[A-Za-z0-9]{{6,12}}_[A-Za-z0-9]{{20,40}}(?!\w)", is_keylike),
+    Rule("1pw", ("ops_eyJ",), rf"{_START}ops_eyJ[\w+/-]{{40,}}={{0,3}}"),
+    Rule("brevo", ("sib-",), rf"{_START}x(?:key|smtp)sib-[0-9a-f]{{64}}-[A-Za-z0-9]{{16}}{_WORD_END}"),
+    Rule("resend", ("re_",), rf"{_begins('re_')}[A-Za-z0-9]{{6,12}}_[A-Za-z0-9]{{20,40}}(?!\w)", is_keylike),
     # Three parts (signed) to five (encrypted, whose second part may be empty).
-    _Rule("jwt", ("eyJ",), rf"{_RUN_START}eyJ[\w-]{{10,}}+(?:\.{{1,2}}[\w-]{{4,}}+){{1,4}}"),
+    Rule("jwt", ("eyJ",), rf"{_RUN_START}eyJ[\w-]{{10,}}+(?:\.{{1,2}}[\w-]{{4,}}+){{1,4}}"),
 )
 _PREFIXED = {prefix: rule for rule in _PREFIX_RULES for prefix in rule.needs}
 _PREFIXES = tuple(_PREFIXED)
 
 # Needles of these are looked for in the lowered text, because what they match may contain spaces.
 _PHRASE_RULES = (
-    _Rule("pem", ("private key",), _PEM),
-    _Rule(
+    Rule("pem", ("private key",), _PEM),
+    Rule(
         "aws",
         ("secret",),
         r"(?i:secret_?access_?key)[\\\"'\]]{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4}"
         r"(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
     ),
     # The two columns of the credentials file that the AWS console hands out; the id is masked by now.
-    _Rule(
+    Rule(
         "aws",
         ("[masked:aws-id]",),
         r"\[masked:aws-id\][,;:\s\"']{1,4}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
     ),
     # Neither part contains a slash and each scheme needs one, so no character is read for two schemes. What stands
     # there alone is a user, or a token if it is long and has digits.
-    _Rule(
+    Rule(
         "url",
         ("://",),
         r"://(?!\[masked:url\]@)(?:[^\s:/?#@\"'<>`]*+:|(?=[A-Za-z_]{0,200}\d)(?=\w{20,200}@))(?P<v>[^\s/\"'<>`]+)@(?=[\w.\[-])",
-        _is_not_a_variable,
+        is_not_a_variable,
     ),
-    # A user id and a group id, as `docker run -u` takes them, are no login.
-    _Rule(
-        "url",
-        ("curl ",),
-        r"\s(?:-[A-Za-z]{0,5}[uU][ =]|-u(?!ser|rl|ri\b)|--(?:proxy-)?user[ =])(?P<q>[\"'])?"
-        rf"(?!\d{{1,5}}:\d{{1,5}}(?!\w))[\w.@+%${{}}-]{{0,64}}:(?!//)(?P<v>(?(q)(?:{_IN_QUOTES}|[^\s\"'`]{{1,200}})|[^\s\"'`]{{1,200}}))",
-        _is_not_a_variable,
-    ),
-    # A word without a digit is a value if the command goes on or ends behind it; otherwise it may be talk.
-    _Rule(
-        "login",
-        ("sshpass",),
-        rf"(?i:\bsshpass)\s{{1,3}}-p\s{{0,3}}(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|(?:(?=\S{{0,200}}\d){_SHELL_WORD}"
-        rf"|{_SHELL_WORD}(?=`|\s{{1,3}}(?:ssh|scp|sftp|rsync|sudo|git|ansible|-)))))",
-        _is_command_password,
-    ),
-    # Glued to its letter: `-p` alone asks for it. Only options and their values may stand before it.
-    _Rule(
-        "login",
-        ("mysql", "mariadb"),
-        r"(?i:\b(?:mysql|mariadb)(?:-?(?:dump|admin|import|show|check))?)"
-        r"(?:\s{1,2}(?!-p)-{1,2}[\w'\"-]{1,40}+(?:[= ](?!-)[\"']?[\w.$@%:/{}-]{1,64}+[\"']?)?){0,8}"
-        rf"\s{{1,2}}-p(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))",
-        _is_command_password,
-    ),
-    _taken_by("p", needs=("login ",), commands=r"(?:docker|podman|nerdctl|helm registry|oras|skopeo|az) login"),
-    _taken_by("p", needs=("mongo",), commands="mongo(?:sh|dump|restore|export|import|stat)?"),
-    _taken_by("a", needs=("redis-cli",), commands="redis-cli"),  # its -p is a port
-    _taken_by("w", needs=("ldap",), commands="ldap(?:search|modify|add|delete|passwd|whoami|compare)"),
-    _taken_by("P", needs=("sqlcmd",), commands="sqlcmd"),
-    _taken_by("P", needs=("zip",), commands="(?:un)?zip"),
-    _taken_by("k", needs=("openssl enc",), commands="openssl enc"),
-    _taken_by("[NP]", needs=("ssh-keygen",), commands="ssh-keygen"),
-    _taken_by("(?:b|-body)", needs=("secret set",), commands="gh secret set"),
-    _taken_by(r"U\s{0,2}[\"']?[\w.\\/@-]{1,64}%", needs=("smbclient",), commands="smbclient"),
-    _Rule(
-        "login",
-        ("pass:",),
-        rf"-pass(?:in|out)?\s{{1,2}}(?P<q>[\"'])?pass:(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))",
-        _is_command_password,
-    ),
-    _Rule(
-        "login",
-        ("securestring",),
-        r"(?i:\bConvertTo-SecureString(?:\s{1,2}-(?:string|asplaintext|force)){0,3})\s{1,2}"
-        rf"(?P<q>[\"'])(?P<v>{_IN_QUOTES})",
-        _is_not_a_variable,
-    ),
+    *COMMAND_RULES,
     # As Docker keeps a user with its password.
-    _Rule(
+    Rule(
         "login",
         ('"auth',),
         r"\"auth\\{0,3}\"\s{0,3}:\s{0,3}\\{0,3}\"(?P<v>[A-Za-z0-9+/]{8,4000}={0,2})(?=\\{0,3}\")",
         _is_login,
     ),
     # What crypt(3) made of a password: short ones are guessed from it.
-    _Rule(
+    Rule(
         "hash",
         ("$1$", "$5$", "$6$", "$y$", "$apr1$", "$2a$", "$2b$", "$2x$", "$2y$"),
         r"\$(?:[156y]|apr1|2[abxy])\$(?P<v>[./A-Za-z0-9$=,]{24,})",
     ),
-    # With -b it is the last word, behind a user and mostly a file.
-    _Rule(
-        "login",
-        ("htpasswd",),
-        r"(?i:\bhtpasswd)(?:\s{1,2}-\w{1,8}){0,3}\s{1,2}-\w{0,6}b\w{0,6}(?:\s{1,2}-\w{1,8}){0,3}"
-        r"(?:\s{1,2}[^\s`;|&<>()-][^\s`;|&<>()]{0,64}+){1,2}\s{1,2}"
-        rf"(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|(?=\S{{0,200}}\d){_SHELL_WORD}))",
-        _is_command_password,
-    ),
-    # A word with a slash is a path as well: only an option before it or the name of a database behind it tells.
-    _Rule(
-        "login",
-        ("sqlplus",),
-        r"(?i:\bsqlplus)(?P<o>(?:\s{1,2}-\w{1,8}){1,4})?\s{1,2}[\"']?[\w.$#-]{1,64}/"
-        r"(?P<v>(?(o)(?=[^\s@]{0,200}[\d@]))[^\s\"'`;|&<>()@/]{1,200}+)(?(o)|(?=@))",
-        _is_command_password,
-    ),
     # From the first value on: the names of further cookies go with it, what a Set-Cookie says about one stays.
-    _Rule(
+    Rule(
         "cookie",
         ("cookie",),
         r"(?i:\bcookie(?:[\\\"']{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4}|(?<=--cookie)\s{1,3}[\"']?))"
@@ -514,13 +411,13 @@ _PHRASE_RULES = (
         _is_cookie,
     ),
     # Where no spaces stand between words a password is what is neither one of their letters nor a space.
-    _Rule(
+    Rule(
         "assigned",
         _PASSWORDS_UNSPACED,
         rf"(?:{'|'.join(_PASSWORDS_UNSPACED)})\s{{0,2}}[:：=＝是为為は은는]\s{{0,3}}[\"'`「『“]?(?P<v>[!-~]{{6,200}})",
         _is_unspaced_password,
     ),
-    _Rule(
+    Rule(
         "bearer",
         ("authorization", "bearer"),
         r"(?i:\bbearer|authorization[\\\"']{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4}(?:bearer|basic|token|digest))"
@@ -536,7 +433,7 @@ HINTS = (*[hint for hint in _PHRASED if hint not in NAME_WORDS], *NAME_WORDS)
 _FOUR_DIGITS = re.compile(r"[0-9][0-9]{3}")
 # The look behind comes after the first digit: in front of it, it would cost the search its fast path.
 _CARD_LIKE = re.compile(r"[2-6](?<![\w-].)\d{3}[ -]?\d{4,6}[ -]?\d{4}")
-_CARD = _Rule(
+_CARD = Rule(
     "card",
     (),
     # Issuer ranges with their lengths; a bare 13 to 19 digits would also be a timestamp or a snowflake id.
@@ -558,7 +455,7 @@ _IBAN_LIKE = re.compile(r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}[ \xa0-]?[A-Z0-9]{4
 
 
 @cache
-def _iban_rule() -> _Rule:
+def _iban_rule() -> Rule:
     """In one piece or, as on paper, in groups of four."""
     shapes = []
     for length, countries in _IBAN_COUNTRIES.items():
@@ -566,7 +463,7 @@ def _iban_rule() -> _Rule:
         tail = rf"(?P=s)[A-Z0-9]{{{rest}}}" if rest else ""
         shapes.append(rf"(?:{countries.replace(' ', '|')})[0-9]{{2}}(?:(?P=s)[A-Z0-9]{{4}}){{{fours}}}{tail}")
     begins = r"(?<![A-Za-z0-9])(?=[A-Z]{2}[0-9]{2}(?P<s>[ \xa0-]?))"
-    return _Rule("iban", (), rf"{begins}(?:{'|'.join(shapes)})(?![A-Za-z0-9])", _is_iban)
+    return Rule("iban", (), rf"{begins}(?:{'|'.join(shapes)})(?![A-Za-z0-9])", _is_iban)
 
 
 # --- values given to a name -----------------------------------------------------------------------
