@@ -22,11 +22,13 @@ from clew.remember.looks import (
 )
 
 # What a name of a secret contains; `pass` covers password, passwd, passphrase, Passwort and mot de passe.
-NAME_WORDS = ("pass", "pwd", *PASSWORDS_ELSEWHERE, "secret", "token", "credential", "auth", "key")
+NAME_WORDS = ("pass", "pwd", "pw", *PASSWORDS_ELSEWHERE, "secret", "token", "credential", "auth", "key")
 
+# Two letters: a word or a part of a name by themselves.
+_PW = r"(?-i:(?<![A-Za-z0-9])(?:pw|PW|Pw)|(?<=[a-z])P[wW])(?![A-Za-z])"
 _TAILS = r"key|token|secret|value|plain|prod(?:uction)?|staging|dev|test|live|base(?:64)?|b64|admin|root|\d{1,3}"
 _NAME = (
-    rf"(?:pass(?:word|wd|phrase|code|wort|e)?|pwd|{'|'.join(PASSWORDS_ELSEWHERE)}|secret|token|credentials?|auth|key)"
+    rf"(?:pass(?:word|wd|phrase|code|wort|e)?|pwd|{_PW}|{'|'.join(PASSWORDS_ELSEWHERE)}|secret|token|credentials?|auth|key)"
     rf"(?:[_.-]?(?:{_TAILS})){{0,3}}"
 )
 # An apostrophe within a word belongs to it: it's; but r'x' and b'x' are strings.
@@ -38,20 +40,26 @@ _BARE_REST = rf"(?:[^\s\"'`\\]|{_APOSTROPHE})*+"
 # what follows them is taken afterwards.
 _ASSIGNED = (
     rf"(?i:(?P<name>{_NAME})\\{{0,3}}[\"'`]?\]?(?:[*_]{{1,3}})?"
-    r"(?P<sep>(?::\s{0,3}[a-z_][\w.\[\]| ]{0,40}?)?\s{0,3}(?::=|={1,3}>?|!=)\s{0,3}"
+    # In a list of names with values: `- name: DB_PASSWORD` above `value: x`, `name="password" value="x"`.
+    r"(?P<sep>(?:,\s{0,60}|\s{1,60})[\\\"']{0,4}value[\\\"']{0,4}\s{0,3}[:=]\s{0,3}"
+    r"|(?::\s{0,3}[a-z_][\w.\[\]| ]{0,40}?)?\s{0,3}(?::=|={1,3}>?|!=)\s{0,3}"
     r"|\s{0,3}:(?:[*_]{1,3}(?=\s))?\s{0,3}(?:[|>][+-]?[ \t]{0,3}\r?\n[ \t]{1,40})?|>"
     r"|\s{1,3}(?:is|was|ist|war|lautet|est|es|é):?\s{1,3}"
     r"|[ \t]{0,40}\|[ \t]{0,40}|[ \t]{1,3}))"
     rf"(?=b?(?P<quote>\\{{0,3}}[\"'`])(?P<quoted>[^\n\"'`\\]{{0,200}})|(?P<bare>{_BARE}))"
 )
 # Alone these are everyday words: `bypass`, `sort key`, `auth`. They count in smtp_pass, api key, _auth.
-_WEAK_NAME = r"(?i:(?:pass|auth|key)(?![a-z]))"
+_WEAK_NAME = r"(?i:(?:pass|pw|auth|key)(?![a-z]))"
 _WEAK_BEFORE = (
-    r"(?i:(?:[_.-]|^)(?:pass)|_auth|-(?:src|dest)?(?:store|key)pass"
+    r"(?i:[_.-]pass|_auth|-(?:src|dest)?(?:store|key)pass"
     r"|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|client|deploy)[_ -]?key"
     r"|(?<![a-z])(?:ibm|iam|cloud|cloudant|clou|cl|softlayer|sl)[_-]?key)$"
 )
 _ALONE = r"(?i:(?<![a-z0-9])pass)$"
+_USER_BEFORE = r"(?i:(?:^|[^a-z])(?:user(?:name)?|login|benutzer|usuario)\b[^\n]{0,60}\n?[^\n]{0,20})$"
+# What nobody would write behind such a name but a key: hexadecimal, or base32 as for one-time passwords.
+_KEY_ALONE = r"(?=[^\d]{0,40}\d)(?:[0-9a-f]{32,128}|[A-Z2-7]{16,64})"
+_KEY_BEFORE = r"(?i:(?:token|secret|(?:api|access|secret)[_ -]?key))$"
 # Keys that everybody may see.
 _OPEN_KEY = r"(?i:(?:pub|public|publishable|host|site|cache|sort|object)[_ -]?key)$"
 # The id of the key that git signs with, as its command and its file call it.
@@ -102,7 +110,7 @@ _SPOKEN_AFTER = (
 # What people say of passwords and has a digit: versions, lengths, tickets, paths, names of settings, systems and
 # numbered things; ways to hash and to sign in, standards.
 _SPOKEN_OF = (
-    r"(?i:v?\d+(?:[._-]\d+)*+[a-z]?|\d+-?[a-z]+|[a-z]{2,10}-\d+|[a-z]*\d+-?(?:chars?|characters|digits?|letters|days?|bits?)"
+    r"(?i:v?\d+(?:[._-]\d+)*+[a-z]?|\d+(?:\.\d+)?-?[a-z]+|[a-z]{2,10}-\d+|[a-z]*\d+-?(?:chars?|characters|digits?|letters|days?|bits?)"
     r"|[\w.-]+(?:/[\w.-]+)+|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,5}|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"
     rf"|\w*(?:{'|'.join(NAME_WORDS)})\w*_\w*|(?:[a-z]+[_-])*(?:python|node|java|php|mysql|postgres(?:ql)?|oracle|ubuntu"
     r"|debian|windows|django|ldap|saml|http|ipv|step|field|table|column|user|page|line|case|phase|option|type|level|section"
@@ -147,8 +155,27 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
         return False
     if compiled(_WEAK_BEFORE).search(until_name) is not None or _is_random_key(match, until_name):
         return True
-    # `user=me pass=x1y2z3`: nobody talks without a space.
-    return _is_glued(match) and compiled(_ALONE).search(until_name) is not None and is_worded(match["bare"] or "")
+    if weak[0].lower() == "pw":
+        is_part = _is_setting(match) and until_name.lower().endswith("_pw")  # DB_PW
+        return is_part or match["sep"].isspace() or _is_worded_password(match)
+    return compiled(_ALONE).search(until_name) is not None and _is_for_a_user(match, text)
+
+
+def _is_worded_password(match: re.Match[str]) -> bool:
+    value = (match["bare"] or match["quoted"]).rstrip(".,;:!?")
+    return is_worded(value) and compiled(_SPOKEN_OF).fullmatch(value) is None
+
+
+def _is_for_a_user(match: re.Match[str], text: str) -> bool:
+    """`user=me pass=x1y2z3`: nobody talks without a space. Tests pass as well, but not with a sign, in quotes or
+    behind a user."""
+    if not _is_worded_password(match):
+        return False
+    if _is_glued(match) or is_strong(match["bare"] or ""):
+        return True
+    is_given = ":" in match["sep"] or "=" in match["sep"]
+    before = text[max(0, match.start() - 90) : match.start()]
+    return is_given and (match["bare"] is None or compiled(_USER_BEFORE).search(before) is not None)
 
 
 def _is_random_key(match: re.Match[str], until_name: str) -> bool:
@@ -305,7 +332,11 @@ def _is_setting(match: re.Match[str]) -> bool:
 
 
 def _is_prose(match: re.Match[str]) -> bool:
-    return match["sep"].strip(" \t\n:").isalpha()
+    return match["sep"].strip(" \t\n:").isalpha() and not _is_listed(match)
+
+
+def _is_listed(match: re.Match[str]) -> bool:
+    return "value" in match["sep"].lower()
 
 
 def _is_flag(match: re.Match[str], text: str) -> bool:
@@ -319,6 +350,8 @@ def _is_yaml_line(match: re.Match[str], text: str, after: int) -> bool:
     """``password: letters`` alone on its line is a setting; within a sentence it is talk."""
     if not names_a_password(match["name"]) or "=" in match["sep"] or not _ends_line(text, after):
         return False
+    if _is_listed(match):
+        return True
     before = text[max(0, match.start() - 60) : match.start()]
     return re.search(_YAML_BEFORE, before) is not None
 
@@ -343,7 +376,7 @@ def _given_secret(match: re.Match[str], text: str) -> Span | None:
 def _spoken_secret(match: re.Match[str], text: str) -> Span | None:
     """``the password for staging is x1y2z3``, ``use the password x1y2z3 for it``; with a letter and a digit."""
     if not names_a_password(match["name"]):
-        return None
+        return _key_alone(match, text)
     way = compiled(_SPOKEN_WAY).match(text, match.end("name"))
     if way is not None and way["to"]:  # set to; but `move the password to vault2`
         is_set = compiled(_SPOKEN_SET).search(text[max(0, match.start() - 40) : match.start()])
@@ -353,6 +386,14 @@ def _spoken_secret(match: re.Match[str], text: str) -> Span | None:
     space = compiled(r"[ \t]{1,3}").match(text, match.end("name"))
     span = _spoken_span(text, space.end(), match["name"]) if space else None
     return span if span and _is_named_so(text, match.start(), span[1]) else None
+
+
+def _key_alone(match: re.Match[str], text: str) -> Span | None:
+    key = compiled(_KEY_ALONE).match(match["bare"] or "") if match["sep"].isspace() else None
+    before = text[max(0, match.start() - 14) : match.end("name")]
+    if key is None or compiled(_KEY_BEFORE).search(before) is None or match["bare"][key.end() :].strip(".,;:!?)*_"):
+        return None
+    return match.start("bare"), match.start("bare") + key.end()
 
 
 def _spoken_span(text: str, start: int, name: str) -> Span | None:

@@ -6,7 +6,7 @@ One line of the table per command: `redact.py` applies it where the command is n
 from collections.abc import Callable
 from typing import NamedTuple
 
-from clew.remember.looks import compiled, could_be_secret, is_variable
+from clew.remember.looks import compiled, could_be_secret, has_digit, is_variable
 
 
 class Rule(NamedTuple):
@@ -25,6 +25,11 @@ def is_not_a_variable(value: str) -> bool:
 def _is_command_password(value: str) -> bool:
     """Not a port of `docker run`, nor an option of another command: `find -name mysql -print`."""
     return could_be_secret("pass", value) and compiled(_OTHER_OPTION).fullmatch(value) is None
+
+
+def _is_set_by_sql(value: str) -> bool:
+    """Rows are identified by a column as well, which has no digit."""
+    return has_digit(value) and could_be_secret("pass", value)
 
 
 # A word of a command line in quotes, or without up to what would end it in a shell or in Markdown.
@@ -112,5 +117,29 @@ COMMAND_RULES = (
         r"(?i:\bsqlplus)(?P<o>(?:\s{1,2}-\w{1,8}){1,4})?\s{1,2}[\"']?[\w.$#-]{1,64}/"
         r"(?P<v>(?(o)(?=[^\s@]{0,200}[\d@]))[^\s\"'`;|&<>()@/]{1,200}+)(?(o)|(?=@))",
         _is_command_password,
+    ),
+    # Glued to its letter, and behind a command of one or two: there it is no talk.
+    Rule(
+        "login",
+        ("7z", "rar "),
+        r"(?i:\b(?:7z[arz]?|(?:un)?rar)(?:\.exe)?)\s{1,2}[a-z]{1,2}(?:\s{1,2}[^\s`;|&<>()]{1,64}+){0,10}?\s{1,2}-h?p"
+        rf"(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))",
+        _is_command_password,
+    ),
+    # What is piped into a command that reads a password; before a colon stands the user.
+    Rule(
+        "login",
+        ("sudo -s", "password-stdin", "with-token", "chpasswd"),
+        r"\b(?:echo(?:\s{1,2}-[neE]{1,3})?|printf(?:\s{1,2}[\"']?%s(?:\\n)?[\"']?)?)\s{1,2}"
+        rf"(?P<q>[\"'])?(?:[\w.-]{{1,40}}+:)?(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))[\"']?\s{{0,2}}\|\s{{0,2}}"
+        r"(?=(?:sudo\s{1,2})?(?:sudo\s{1,2}-S\b|chpasswd\b|(?:[\w./-]{1,64}\s{1,2}){1,12}--(?:password-stdin|with-token)))",
+        _is_command_password,
+    ),
+    Rule(
+        "login",
+        ("identified",),
+        r"(?i:\bidentified\s{1,3}(?:with\s{1,3}[\w'`]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?)"
+        rf"(?P<q>')(?P<v>{_IN_QUOTES})",
+        _is_set_by_sql,
     ),
 )

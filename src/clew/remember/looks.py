@@ -74,7 +74,7 @@ def is_variable(value: str) -> bool:
 
 def names_a_password(name: str) -> bool:
     lowered = name.lower()
-    return any(word in lowered for word in ("pass", "pwd", *PASSWORDS_ELSEWHERE))
+    return any(word in lowered for word in ("pass", "pw", *PASSWORDS_ELSEWHERE))
 
 
 def is_worded(value: str) -> bool:

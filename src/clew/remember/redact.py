@@ -25,6 +25,8 @@ from clew.remember.looks import (
     has_digit,
     is_keylike,
     is_mixed,
+    is_strong,
+    is_variable,
     looks_random,
 )
 from clew.values import dataclass
@@ -80,8 +82,10 @@ def _mask_hinted(text: str, hints: list[str], kinds: set[str], *, has_long_words
 
 
 def _mask_numbers(text: str, kinds: set[str]) -> str:
-    if _IBAN_LIKE.search(text) is not None:  # before cards: groups of its digits could be one
-        text = _apply(_iban_rule(), text, kinds)
+    # Before cards: groups of its digits could be one. In small letters only where the text speaks of one.
+    is_told = "iban" in text or "IBAN" in text
+    if is_told or _IBAN_LIKE.search(text) is not None:
+        text = _apply(_iban_rule(in_any_case=is_told), text, kinds)
     return text if _CARD_LIKE.search(text) is None else _apply(_CARD, text, kinds)
 
 
@@ -177,6 +181,21 @@ def _is_unspaced_password(value: str) -> bool:
     return has_digit(value) and could_be_secret("pass", value)
 
 
+def _is_password(value: str) -> bool:
+    return could_be_secret("pass", value)
+
+
+def _is_told_password(value: str) -> bool:
+    """With a sign that neither an address nor a place in a file has."""
+    return is_strong(value) and re.search(r"[!$%^&~]|#(?!L\d)", value) is not None and not is_variable(value)
+
+
+def _is_wallet(value: str) -> bool:
+    """Not a sentence, nor one of the phrases that everybody tests with, which repeat one word."""
+    words = value.replace(",", " ").split()
+    return len(set(words)) > len(words) / 2 and _NO_WALLET.isdisjoint(words)
+
+
 def _is_login(value: str) -> bool:
     """A name and a password in base64."""
     try:
@@ -215,6 +234,9 @@ def _is_iban(value: str) -> bool:
     return int("".join(str(int(sign, 36)) for sign in signs[4:] + signs[:4])) % 97 == 1
 
 
+_NO_WALLET = frozenset(
+    "the and for are was with from not has had its our were than into for each shows which".split()
+)
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # A key starts after a character that cannot belong to it, an escape such as \n in JSON, or %3D in a URL.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
@@ -388,6 +410,30 @@ _PHRASE_RULES = (
         is_not_a_variable,
     ),
     *COMMAND_RULES,
+    # A line of ~/.pgpass: host, port, database, user, password.
+    Rule(
+        "login",
+        (":5432:", ":5433:", ":6432:", ":*:"),
+        r"(?<![\w.:*-])(?:[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}|\*):(?:\d{4,5}|\*(?=\S{0,200}\d)):[\w*-]{1,64}:[\w.*-]{1,64}:"
+        r"(?P<v>[^\s\"'`]{6,200})",
+        _is_password,
+    ),
+    # A user and a password with signs, told in one breath.
+    Rule(
+        "login",
+        ("login", "creds", "credential", "zugangsdaten"),
+        r"(?i:\b(?:login|creds|credentials|zugangsdaten)\b)(?:[^\n/]{0,40}?\s[\w.@+-]{2,40}\s/\s"
+        r"|(?:\s(?:are|is|sind))?:?\s{1,2}[\w.@+-]{2,40}(?<!http)(?<!https)[:/])(?P<v>[^\s\"'`,;()/]{8,64})",
+        _is_told_password,
+    ),
+    # The words that a wallet is made of: BIP-39 has none of those that make a sentence.
+    Rule(
+        "wallet",
+        ("mnemonic", "phrase"),
+        r"(?i:\b(?:mnemonic|(?:seed|recovery|backup|secret|wallet)[ _-]?phrase)(?:[ _-](?:phrase|words))?)"
+        r"[\\\"'\]]{0,4}\s{0,3}(?:[:=]|is|was)\s{0,3}[\\\"'`]{0,4}(?P<v>[a-z]{3,8}(?:[\s,]{1,2}[a-z]{3,8}){11,23}+)(?![a-z])",
+        _is_wallet,
+    ),
     # As Docker keeps a user with its password.
     Rule(
         "login",
@@ -455,7 +501,7 @@ _IBAN_LIKE = re.compile(r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}[ \xa0-]?[A-Z0-9]{4
 
 
 @cache
-def _iban_rule() -> Rule:
+def _iban_rule(*, in_any_case: bool) -> Rule:
     """In one piece or, as on paper, in groups of four."""
     shapes = []
     for length, countries in _IBAN_COUNTRIES.items():
@@ -463,7 +509,8 @@ def _iban_rule() -> Rule:
         tail = rf"(?P=s)[A-Z0-9]{{{rest}}}" if rest else ""
         shapes.append(rf"(?:{countries.replace(' ', '|')})[0-9]{{2}}(?:(?P=s)[A-Z0-9]{{4}}){{{fours}}}{tail}")
     begins = r"(?<![A-Za-z0-9])(?=[A-Z]{2}[0-9]{2}(?P<s>[ \xa0-]?))"
-    return Rule("iban", (), rf"{begins}(?:{'|'.join(shapes)})(?![A-Za-z0-9])", _is_iban)
+    pattern = rf"{begins}(?:{'|'.join(shapes)})(?![A-Za-z0-9])"
+    return Rule("iban", (), f"(?i:{pattern})" if in_any_case else pattern, _is_iban)
 
 
 # --- values given to a name -----------------------------------------------------------------------
