@@ -40,6 +40,7 @@ from clew.relate.wording import (
     SEEN_ONCE,
     SINGLE,
     STATES,
+    STORES,
     TEAMS,
     TURNS,
     UNITS,
@@ -68,7 +69,7 @@ MAX_SHOWN = 300
 _END = re.compile(r"(?<=[.!?])[\"')\]]{0,3}\s+|;\s+")
 _START = re.compile(r"([ \t]{0,40})(#{1,6} |[-*+•] |\d{1,3}[.)] )?")
 _NUMBER = re.compile(r"(\d[\d,]{0,30}(?:\.\d{1,30})?)([a-z%]{0,20})$")
-_CLOCK = re.compile(r"\d{1,2}:\d{2}$")
+_COUNTED = re.compile(r"\d[\d,]{0,30}(?:\.\d{1,30})?[a-z%]{0,20}$|\d{1,2}:\d{2}$|\d{4}-\d{2}-\d{2}$")
 _REGION = re.compile(r"[a-z]{2}-[a-z]{1,20}-\d$")
 VERSION = r"v?(\d{1,9}(?:\.\d{1,9}){0,4})"
 _VERSION = re.compile(VERSION + "$")
@@ -291,9 +292,12 @@ _BEFORE_FIXED = frozenset("been now currently still already not finally yet".spl
 
 
 def _usage_of(words: tuple[str, ...]) -> frozenset[str]:
-    """`the read timeout is`: before the verb it is no use but a part of the name."""
-    verb = next((at for at, word in enumerate(words) if word in _IS), 0) if not USAGE.isdisjoint(words) else 0
-    return frozenset(stem(word) for word in words[:verb] if word in USAGE)
+    """`the read timeout is`, `3 for reads`: before the verb and behind `for` it is a part of the name."""
+    if USAGE.isdisjoint(words):
+        return frozenset()
+    verb = next((at for at, word in enumerate(words) if word in _IS), 0)
+    named = (*words[:verb], *(two for one, two in pairwise(words) if one in ("for", "per", "on", "during")))
+    return frozenset(stem(word) for word in named if word in USAGE)
 
 
 _FIRST = frozenset(("i", "my", "me", "we", "our"))
@@ -309,7 +313,7 @@ _PARTIAL = frozenset((
 def _claims(words: tuple[str, ...], always: frozenset[str], negations: int) -> Iterator[Claim]:
     found: tuple[Claim | None, ...]
     if not negations:
-        found = (_counted(words), _kind(words), _single(words), _owner(words), _state(words))
+        found = (_counted(words), _kind(words), _store(words), _single(words), _owner(words), _state(words))
     else:  # `it is forbidden` gives a state as well as it denies
         found = (None if _SAYS_NOT.isdisjoint(words) else _state(words),)
     for claim in found:
@@ -326,21 +330,31 @@ def _counted(words: tuple[str, ...]) -> Claim | None:
 
 
 def _number(words: tuple[str, ...]) -> Claim | None:
-    """The only number of the sentence, after a word that gives it to something."""
-    if VALUED.isdisjoint(words) or not INEXACT.isdisjoint(words):
-        return None
-    cue = next(at for at, word in enumerate(words) if word in VALUED)
-    numbers = [
-        at for at, word in enumerate(words) if word[0].isdigit() and (_NUMBER.match(word) or _CLOCK.match(word))
-    ]
-    if len(numbers) != 1 or not cue < numbers[0]:
+    """The only number of the sentence, after a word that gives it to something, or the time after which it is so."""
+    numbers = [at for at, word in enumerate(words) if word[0].isdigit() and _COUNTED.match(word)]
+    if len(numbers) != 1 or not INEXACT.isdisjoint(words):
         return None
     [at] = numbers
     kind, value, used = _measured(words, at)
+    cue = next((before for before in range(at) if words[before] in VALUED), None)
+    if cue is None and not (kind == "number s" and _is_timed(words[:at])):
+        return None
+    if kind == "date" and words[at - 1] not in _ON_DATE:
+        return None
+    cue = cue or 0
     is_of_many = "ports" in words or (kind == "clock" and words[cue] in ("run", "start", "are"))
     if _YEAR.match(words[at]) or is_of_many or len(words) - at - used > 6:
         return None
     return Claim(f"{kind} {RELATIONS.get(words[at - 1], '')}", value, meaning(words[:at] + words[at + used :]))
+
+
+def _is_timed(before: tuple[str, ...]) -> bool:
+    """`the worker polls every`; but `it crashed after` once."""
+    return len(before) > 1 and before[-1] in _TIMED and not any(word.endswith("ed") for word in before)
+
+
+_TIMED = frozenset(("after", "every", "within"))
+_ON_DATE = frozenset(("on", "is", "="))  # `as of`, `since`: when it was looked at
 
 
 def _version(words: tuple[str, ...], at: int) -> Claim | None:
@@ -365,7 +379,7 @@ def _measured(words: tuple[str, ...], at: int) -> tuple[str, str, int]:
     """(kind, value, how many words it took)"""
     match = _NUMBER.match(words[at])
     if not match:
-        return "clock", words[at], 1
+        return "clock" if ":" in words[at] else "date", words[at], 1
     unit, used = match[2], 1
     if not unit and at + 1 < len(words):
         following = words[at + 1]
@@ -389,7 +403,18 @@ def _kind(words: tuple[str, ...]) -> Claim | None:
     return Claim(kind, words[at], meaning(words[:at] + words[at + 1 :]) | {f"<{kind}>"})
 
 
-_PURPOSE = frozenset(("for", "as", "in", "on", "to", "with"))
+def _store(words: tuple[str, ...]) -> Claim | None:
+    """`sessions are stored in Redis`: where something is kept, which for other uses is one of several."""
+    at = next((at for at, pair in enumerate(pairwise(words)) if pair[0] in _KEPT and pair[1] in ("in", "on")), 0)
+    place, after = words[at + 2 : at + 3], words[at + 3 :]
+    if not at or not STORES.issuperset(place) or not place or (after and after[0] not in _AT):
+        return None
+    about = meaning(words[:at] + after)
+    return Claim("store", place[0], about | {"<store>"}) if about and CLAUSES.isdisjoint(words[:at]) else None
+
+
+_KEPT = frozenset("stored kept saved persisted live lives".split())
+_PURPOSE = frozenset(("for", "as", "in", "on", "to", "with", "by"))
 _IS = frozenset(("is", "are", "="))
 _NO_VALUE = VAGUE | EMPTY | INEXACT
 _BEFORE_VALUE = frozenset(("now", "currently", "set", "to", "the"))

@@ -232,7 +232,9 @@ _FROM_TO = re.compile(
 _DROP = "(?:drop|dropped|ditch|ditched|abandoned|retired|scrapped)"
 _REPLACED = (
     re.compile(rf" {_OLD}{_WAS} (?:replaced|superseded) (?:by|with) {_NEW}{_TAIL}"),
-    re.compile(rf" {_OLD}{_WAS} deprecated in favour of {_NEW}{_TAIL}"),
+    re.compile(rf" {_OLD}{_WAS} deprecated (?:in favour of|(?:so |please )?use) {_NEW}(?:instead )?{_TAIL}"),
+    re.compile(rf" {_OLD}{_WAS} renamed (?:to|as|into) {_NEW}{_TAIL}"),
+    re.compile(rf" renamed {_OLD}(?:to|as|into) {_NEW}{_TAIL}"),
     re.compile(rf" (?:replaced|swapped) {_OLD}(?:with|by|for) {_NEW}{_TAIL}"),
     re.compile(rf" {_NEW}(?:replaces|supersedes) {_OLD}{_TAIL}"),
     re.compile(

@@ -24,7 +24,8 @@ USAGE = frozenset(
     "deployed store stores stored keep keeps kept live lives write writes written build builds built serve "
     "serves served rely relies depend depends require requires talk talks publish publishes published go goes "
     "pin pins pinned target targets call calls read reads send sends sent handle handles handled default "
-    "defaults expose exposes exposed listen listens bind binds bound done make makes put puts".split()
+    "defaults expose exposes exposed listen listens bind binds bound done make makes put puts choose chose "
+    "chosen pick picked".split()
 )
 # But these are done each for itself: what may not be written may be read.
 ACTS = {
@@ -145,7 +146,8 @@ UNITS = {
     "min": ("s", 60), "minute": ("s", 60), "h": ("s", 3600), "hr": ("s", 3600), "hour": ("s", 3600),
     "d": ("s", 86400), "day": ("s", 86400), "week": ("s", 604800),
     "b": ("b", 1), "byte": ("b", 1), "kb": ("b", 1e3), "kib": ("b", 1024), "mb": ("b", 1e6), "mib": ("b", 1 << 20),
-    "gb": ("b", 1e9), "gib": ("b", 1 << 30), "tb": ("b", 1e12), "%": ("%", 1), "percent": ("%", 1),
+    "gb": ("b", 1e9), "gib": ("b", 1 << 30), "tb": ("b", 1e12), "tib": ("b", 1 << 40), "ki": ("b", 1024),
+    "mi": ("b", 1 << 20), "gi": ("b", 1 << 30), "ti": ("b", 1 << 40), "%": ("%", 1), "percent": ("%", 1),
 }  # fmt: skip
 # Of each kind one is used for one purpose.
 KINDS = {
@@ -169,6 +171,10 @@ KINDS = {
     "formatter": "black yapf autopep8",
     "chat": "slack teams discord mattermost",
     "orchestrator": "kubernetes nomad ecs docker-swarm",
+    "wiki": "confluence notion",
+    "indentation": "tabs spaces",
+    "spelling": "camelcase snake_case kebab-case pascalcase",
+    "line end": "lf crlf",
     "licence": "mit apache-2.0 gpl-3.0 bsd-3-clause mpl-2.0",
 }
 NOT_PINNED = frozenset(
@@ -181,8 +187,11 @@ VERSIONED = frozenset(
     "postgres prisma pydantic pytest python pytorch rails react redis ruby rust scala spring sqlalchemy sqlite "
     "svelte swift symfony tailwind tensorflow terraform typescript ubuntu vite vitest vue webpack yarn".split()
 )
+STORES = frozenset((*KINDS["database"].split(), *"redis memcached s3 gcs minio etcd vault localstorage".split()))
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}
-EXCLUSIVE = frozenset(("js package manager", "formatter", "bundler", "infrastructure", "ci", "licence"))
+EXCLUSIVE = frozenset((
+    "js package manager", "formatter", "bundler", "infrastructure", "ci", "licence", "indentation", "spelling",
+))  # fmt: skip
 ALIASES = {
     "postgresql": "postgres", "golang": "go", "k8s": "kubernetes", "node.js": "node", "nodejs": "node",
     "github actions": "github-actions", "gitlab ci": "gitlab-ci", "cloudflare pages": "cloudflare-pages",
@@ -191,7 +200,7 @@ ALIASES = {
 }  # fmt: skip
 VALUED = frozenset(
     "is are = equals defaults set expire expires lasts limited runs run starts start retains keeps allows listens "
-    "takes costs timeout exposes serves".split()
+    "takes costs timeout exposes serves ends end".split()
 )
 VERBS = USAGE | ADDITIVE | PAST | NEGATIONS | VALUED - {"timeout", "set"} | frozenset(
     "always prefer prefers has have do does must should shall can need needs comes come works work means "
