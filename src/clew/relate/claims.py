@@ -330,7 +330,7 @@ def _counted(words: tuple[str, ...]) -> Claim | None:
 
 
 def _number(words: tuple[str, ...]) -> Claim | None:
-    """The only number of the sentence, after a word that gives it to something, or the time after which it is so."""
+    """The only number of the sentence, after a word that gives it to something, or the time after which it is."""
     numbers = [at for at, word in enumerate(words) if word[0].isdigit() and _COUNTED.match(word)]
     if len(numbers) != 1 or not INEXACT.isdisjoint(words):
         return None

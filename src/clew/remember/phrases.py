@@ -19,7 +19,7 @@ MARKS = ",;:"
 NEGATIONS = frozenset("not never no nothing none nobody cannot without hardly neither nor".split())
 _ASIDE = NEGATIONS.union(
     "how why whether where what see cf formerly previously unlike except excluding replacing ex fake mock mocked "
-    "stub dummy".split()
+    "stub dummy zero".split()
 )
 
 
@@ -55,7 +55,7 @@ PREPOSITIONS = frozenset(
 _STOPS = frozenset(
     "and or but if when while because so that which who whose where is are was were be been being has have had do "
     "does did not no will would can could should may might must as since until unless then being only again twice "
-    "every directly now also already still always instead rather whenever once using almost".split()
+    "every directly now also already still always instead rather whenever once using almost due".split()
 )  # fmt: skip
 _PRONOUNS = frozenset(
     "i we you he she it they me us him her them this that these those who which what everything nothing something "
@@ -67,7 +67,11 @@ _VAGUE = frozenset(
     "yesterday tomorrow monday tuesday wednesday thursday friday saturday sunday morning evening action place case "
     "rest end start example note decision fact rule access attention care help good bad new old slow fast big "
     "small unknown unclear undetermined uncertain mondays tuesdays wednesdays thursdays fridays saturdays sundays "
-    "weekdays weekends half majority number couple handful lack plenty two three four five".split()
+    "weekdays weekends parts half majority number couple handful lack plenty two three four five".split()
+)
+# Which one, only another word tells: "the retry bug".
+_NAMELESS = frozenset(
+    "bug bugs error errors failure failures change changes crash crashes mistake typo fix love".split()
 )
 _COUNTS = frozenset("two three four five six seven eight nine ten several multiple various numerous".split())
 _GENERIC = frozenset(
@@ -207,6 +211,7 @@ def _topic(sentence: Sentence, words: list[str]) -> End | None:
     things = [sentence.thing(word[:1] or " ") for word in words]
     if (
         words[0] in _COUNTS
+        or (len(words) == 1 and words[0] in _NAMELESS)
         or words[-1] in _VAGUE
         or not all(thing or _NOUN.fullmatch(word) for thing, word in zip(things, words, strict=True))
     ):

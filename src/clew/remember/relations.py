@@ -89,7 +89,8 @@ class _Cue(NamedTuple):
 # What is to be done is nothing to depend on: "needs review", "requires restarting after a change".
 _NO_DEED = (
     r"(?! (?:to|that)\b"
-    r"| (?:an? |some |another )?(?:review|work|rewrite|refactor|cleanup|fix|owner|restart|upgrade|redesign)\b"
+    r"| (?:an? |some |another )?(?:new |better |proper |thorough |big )?(?:review|work|rewrite|refactor"
+    r"|cleanup|fix|owner|restart|upgrade|redesign|love|tests?|docs|documentation)\b"
     r"| \w+ing(?:$|,| (?:the|a|an|all|and|or|to|in|on|at|if|when|before|after|for|by)\b))"
 )
 # For the same word, the first that fits is taken: "was replaced by" before "replaced".
@@ -104,7 +105,7 @@ _CUES = (
     _Cue("calls", 0.85, "calls call invokes invoke", r"(?! for\b)", needs_thing=True),
     _Cue("calls", 0.85, "talks talk", r" to", needs_thing=True),
     _Cue("calls", 0.85, "sends send makes make", r" (?:(?!no |zero )\w+ )?(?:calls|requests) to", needs_thing=True),
-    _Cue("calls", 0.75, "hits hit", needs_thing=True),
+    _Cue("calls", 0.75, "hits hit", r"(?= (?:the |our )?[\ue000-\uf8ff])", needs_thing=True),
     _Cue("uses", 0.85, "used", r" (?:by|in)", is_passive=True, is_turned=True, needs_thing=True),
     _Cue("uses", 0.85, "using", is_passive=True, needs_thing=True),
     _Cue("uses", 0.85, "uses use utilizes utilises leverages", needs_thing=True),
@@ -495,7 +496,7 @@ def _is_item(sentence: Sentence, phrase: list[str], rest: str, is_bare: bool) ->
 
 
 _WHICH = re.compile(r",? \w{2,4} (?:which|whom)(?!\w)")  # "depends on the order in which they are loaded"
-_OR = re.compile(r"(?: [a-z-]{2,30})?,? (?:and/)?or,?(?= )")
+_OR = re.compile(r"(?: [a-z-]{2,30})?,? (?:(?:and/)?or,?|/)(?= )")
 _VERBAL = re.compile(r"(?:[^s]s|ed|ing)$")
 
 

@@ -32,8 +32,9 @@ _CALLED_FALSE = re.compile(
 )
 _MARKED_FALSE = re.compile(
     r"[(\[](?:now )?(?:false|untrue|wrong|incorrect|not true|no longer true|outdated|obsolete|removed|reverted"
-    r"|rejected|planned|proposed|todo|tbd|wip|not (?:yet|any ?more)|unverified|unconfirmed)"
-    r"(?: (?:any ?more|now|today|since|as of|in|for)(?![^\W])[^()\[\]]*)?[)\]]|[❌✗✘🚫]",
+    r"|rejected|planned|proposed|todo|tbd|wip|not (?:yet|any ?more)|unverified|unconfirmed|citation needed|until)"
+    r"(?:(?: (?:any ?more|now|today|since|as of|in|for)(?![^\W])|[,;:]| (?:-|–|—) |(?<=until) )[^()\[\]]*)?[)\]]"
+    r"|[❌✗✘🚫]",
     re.IGNORECASE,
 )
 # "Rejected: A uses B", "Option 2: A uses B", "Before: A uses B".
@@ -83,7 +84,8 @@ _HEARSAY = re.compile(
     r"|according to|(?:i|we|my) (?:guess|guessed|suspect|suspected|feel)|claimed"
     r"|(?:claims?|argues|argued|insists|insisted|mentions|mentioned|suggests|suggested|reports|reported|asserts|expects)"
     r"(?: that|(?= [\ue000-\uf8ff] ))|(?:asks|asked|requests|requested|demands|demanded) (?:that|for)"
-    r"|in theory|on paper|officially|in principle|in the (?:diagram|docs|documentation|readme|spec|wiki)"
+    r"|in theory|on paper|officially|in principle|(?:in|on) the (?:diagram|docs|documentation|readme|spec|wiki|mock"
+    r"|mock-?up|whiteboard|slides|prototype|sketch)"
     r"|(?<!user )(?<!(?<!\w)i )(?<!(?<!\w)we )(?<!(?<!\w)as )(?:say|says|said|told))(?!\w)"
 )
 # Behind what it is said of: "A uses B, I think".

@@ -233,7 +233,7 @@ def _read_path(match: _Match, is_code: bool, pieces: _Pieces, cues: _Cues) -> No
         return _add(pieces, match, "file", path_key(text), text)
     at = match.start()
     for part in _SCAN_PARTS.finditer(match[0]):  # AuthService/BillingService
-        _read_name(part[0], at + part.start(), is_code, False, pieces, cues)
+        _read_name(part[0].rstrip(".-+"), at + part.start(), is_code, False, pieces, cues)
     return None
 
 

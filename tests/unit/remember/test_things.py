@@ -105,6 +105,7 @@ def test_all_spellings_of_a_service_are_one_node(name: str) -> None:
         ("k8s runs on Kubernetes", ["service:kubernetes"] * 2),
         ("the Postgres database and the Redis cluster", ["service:postgresql", "service:redis"]),
         ("restart the billing worker", ["service:billingworker"]),
+        ("We use Redis/Memcached.", ["service:redis", "service:memcached"]),
         ("PostgresDB is ours", ["service:postgresdb"]),
         ("UserController and clear_cache and createServer", ["symbol:usercontroller", "symbol:clearcache",
                                                            "symbol:createserver"]),
