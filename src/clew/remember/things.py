@@ -252,11 +252,13 @@ def _after_import(line: _Line, index: int, start: int, _end: int, found: list[Th
 
 def _before_person_verb(line: _Line, index: int, _start: int, _end: int, found: list[Thing]) -> None:
     name = line.word(index - 1)
-    if not _is_first_name(name):
+    if not _is_first_name(name) or line.bare(index - 2).lower() in _NAMES_OTHERS:
         return
     first = index - 1
     if line.word(index - 2).isalpha() and _is_first_name(line.word(index - 2)):
         first = index - 2
+        if line.bare(index - 3).lower() in _NAMES_OTHERS:
+            return
     start, end = line.starts[first], line.starts[index - 1] + len(name)
     if not found or start >= found[-1].end:
         found.append(Thing(NodeRef("person", " ".join(fold_case(line.text[start:end]).split())),
@@ -306,12 +308,16 @@ _PACKAGE_VERBS = frozenset("package library module dependency using over import 
 _REASONS = frozenset(
     "bad internal not gateway service too unauthorized forbidden conflict request error errors".split()
 )
+# "The Linter wants", "Team Blue owns": what follows is no first name.
+_NAMES_OTHERS = _DETERMINERS | frozenset("team squad tribe guild group project customer tenant".split())
 _NOT_PEOPLE = frozenset(
     "everyone everybody someone somebody nobody anyone one team users user customers customer product legal "
     "security marketing support management engineering design sales ops finance he she they we i it who people "
     "developers reviewers management leadership today yesterday then also now later finally docs doc documentation "
     "tests never always recently originally previously initially nobody both neither either others whoever "
-    "whichever platform infra infrastructure backend frontend data devops sre qa".split()
+    "whichever platform infra infrastructure backend frontend data devops sre qa operations compliance accounting "
+    "procurement audit reviewer vendor client clients upstream downstream linter compiler squad amazon apple "
+    "google microsoft meta rust python java kotlin ruby scala gradle maven cargo sonar dependabot renovate".split()
 )
 _READINGS: dict[str, _Reading] = {
     "service": _after_service_noun,

@@ -156,6 +156,10 @@ def test_packages_are_known_by_name_or_by_how_they_are_installed(text: str, foun
         ("Alice Smith decided", ["person:alice smith"]),
         ("bob@example.com wrote @dataclass", []),
         ("Everyone said yes", []),
+        ("Team Blue owns checkout", []),
+        ("The Linter wants a newline", []),
+        ("Compliance requested logs", []),
+        ("yesterday Team Blue Sky decided", []),
     ],
 )
 def test_people_are_mentioned_or_speak(text: str, found: list[str]) -> None:
