@@ -2,7 +2,8 @@
 
 Likeness alone is not enough: `the time-out is 30 s` is as near to `the time-out is 60 s` as a duplicate is, and so
 is a sentence to its denial, `enable the cache` to `disable the cache`, and `A calls B` to `B calls A`. So both must
-also name the same numbers, deny as often, relate the same things, and use the same words; one may say more.
+also name the same numbers, deny and restrict as often, relate the same things, and use the same words, of which no
+two changed places; one may say more.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ NEARLY = 0.95  # of a similar_to edge: from here on two memories say the same
 SAME_WORDS, NEAR = "same words", "nearly the same"
 _BUCKET = 50  # of one wording; more are no duplicates but a form
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-# What denies or nearly denies, in the languages that people write most; of a script without spaces, its signs. One
-# too many costs a suggestion, one too few a denial.
+# What denies, nearly denies or restricts, in the languages that people write most; of a script without spaces, its
+# signs. One too many costs a suggestion, one too few a denial.
 _DENIAL = re.compile(
     r"\b(?:not|no|never|none|neither|nor|without|cannot|nothing|nobody|hardly|barely|rarely|seldom|except|unless"
+    r"|only|if|when|until|nur|wenn|falls|bis|solo|si|cuando|hasta|seulement|quand|lorsque"
     r"|nicht|nichts|nie|niemals|kein(?:e[mnrs]?)?|ohne|weder|kaum|selten|außer"
     r"|ne|pas|jamais|aucune?|sans|rien|nunca|jamás|ning[uú]n[ao]?|sin|nada|não|sem|nenhuma?|non|mai|senza|nessun[ao]?"
     r"|niet|nooit|geen|zonder|nigdy|bez|inte|aldrig|utan|ingen|не|нет|никогда|без|ни)\b"
@@ -85,7 +87,7 @@ def plain(text: str) -> tuple[str, ...]:
 
 def same_claim(one: str, other: str) -> bool:
     """Whether two texts that are alike may also mean the same: no other number, no denial more, no other words, no
-    other relation."""
+    two of them exchanged, no other relation."""
     denies = len(_DENIAL.findall(one)) == len(_DENIAL.findall(other))
     return (
         denies and _numbers(one) == _numbers(other) and _same_words(one, other) and _stated(one) == _stated(other)
@@ -95,7 +97,40 @@ def same_claim(one: str, other: str) -> bool:
 def _same_words(one: str, other: str) -> bool:
     """Whether one says all that the other does. Where each has a word of its own, they are two claims."""
     mine, theirs = set(terms(one)), set(terms(other))
-    return mine <= theirs or theirs <= mine
+    return (mine <= theirs or theirs <= mine) and not _is_exchanged(_ordered(one), _ordered(other))
+
+
+def _ordered(text: str) -> list[str]:
+    words = (word.removesuffix("'s").removesuffix("’s") for word in plain(text))
+    return [word for word in words if word not in ("the", "an")]
+
+
+def _is_exchanged(one: list[str], other: list[str]) -> bool:
+    """`merge main into develop` and `merge develop into main`: two change places around something that stays. Of
+    what is joined by `and` the order says nothing, nor does what is said first: `for the web app, use pnpm`."""
+    shared = set(one) & set(other)
+    mine, theirs = ([word for word in words if word in shared] for words in (one, other))
+    differ = [at for at, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b]
+    if len(mine) != len(theirs) or not differ:
+        return False
+    first, last = differ[0], differ[-1] + 1
+    before, mine, theirs = mine[:first][-1:], mine[first:last], theirs[first:last]
+    return any(
+        not _JOINS.union(before).issuperset(mine[left:-right])
+        and mine[:left] + mine[left:-right] + mine[-right:] == theirs[-left:] + theirs[right:-left] + theirs[:right]
+        for left in range(1, min(len(mine) - 1, _LONGEST))
+        for right in range(1, min(len(mine) - left, _LONGEST))
+    ) or _trade_places(mine, theirs)
+
+
+def _trade_places(mine: list[str], theirs: list[str]) -> bool:
+    """Wherever one has the first word, the other has the second, and several times."""
+    pairs = [(a, b) for a, b in zip(mine, theirs, strict=True) if a != b]
+    return len(pairs) > 2 and set(pairs) == {pairs[0], pairs[0][::-1]}
+
+
+_LONGEST = 5  # words that change places together
+_JOINS = frozenset("and or plus & und oder y o et ou".split())
 
 
 def _stated(text: str) -> set[tuple[NodeRef, str, NodeRef]]:

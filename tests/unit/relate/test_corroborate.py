@@ -16,7 +16,7 @@ from findings import alike
 from toys import START
 
 BOB = Identity(user="bob", roles=("member",))
-SAYINGS = ("Tea is best green", "the best tea is green", "green is the best tea", "of teas the green one is best")
+SAYINGS = ("Tea is best green", "the best tea is green", "the green tea is best", "of teas the green one is best")
 
 
 def said(clew: Clew, text: str, **fields: str) -> str:

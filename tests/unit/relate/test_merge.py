@@ -370,9 +370,19 @@ def test_nothing_is_suggested_of_what_others_keep_for_themselves(memory: Clew) -
         ("AuthService depends on Redis", "AuthService depends on SecretVault", False),
         ("AuthService calls OrderService.", "OrderService calls AuthService.", False),
         ("For sessions AuthService depends on Redis.", "AuthService depends on Redis for sessions.", True),
+        ("Merge main into develop.", "Merge develop into main.", False),
+        ("Run migrations before the deploy.", "Run the deploy before migrations.", False),
+        ("Merge the release branch into main.", "Merge main into the release branch.", False),
+        ("Alice reviews Bob's PRs.", "Bob reviews Alice's PRs.", False),
+        ("Set retries to 3 for reads and 5 for writes.", "Set retries to 5 for reads and 3 for writes.", False),
+        ("A blocks B, so do A first.", "B blocks A, so do B first.", False),
+        ("You may restart the worker.", "You may restart the worker if the queue is empty.", False),
+        ("Deploy from main.", "Deploy from main only on Mondays.", False),
+        ("Use Redis and Kafka for events.", "Use Kafka and Redis for events.", True),
+        ("Use pnpm for the web app.", "For the web app, use pnpm.", True),
     ],
 )
-def test_another_number_denial_word_or_relation_is_another_claim(one: str, other: str, same: bool) -> None:
+def test_another_number_denial_word_place_or_relation_is_another_claim(one: str, other: str, same: bool) -> None:
     assert same_claim(one, other) is same
 
 
