@@ -349,8 +349,10 @@ def _number(words: tuple[str, ...]) -> Claim | None:
 
 
 def _is_timed(before: tuple[str, ...]) -> bool:
-    """`the worker polls every`; but `it crashed after` once."""
-    return len(before) > 1 and before[-1] in _TIMED and not any(word.endswith("ed") for word in before)
+    """`the worker polls every`; but `the build crashed after` was once, and `retry after` does not say what."""
+    return (
+        len(meaning(before[:-1])) > 1 and before[-1] in _TIMED and not any(word.endswith("ed") for word in before)
+    )
 
 
 _TIMED = frozenset(("after", "every", "within"))
