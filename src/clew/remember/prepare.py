@@ -335,11 +335,17 @@ def _mask_values(value: Any, masked: set[str]) -> Any:
             return _mask(_storable(value), masked)
         case dict():
             named = [(_storable(key), item) for key, item in value.items()]
-            return {_mask(key, masked): _mask_named(key, item, masked) for key, item in named}
+            return {_mask(key, masked): _mask_named(_called(value, key), item, masked) for key, item in named}
         case list():
             return [_mask_values(item, masked) for item in value]
         case _:
             return value
+
+
+def _called(pairs: Mapping[str, Any], key: str) -> str:
+    """Of {"name": "DB_PASSWORD", "value": "..."} the value is that of the name."""
+    name = (pairs.get("name") or pairs.get("key")) if key == "value" else None
+    return _storable(name) if isinstance(name, str) else key
 
 
 def _mask_named(name: str, value: Any, masked: set[str]) -> Any:

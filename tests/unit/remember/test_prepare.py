@@ -140,6 +140,16 @@ def test_a_name_in_metadata_is_made_storable_before_it_tells_of_a_secret() -> No
     assert memory.metadata == {"password": "[masked:assigned]", "half ?": 1}
 
 
+def test_a_value_in_metadata_is_a_secret_by_the_name_beside_it() -> None:
+    memory = drafted(
+        metadata={"env": [{"name": "DB_PASSWORD", "value": "hunter2abc!"}, {"key": "a", "value": "b"}]}
+    )
+    assert memory.metadata["env"] == [
+        {"name": "DB_PASSWORD", "value": "[masked:assigned]"},
+        {"key": "a", "value": "b"},
+    ]
+
+
 def test_of_a_text_in_metadata_only_the_secret_is_masked() -> None:
     memory = drafted(metadata={"note": "the old one was password=hunter2abc! until May"})
     assert memory.metadata == {"note": "the old one was password=[masked:assigned] until May"}
