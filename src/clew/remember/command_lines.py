@@ -28,7 +28,7 @@ def _is_command_password(value: str) -> bool:
 
 
 def _is_set_by_sql(value: str) -> bool:
-    """Rows are identified by a column as well, which has no digit."""
+    """A column has no digit."""
     return has_digit(value) and could_be_secret("pass", value)
 
 
@@ -132,13 +132,13 @@ COMMAND_RULES = (
         ("sudo -s", "password-stdin", "with-token", "chpasswd"),
         r"\b(?:echo(?:\s{1,2}-[neE]{1,3})?|printf(?:\s{1,2}[\"']?%s(?:\\n)?[\"']?)?)\s{1,2}"
         rf"(?P<q>[\"'])?(?:[\w.-]{{1,40}}+:)?(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))[\"']?\s{{0,2}}\|\s{{0,2}}"
-        r"(?=(?:sudo\s{1,2})?(?:sudo\s{1,2}-S\b|chpasswd\b|(?:[\w./-]{1,64}\s{1,2}){1,12}--(?:password-stdin|with-token)))",
+        r"(?=(?:sudo\s{1,2})?(?:sudo\s{1,2}-S\b|chpasswd\b|(?:[\w./-]{1,64}\s{1,2}){1,12}--(?:password-stdin|with-token)(?![\w-])))",
         _is_command_password,
     ),
     Rule(
         "login",
         ("identified",),
-        r"(?i:\bidentified\s{1,3}(?:with\s{1,3}[\w'`]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?)"
+        r"(?i:(?:(?-i:\bIDENTIFIED)|\b(?:create|alter|grant)\b[^\n;]{1,160}?\bidentified)\s{1,3}(?:with\s{1,3}[\w'`]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?)"
         rf"(?P<q>')(?P<v>{_IN_QUOTES})",
         _is_set_by_sql,
     ),
