@@ -113,7 +113,8 @@ _CUES = (
     _Cue("implements", 0.9, "implements implement", needs_thing=True),
     _Cue("implements", 0.9, "an", r" implementation of", is_passive=True, needs_thing=True),
     _Cue("implements", 0.9, "implementations", r" of", is_passive=True, needs_thing=True),
-    _Cue("specializes", 0.9, "extends extend subclasses subclass", needs_thing=True),
+    _Cue("specializes", 0.9, "extends extend subclasses subclass", r"(?= (?:\w+ ){0,2}[\ue000-\uf8ff])",
+         needs_thing=True),  # not "extends the time-out"
     _Cue("specializes", 0.9, "inherits inherit derives derive derived", r" from", needs_thing=True),
     _Cue("specializes", 0.9, "a", r" (?:kind|subclass|subtype|special case) of", is_passive=True, needs_thing=True),
     _Cue("supersedes", 0.95, "deprecated", r" in favou?r of", is_passive=True, is_turned=True),

@@ -60,7 +60,8 @@ _NOW = re.compile(r"(?<!\w)(?:now|nowadays|today|currently|since then|these days
 _CHANGES = frozenset("moved migrated switched ported transitioned replaced swapped superseded deprecated".split())
 _CHANGED_BACK = re.compile(
     r".* (?:(?:moved|switched|went|rolled|migrated|changed) (?:(?:it|this|that|them|everything) )?back(?! in \d)"
-    r"|(?:was|were|got|been|but|later|since|then) (?:later |since |then )?(?:reverted|undone))(?!\w)"
+    r"|(?:was|were|got|been|but|later|since|then) (?:later |since |then )?(?:reverted|undone)|and back"
+    r"|only (?:in|for|on)|(?:in|for|on) [^\s,;]+ only(?=$|[,;]))(?!\w)"
 )
 _NEARLY = frozenset("almost nearly partially partly".split())
 # "All services but A", "everything but A"; not "all tests pass but A ...".

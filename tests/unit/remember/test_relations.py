@@ -155,6 +155,9 @@ def test_what_is_asked_denied_or_supposed_is_not_stated(text: str) -> None:
         "AuthService depends on Redis (until the migration is over).",
         "AuthService depends on Redis [citation needed].",
         "AuthService uses zero Redis.",
+        "We switched from Redis to Valkey and back.",
+        "We replaced Redis with Valkey in staging only.",
+        "We replaced Redis with Valkey, but only for carts.",
     ],
 )
 def test_what_is_denied_anywhere_else_taken_back_or_over_is_not_stated(text: str) -> None:
@@ -449,6 +452,7 @@ def test_the_verb_of_another_clause_is_no_item_of_a_list(text: str, count: int) 
         "Use Redis, not just Kafka.",
         "A number of jobs use Celery.",
         "AuthService hits its limits.",
+        "AuthService extends the time-out.",
         "AuthService needs a new owner.",
         "AuthService needs love.",
         "AuthService replaces parts of LoginService.",
