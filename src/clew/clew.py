@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from clew.errors import ClewError, Misconfigured, NotFound
 from clew.lazy import LazyModule
 from clew.model.ids import check_cursor
+from clew.model.kinds import checked, takes
 from clew.model.limit import check_limit
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
@@ -95,6 +96,7 @@ else:
     )
 
 
+@checked
 class Clew(Topics):
     """Memory for coding agents. Thread-safe; use as a context manager, or call `close()`."""
 
@@ -118,6 +120,7 @@ class Clew(Topics):
 
     # -- remember ----------------------------------------------------------------------------------
 
+    @takes(Draft)
     def remember(
         self,
         content: str | Draft,
@@ -206,6 +209,7 @@ class Clew(Topics):
 
     # -- recall ------------------------------------------------------------------------------------
 
+    @takes(RecallOptions)
     def recall(
         self,
         query: str,
@@ -243,6 +247,7 @@ class Clew(Topics):
             snapshots.keep_snapshot(recalled, run, query, directory=self._snapshots_at, kept=kept)
         return recalled if run is None or door is None else door.recalled(recalled)
 
+    @takes(RecallOptions)
     def xray(
         self,
         query: str,
@@ -259,6 +264,7 @@ class Clew(Topics):
         recalled = self._recalled(query, scope, identity, self._options(options, changes))
         return xray.xray_of(recalled, query=query, at=self.clock.now(), budget=budget)
 
+    @takes(RecallOptions)
     def why(
         self,
         query: str,
@@ -285,6 +291,7 @@ class Clew(Topics):
             alone=door.has_added,
         )
 
+    @takes(RecallOptions)
     def context(
         self,
         query: str,
@@ -367,6 +374,7 @@ class Clew(Topics):
                 check_cursor(cursor, "mem", is_known=partial(door.is_seen, tx, reach))
             return door.page(lambda count, after: find(limit=count, cursor=after), limit, cursor)
 
+    @takes(Draft)
     def edit(
         self,
         id: str,
@@ -827,7 +835,7 @@ class Clew(Topics):
 
     def _scope(self, scope: Scope | None, identity: Identity | None) -> Scope:
         identity = identity or OWNER
-        scope = scope or Scope(org=identity.org, user=identity.user)
+        scope = Scope(org=identity.org, user=identity.user) if scope is None else scope
         identity.check(scope)
         return scope
 

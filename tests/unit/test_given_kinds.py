@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
+import numpy as np
 import pytest
 
-from clew import Clew, InvalidInput, Scope
+from clew import Clew, ClewError, Denied, Draft, Identity, InvalidInput, RecallOptions, Scope, VerbEvent
+from clew.wire.client import method_named
+from clew.wire.verbs import VERBS
 from toys import open_toy
 
 CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
@@ -28,6 +32,34 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "id": (lambda clew: clew.show(None), "an id is text, not NoneType"),
     "id to forget": (lambda clew: clew.forget(3), "an id is text, not int"),
     "drafts": (lambda clew: list(clew.remember_many(["a text"])), "a draft is a Draft, not str"),
+    "fields of drafts": (
+        lambda clew: list(clew.remember_many([Draft(content="a text", supersedes=7)])),  # type: ignore[arg-type]
+        "supersedes is text, not int",
+    ),
+    "parents": (lambda clew: clew.remember("a text", parents=(7,)), "parents is a list of text, not tuple"),
+    "tags": (lambda clew: clew.remember("a text", tags=7), "tags is a list of text, not int"),
+    "options": (lambda clew: clew.recall("redis", options={}), "options is RecallOptions, not dict"),
+    "fields of options": (
+        lambda clew: clew.recall("redis", options=RecallOptions(types=7)),  # type: ignore[arg-type]
+        "types is a list of text, not int",
+    ),
+    "mode": (lambda clew: clew.recall("redis", mode=None), "mode is text, not NoneType"),
+    "node": (lambda clew: clew.graph.neighbors(None), "node is text, not NoneType"),
+    "half a node": (lambda clew: clew.graph.neighbors("x", limit=1.5), "limit 1.5 is out of range"),
+    "tool": (
+        lambda _clew: VerbEvent(session="s", tool=3),  # type: ignore[arg-type]
+        "the event cannot be read: tool is no text",
+    ),
+    "who asks": (lambda clew: clew.list(identity="ann"), "identity is Identity, not str"),
+    "nobody": (lambda clew: clew.list(identity=""), "identity is Identity, not str"),
+    "no scope": (lambda clew: clew.list(scope={}), "a scope is a Scope, not dict"),
+    "user": (lambda _clew: Identity(user=3), "user is no text but int"),  # type: ignore[arg-type]
+    "roles": (lambda _clew: Identity(roles=(3,)), "roles are texts"),  # type: ignore[arg-type]
+    "a switch": (lambda clew: clew.forget("mem_x", hard="no"), "hard is True or False, not str"),
+    "tool calls": (
+        lambda clew: clew.sessions.end(clew.sessions.start(project="p").id, tool_calls=[3]),
+        "tool_calls is a list of Mapping, not list",
+    ),
     "export": (lambda clew: clew.export("all.jsonl"), "an export is written to an open file, not to str"),
 }
 
@@ -44,3 +76,28 @@ def test_what_is_of_the_wrong_kind_is_refused(memory: Clew, ask: Callable[[Any],
     with pytest.raises(InvalidInput) as refused:
         ask(memory)
     assert refused.value.message == told and refused.value.next
+
+
+@pytest.mark.parametrize("name", [name for name, verb in VERBS.items() if not verb.is_value])
+def test_no_verb_answers_a_wrong_kind_with_an_error_of_python(memory: Clew, name: str) -> None:
+    told = {one: kind for one, kind in method_named(name).__annotations__.items() if one not in ("return", "told")}
+    named = {one: "x" for one, kind in told.items() if kind == "str"}
+    for argument in told.keys() - {"fields", "changes"}:
+        for wrong in (None, 7, b"x", "\ud800", 10**30, object(), [3], {"a": 3}):
+            try:
+                answer = attrgetter(name)(memory)(**named | {argument: wrong})
+                list(answer) if name == "remember_many" else None
+            except ClewError as error:
+                assert error.next
+            except TypeError as error:
+                assert "missing" in str(error)
+
+
+def test_a_part_of_a_role_is_no_role(memory: Clew) -> None:
+    with pytest.raises(Denied):
+        memory.doctor(identity=Identity(roles="co-owner"))  # type: ignore[arg-type]
+
+
+def test_numbers_and_lists_of_other_makers_are_taken(memory: Clew) -> None:
+    found = memory.recall("redis", types=["note"], include_superseded=np.True_, limit=5)
+    assert len(found.results) == 1

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from clew.errors import NotFound
 from clew.learn.manifests import MANIFESTS, MAX_CHARS, Package, packages_of
 from clew.learn.stack import database_of, known
 from clew.values import dataclass
@@ -121,7 +122,14 @@ def _ids(side: Components, ignore_versions: bool) -> AbstractSet[str]:
 def read_manifests(directory: str | os.PathLike[str]) -> dict[str, str]:
     """The manifests at the top of a directory and one level below it, as far as they can be read."""
     directory = Path(directory)
-    places = [directory, *_folders(directory)]
+    try:
+        places = [directory, *_folders(directory)]
+    except OSError as error:
+        raise NotFound(
+            f"no directory that can be read: {error.strerror}",
+            code="DIRECTORY_NOT_FOUND",
+            next="name a directory that is there",
+        ) from None
     found: dict[str, str] = {}
     for path in (place / name for place in places for name in MANIFESTS):
         text = _text_of(path) if len(found) < MAX_MANIFESTS else None

@@ -250,6 +250,8 @@ class VerbEvent:
         name_one_as_many(self, "paths")
         for name in _NAMES:
             text = getattr(self, name)
+            if text is not None and not isinstance(text, str):
+                raise _bad(f"{name} is no text")
             if text and not text.isascii():
                 object.__setattr__(self, name, text.encode("utf-8", "backslashreplace").decode())
 

@@ -41,6 +41,14 @@ class Identity:
     agent: str | None = None
     roles: tuple[str, ...] = ("owner",)
 
+    def __post_init__(self) -> None:
+        for name in ("org", "user", "agent"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and (value is not None or name == "org"):
+                _refuse(name, f"is no text but {type(value).__name__}", f"give {name} as text")
+        if type(self.roles) is not tuple or not all(map(is_text, self.roles)):
+            object.__setattr__(self, "roles", _roles(self.roles))
+
     @property
     def trust(self) -> str:
         """The most that what it says can be trusted: an agent is not its user, also with its user's credential."""
@@ -84,9 +92,6 @@ class Identity:
                 code="OPERATOR_ONLY",
                 next="ask whoever runs this Clew",
             )
-
-
-OWNER = Identity()  # of one's own machine: who asks without a credential
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +162,15 @@ def is_text(value: object) -> bool:
     return isinstance(value, str) and is_encodable(value)
 
 
+def _roles(given: object) -> tuple[str, ...]:
+    """A lone text is one role: a part of it, such as 'owner' in 'co-owner', is none."""
+    given = (given,) if isinstance(given, str) else given
+    roles = tuple(given) if isinstance(given, (tuple, list, set, frozenset)) else (None,)
+    if not all(map(is_text, roles)):
+        raise InvalidInput("roles are texts", code="ROLES_INVALID", next='give them as a list, such as ["member"]')
+    return roles
+
+
 def _check_name(name: str, value: str | None, limit: int) -> None:
     if value is None and name != "org":
         return
@@ -174,3 +188,6 @@ def _check_name(name: str, value: str | None, limit: int) -> None:
 
 def _refuse(name: str, trouble: str, move: str) -> NoReturn:
     raise InvalidInput(f"{name} {trouble}", code=f"{name.upper()}_ID_INVALID", next=move)
+
+
+OWNER = Identity()  # of one's own machine: who asks without a credential

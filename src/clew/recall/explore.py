@@ -52,9 +52,9 @@ def explore(view: View, text: str | None = None, *, limit: int = 20) -> Explored
 
 
 def check(name: str, value: int, most: int) -> None:
-    if not 1 <= value <= most:
+    if not isinstance(value, int) or not 1 <= value <= most:
         raise InvalidInput(
-            f"{name} {value} is out of range", code="GRAPH_LIMIT_INVALID", next=f"ask for 1 to {most}"
+            f"{name} {str(value)[:20]} is out of range", code="GRAPH_LIMIT_INVALID", next=f"ask for 1 to {most}"
         )
 
 

@@ -20,6 +20,7 @@ from clew.errors import Conflict
 from clew.lazy import LazyModule
 from clew.model.audit import digest_of_ids
 from clew.model.ids import new_ids
+from clew.model.kinds import looked_at
 from clew.model.memory import NOTHING, Draft, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
 from clew.model.times import to_micros
@@ -74,10 +75,11 @@ def remember(
     remaining = iter(drafts)
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
-        prepared = prepare(
-            batch, scope, store=store, embedder=embedder, now=now, policy=policy, graph=graph, trust=trust, may=may
-        )
-        yield from store.write(Saving(prepared, now, policy, graph, actor, check, may))
+        how = partial(prepare, store=store, embedder=embedder, now=now, policy=policy, graph=graph, trust=trust)
+        with looked_at(batch):
+            saving = Saving(how(batch, scope, may=may), now, policy, graph, actor, check, may)
+            saved = store.write(saving)
+        yield from saved
 
 
 def prepare(

@@ -10,6 +10,7 @@ from clew.errors import Denied, InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.config import MatrixRow, MatrixShown, ProjectConfig, ProjectShown, RecallSettings
+from clew.model.kinds import checked
 from clew.model.org import LOCAL
 from clew.model.scope import Identity, Scope
 from clew.verbs import powers
@@ -27,6 +28,7 @@ else:
 SWITCHES = {"memory": "memory_enabled", "graph": "graph_enabled", "runtime-inject": "runtime_inject_enabled"}
 
 
+@checked
 class ConfigVerbs:
     """Who may change what is decided by the policies: owners and admins configure, operators operate."""
 
@@ -91,6 +93,7 @@ class ConfigVerbs:
         return created.id if created else org
 
 
+@checked
 class Projects(ConfigVerbs):
     """What a project has switched on."""
 
@@ -156,6 +159,7 @@ class Projects(ConfigVerbs):
         return self._clew.store.write(change)
 
 
+@checked
 class Matrix(ConfigVerbs):
     """What each work type gets: the recall matrix. For operators to change, for everybody to see."""
 

@@ -10,6 +10,7 @@ from clew.errors import InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.govern import Grant, StoredFingerprint
+from clew.model.kinds import checked
 from clew.model.limit import check_limit
 from clew.model.scope import Identity, Scope
 from clew.model.times import zoned
@@ -52,6 +53,7 @@ class TransferStatus:
         return self.grant.as_json() | told | ({"why_not": self.why_not} if self.why_not else {})
 
 
+@checked
 class Transfer:
     """Memories of one project for another."""
 
@@ -224,6 +226,7 @@ class Transfer:
         _note(tx, identity, now, action="fingerprint", kind="project", id=project, detail=detail)
 
 
+@checked
 class AuditLog:
     """Who did what; each entry sealed by the next. For owner, admins and operators of the org."""
 
@@ -262,6 +265,7 @@ class AuditLog:
             return tx.audit.latest(org, limit=limit, since=since, action=action or "", before=before)
 
 
+@checked
 class Retention:
     """How long what is kept. For the owner and admins of the org; operators may look."""
 

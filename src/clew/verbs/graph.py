@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clew.errors import Misconfigured
 from clew.lazy import LazyModule
+from clew.model.kinds import checked
 from clew.model.limit import check_limit
 from clew.model.progress import Progress, no_progress
 from clew.model.scope import Identity, Reach
@@ -43,6 +44,7 @@ else:
     decaying, edges_file = LazyModule("clew.relate.decay"), LazyModule("clew.relate.edges_file")
 
 
+@checked
 class GraphVerbs:
     """Who asks, in which scope, is the business of the Clew it belongs to."""
 

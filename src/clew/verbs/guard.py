@@ -11,6 +11,7 @@ from clew.errors import Denied
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.ids import check_cursor
+from clew.model.kinds import checked
 from clew.model.limit import check_limit
 from clew.model.scope import Identity
 
@@ -37,6 +38,7 @@ T = TypeVar("T")
 _PAGE = 100  # of what is held, at a look
 
 
+@checked
 class Policies:
     """The Cedar policies in force. Who may change them is decided by the shipped ones alone, so that nobody can
     lock everybody out. An agent may not, whatever its roles and whoever's credential it uses, or it could give
@@ -129,6 +131,7 @@ def _changed(tx: Tx, *, change: Callable[..., T], org: str, agent: str = "", clo
     return done
 
 
+@checked
 class Quarantine:
     """Text that waits for a judgement: for owners, admins and reviewers of the org. An agent is none of these,
     whatever its roles and whoever's credential it uses, or it could let in what it was told to say."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import ClewError, StoreRefused, Unavailable
 from clew.lazy import LazyModule
 from clew.model.host import Around, HookAnswer, HookEvent, HookFired, StoredFact
+from clew.model.kinds import checked
 from clew.model.memory import Remembered
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import SessionReport
@@ -50,6 +51,7 @@ TIDY_EVERY = timedelta(hours=1)
 _log = logging.getLogger(__name__)
 
 
+@checked
 class Hosts:
     """What the hooks of agents tell, and what they are answered."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import Conflict
 from clew.lazy import LazyModule
 from clew.model.inject import VerbEvent
+from clew.model.kinds import checked
 from clew.model.scope import Identity
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ _log = logging.getLogger(__name__)
 MAX_ASKED = 500  # characters of a question that count
 
 
+@checked
 class Injection:
     """Blocks for a session: at its start and on its tool calls."""
 

@@ -11,6 +11,7 @@ from clew.errors import Conflict, InvalidInput, Misconfigured, NotFound
 from clew.lazy import LazyModule
 from clew.model.ids import check_cursor
 from clew.model.job import RELATE, STATES, BackfillState, Job, JobHealth, Ran
+from clew.model.kinds import checked
 from clew.model.limit import check_limit
 from clew.model.progress import Progress, no_progress
 from clew.model.relation import PARTIAL_DEGRADE
@@ -40,6 +41,7 @@ PORTION_MEMORIES = 30_000  # reading more of them takes longer than that, before
 _LOOK = "look at the jobs of the org"
 
 
+@checked
 class Jobs:
     """What writes left to be done: list, explain, retry, run, and how it is doing."""
 
@@ -165,6 +167,7 @@ class Jobs:
         return relate.Relator(sources, policy, graph=clew._graph_policy, llm=clew._llm_relations)
 
 
+@checked
 class Backfill:
     """Vectors that are made up for after a switch of model; for the store's operator."""
 

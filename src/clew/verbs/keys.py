@@ -19,6 +19,7 @@ from clew.guard import routing as routes
 from clew.model.access import Resource
 from clew.model.ids import check_cursor, new_id
 from clew.model.key import ApiKey, NewKey
+from clew.model.kinds import checked
 from clew.model.limit import check_limit
 from clew.model.org import LOCAL, ROLES
 from clew.model.scope import Identity, Scope
@@ -43,6 +44,7 @@ USE_NOTED_EVERY = timedelta(minutes=1)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
 
+@checked
 class Keys(ConfigVerbs):
     """Who may ask over the network."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from clew.errors import Denied, InvalidInput, NotFound
 from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
+from clew.model.kinds import checked
 from clew.model.learning import VERDICTS, FeedbackReport, Learnt
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import OUTCOMES, SessionReport
@@ -36,6 +37,7 @@ WINDOW = timedelta(days=7)
 _LOOK_AFTER = frozenset(("owner", "admin", "operator"))
 
 
+@checked
 class Learning:
     """What outcomes teach."""
 

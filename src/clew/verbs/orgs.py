@@ -14,6 +14,7 @@ from clew.errors import Conflict, Denied, InvalidInput, NotFound
 from clew.guard import routing as routes
 from clew.model.access import Resource
 from clew.model.config import OrgFeatures
+from clew.model.kinds import checked
 from clew.model.org import LOCAL, PERSONAL_PREFIX, ROLES, Member, Membership, Org, Routed
 from clew.model.scope import Identity, Scope
 from clew.ports import Tx
@@ -22,6 +23,7 @@ from clew.verbs.keys import revoke_beyond
 from clew.verbs.routing import Routes, is_operator, not_found
 
 
+@checked
 class Orgs(Routes):
     """What an org has, its members, and the way to it."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from clew.lazy import LazyModule
 from clew.model.conflict import Conflict, Dispute, Merge
+from clew.model.kinds import checked
 from clew.model.limit import check_limit
 from clew.model.memory import Memory
 from clew.model.scope import Identity, Reach, Scope
@@ -29,6 +30,7 @@ else:
     edit = LazyModule("clew.remember.edit")
 
 
+@checked
 class Conflicts:
     """Memories that cannot both be current: list and resolve. One is there for those who may read both memories."""
 
@@ -82,6 +84,7 @@ class Conflicts:
         return clew.store.write(lambda tx: resolve(tx, now=clew.clock.now()))
 
 
+@checked
 class Merges:
     """Near-duplicates made one, with lineage, and undone; and how many sources say the same."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from clew.errors import Conflict, InvalidInput
 from clew.lazy import LazyModule
 from clew.model.explored import Counted, GraphStatus, Trouble
+from clew.model.kinds import checked
 from clew.model.rollout import HYBRID_GRAPH, MODES, STRATEGIES, Policy
 from clew.model.scope import Identity, Scope
 from clew.model.times import zoned
@@ -45,6 +46,7 @@ UNREADABLE = "GRAPH_ROLLOUT_STATE_UNAVAILABLE"
 _log = logging.getLogger(__name__)
 
 
+@checked
 class Rollout:
     """The mode of graph recall, what was measured of it, and what the plan says."""
 

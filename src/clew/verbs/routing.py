@@ -12,12 +12,14 @@ from typing import Any
 from clew.errors import Conflict, Denied, InvalidInput, NotFound
 from clew.guard import routing as routes
 from clew.model.access import Resource
+from clew.model.kinds import checked
 from clew.model.org import ACTIVE_WORKSPACE, MAX_MAPPINGS, MODES, Membership, Routed, Routing
 from clew.model.scope import Identity, Scope
 from clew.ports import Tx
 from clew.verbs.config import ConfigVerbs
 
 
+@checked
 class Routes(ConfigVerbs):
     """The way to an org."""
 

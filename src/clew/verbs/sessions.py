@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
 from clew.lazy import LazyModule
+from clew.model.kinds import checked
 from clew.model.limit import check_limit
 from clew.model.scope import Identity, Scope
 
@@ -59,6 +60,7 @@ class _Verbs:
         return who
 
 
+@checked
 class Sessions(_Verbs):
     """One agent run each: started, claimed, kept alive by beats, ended."""
 
@@ -206,6 +208,7 @@ class Sessions(_Verbs):
         return [may.shown(session) for session in found]
 
 
+@checked
 class Queue(_Verbs):
     """What waits to be handed to the agent of a session."""
 
