@@ -45,6 +45,13 @@ def takes(kind: type) -> Callable[[Verb], Verb]:
     return marked
 
 
+def check_given(given: Mapping[str, Any], told: Mapping[str, str]) -> None:
+    """Refuse the first argument that is of another kind than it is told to be."""
+    for name in told.keys() & given.keys():
+        if not _fits(given[name], told[name]):
+            raise _refusal(name, told[name], given[name])
+
+
 @contextmanager
 def looked_at(values: Iterable[Any]) -> Iterator[None]:
     """Where Python objects, the first of these values that holds something of the wrong kind is refused."""
@@ -61,13 +68,11 @@ def looked_at(values: Iterable[Any]) -> Iterator[None]:
 
 def _checked(verb: FunctionType) -> Callable[..., Any]:
     told = _told(verb) | _told(getattr(verb.__dict__.get("extra"), "__init__", None))
-    first = [name for name, kind in told.items() if kind == "bool" or kind.startswith("Identity")]
+    first = {name: kind for name, kind in told.items() if kind == "bool" or kind.startswith("Identity")}
 
     @wraps(verb)
     def guarded(*given: Any, **named: Any) -> Any:
-        for name in first:
-            if name in named and not _fits(named[name], told[name]):
-                raise _refusal(name, told[name], named[name])
+        check_given(named, first)
         try:
             return verb(*given, **named)
         except TROUBLE:

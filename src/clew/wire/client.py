@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError, Conflict, Denied, InvalidInput, Misconfigured, NotFound, Unavailable
 from clew.lazy import LazyModule
+from clew.model.kinds import check_given
 from clew.wire.address import address_of
 from clew.wire.http1 import Reply
 from clew.wire.transport import Transport
@@ -130,6 +131,7 @@ class RemoteVerb:
                 code="IDENTITY_FROM_CREDENTIAL",
                 next="leave out identity, or connect with a token of its own",
             )
+        check_given(arguments, _TAKEN)
         prepare = _SPECIAL.get(self._verb.name)
         return prepare(self._clew, arguments) if prepare else self._clew.call(self._verb, arguments)
 
@@ -233,6 +235,11 @@ def _fingerprint(clew: RemoteClew, arguments: dict[str, Any]) -> Any:
     return clew.call(VERBS["transfer.fingerprint"], arguments)
 
 
+# Looked at here as by an open store: over there a document with fields that are not known would do for a value.
+_TAKEN = {
+    "scope": "Scope | None", "options": "RecallOptions | None", "wanted": "Filter | None",
+    "drafts": "Iterable", "files": "Mapping | str | PathLike",
+}  # fmt: skip
 _SPECIAL: Mapping[str, Callable[[RemoteClew, dict[str, Any]], Any]] = {
     "remember_many": _remember_many,
     "transfer.fingerprint": _fingerprint,

@@ -26,6 +26,7 @@ from clew.wire.verbs import Verb
 
 OR = " or "
 MAX_WHOLE = 2**53
+ONE_OR_MANY = frozenset(("paths", "tags", "types"))
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -56,7 +57,7 @@ def encode(value: Any) -> bytes:
 
 
 def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
-    given = {name: Place.of(one) if isinstance(one, Scope) else one for name, one in arguments.items()}
+    given = {name: _as_sent(name, one) for name, one in arguments.items()}
     for one in (arguments, *arguments.get("drafts", ()), arguments.get("content")):
         _check_metadata(one)
     try:
@@ -68,6 +69,13 @@ def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
             code="ARGUMENT_INVALID",
             next="give plain values, and text that is valid UTF-8",
         ) from None
+
+
+def _as_sent(name: str, value: Any) -> Any:
+    """Also here a lone text among tags, types or paths is one, not its letters."""
+    if name in ONE_OR_MANY and isinstance(value, str):
+        return [value] if value else []
+    return Place.of(value) if isinstance(value, Scope) else value
 
 
 def _check_metadata(given: Any) -> None:

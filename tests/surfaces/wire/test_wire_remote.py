@@ -340,3 +340,33 @@ def test_many_threads_share_one_client(remote: Clew, known: str) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _n: remote.show(known).id, range(40)))
     assert found == [known] * 40
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("recall", {"query": "x", "options": {"limt": 3}}),
+        ("list", {"wanted": {"typ": "note"}}),
+        ("list", {"scope": {"project": "shop"}}),
+        ("transfer.fingerprint", {"project": "shop", "files": 3}),
+    ],
+)
+def test_what_is_no_value_is_refused_as_an_open_store_refuses_it(
+    served: Clew, remote: Clew, name: str, given: dict[str, Any]
+) -> None:
+    for memory in (served, remote):
+        with pytest.raises(InvalidInput) as refused:
+            attrgetter(name)(memory)(**given)
+        assert refused.value.next
+
+
+def test_what_cannot_be_gone_through_holds_no_drafts(remote: Clew) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        list(remote.remember_many(3))  # type: ignore[arg-type]
+    assert refused.value.message == "drafts is Iterable, not int"
+
+
+def test_a_lone_tag_is_one_tag_from_afar_too(remote: Clew) -> None:
+    stored = remote.remember("The lone tag of the far side.", tags="lone", scope=SHOP).memory
+    assert stored.tags == ("lone",)
+    assert [one.memory.id for one in remote.recall("lone tag", tags="lone", scope=SHOP).results] == [stored.id]
