@@ -379,3 +379,18 @@ def test_what_files_brought_to_a_place_is_told_as_long_as_nobody_changed_it(stor
     with store.read() as tx:
         [(id, content_hash, metadata)] = tx.memories.imported(Scope(project="shop"))
     assert (id, content_hash, json.loads(metadata)) == (kept.id, kept.content_hash, {"source": "CLAUDE.md"})
+
+
+def test_what_a_clock_ahead_of_ours_has_dated_is_redated_in_one_org_alone(store: Store) -> None:
+    later, org = NOW + timedelta(days=30), next(fresh_orgs)
+    ahead = a_memory("ahead", org=org, at=later, valid_at=later, created_at=later, updated_at=later, project="shop")
+    ended = a_memory("ended", org=org, invalid_at=later, updated_at=later)
+    planned = a_memory("planned", org=org, valid_at=later)
+    elsewhere = replace(ahead, id=f"{ahead.id[:-1]}z", org=next(fresh_orgs))
+    insert(store, ahead, ended, planned)
+    insert(store, elsewhere)
+    moved = store.write(lambda tx: tx.memories.redate(org, NOW))
+    assert sorted(moved, key=str) == sorted([(ahead.id, "shop"), (ended.id, None)], key=str)
+    assert get(store, ahead) == replace(ahead, at=NOW, valid_at=NOW, created_at=NOW, updated_at=NOW)
+    assert get(store, ended) == replace(ended, invalid_at=NOW, updated_at=NOW)
+    assert get(store, planned) == planned and get(store, elsewhere) == elsewhere

@@ -141,7 +141,9 @@ def _filtered(memory: Memory, run: Run, reader: Reader, now: datetime) -> Explan
     advice = {
         "superseded": f"it was replaced by {memory.superseded_by}; ask with --include-superseded or --as-of",
         "no longer valid": "ask with --include-invalid or --as-of",
-        "not valid yet": "ask with --as-of a later time",
+        "not valid yet": "ask with --as-of a later time"
+        if memory.created_at <= now
+        else "it was written by a clock that was ahead; if the clock is right now, run: clew reindex",
         "expired": "remember it again, in layer long_term if it should stay",
     }
     return _lost(memory.id, "filter", reason, advice.get(reason, "leave that filter out"))

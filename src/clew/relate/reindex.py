@@ -6,7 +6,8 @@ from the stored terms, and what dangles in the graph goes. Interrupted, the next
 over what is done; run twice, the second changes nothing. Analysing happens outside the write lock; a memory changed
 meanwhile is left to whoever changed it. The graph is made anew where it is not what a memory gives to it now, or
 where that is still pending, however often it has failed. How memories are related is left to jobs, one for each
-that is live: those from before there were jobs have none. No language model is asked in them.
+that is live: those from before there were jobs have none. No language model is asked in them. What a clock that was
+ahead has dated later than now is of now.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Entry = tuple[int, Memory, Indexed]
 @dataclass(frozen=True, slots=True)
 class ReindexReport:
     """`changed` of `memories` got new terms and `graph` a new part of the graph; `rebuilt` says that the full-text
-    index was filled anew; `jobs` wait to relate memories to others."""
+    index was filled anew; `jobs` wait to relate memories to others; `redated` had been dated by a clock ahead."""
 
     memories: int
     changed: int
@@ -46,6 +47,7 @@ class ReindexReport:
     vectors: int
     graph: int = 0
     jobs: int = 0
+    redated: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -57,8 +59,9 @@ def reindex(
     rebuilt = mend(store)
     with store.read() as tx:
         orgs, total = tx.config.orgs(), tx.memories.count_all()
-    done = changed = mapped = 0
+    done = changed = mapped = redated = 0
     for org in orgs:
+        redated += store.write(partial(_redate, org=org, now=now))
         for size, new_terms, new_parts in _reindex_org(store, org, graph=graph, now=now):
             done, changed, mapped = done + size, changed + new_terms, mapped + new_parts
             progress(done, max(done, total))
@@ -66,7 +69,7 @@ def reindex(
     at_once = BackfillPolicy(pause_ms=0)  # somebody waits for it
     vectors = embed_missing(store, embedder, policy=at_once, progress=progress) if embedder else 0
     jobs = enqueue_everything(store, operation=BACKFILL) if graph.write else 0
-    return ReindexReport(done, changed, rebuilt, vectors, mapped, jobs)
+    return ReindexReport(done, changed, rebuilt, vectors, mapped, jobs, redated)
 
 
 def _reindex_org(store: Store, org: str, *, graph: GraphPolicy, now: datetime) -> Iterator[tuple[int, int, int]]:
@@ -103,6 +106,14 @@ def _is_broken(store: Store) -> bool:
             return any(tx.index.damage(org) for org in tx.config.orgs())
     except StoreRefused:
         return True
+
+
+def _redate(tx: Tx, *, org: str, now: datetime) -> int:
+    """What was written while the clock was ahead would be hidden until then."""
+    moved = tx.memories.redate(org, now)
+    for id, project in moved:
+        tx.changes.note(org, project, "memory", id, "put")
+    return len(moved)
 
 
 def _batch(store: Store, org: str, *, after: int) -> list[tuple[int, Memory]]:

@@ -217,6 +217,13 @@ class MemoryTable:
         """Of all orgs; whoever only wants to know whether there are many names a number at which to stop."""
         return int(self._session.value("memory_count_all", most=most))
 
+    def redate(self, org: str, now: datetime) -> list[tuple[str, str | None]]:
+        """What a clock that was ahead has dated later than now is of now. The ids, with their projects."""
+        moved = self._session.all("memory_ahead", org_id=org, now=to_micros(now))
+        if moved:
+            self._session.run("memory_redate", org_id=org, now=to_micros(now))
+        return [(id, project or None) for id, project in moved]
+
     def newest(self) -> datetime | None:
         """When the newest memory of any org was stored."""
         micros = self._session.value("memory_newest")

@@ -114,6 +114,7 @@ def _clock(store: Store, now: datetime) -> Iterator[Check]:
     if abs(theirs - now) > CLOCK_SLACK:
         yield Check("clock", False, told, "set the clocks of both machines")
     elif newest is not None and newest > now + CLOCK_SLACK:
-        yield Check("clock", False, f"the newest memory is of {to_rfc3339(newest)}", "set the clocks")
+        move = "set the clocks; if they are right now, run: clew reindex"
+        yield Check("clock", False, f"the newest memory is of {to_rfc3339(newest)}", move)
     else:
         yield Check("clock", True, "both clocks agree")

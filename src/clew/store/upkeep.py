@@ -244,7 +244,8 @@ def _clock(store: Store, now: datetime) -> Iterator[Check]:
         newest = tx.memories.newest()
     if newest is not None and newest > now + CLOCK_SLACK:
         detail = f"the newest memory is of {to_rfc3339(newest)}, the clock says {to_rfc3339(now)}"
-        yield Check("clock", False, detail, "set the system's clock")
+        move = "set the system's clock; if it is right now, run: clew reindex"
+        yield Check("clock", False, f"{detail}: what was written since then is hidden until then", move)
     else:
         yield Check("clock", True, "not behind the newest memory")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,15 @@ def spoil_terms(memory: Clew) -> None:
 def test_a_store_that_is_up_to_date_is_left_alone(memory: Clew) -> None:
     before = memory.stats().last_change
     report = memory.reindex()
-    assert report.as_json() == {"memories": 7, "changed": 0, "rebuilt": False, "vectors": 0, "graph": 0, "jobs": 7}
+    assert report.as_json() == {
+        "memories": 7,
+        "changed": 0,
+        "rebuilt": False,
+        "vectors": 0,
+        "graph": 0,
+        "jobs": 7,
+        "redated": 0,
+    }
     assert memory.stats().last_change == before
 
 
@@ -155,3 +164,21 @@ def test_terms_that_were_lost_are_made_again(memory: Clew, tmp_path: Path) -> No
 def _same_clock(memory: Clew) -> ToldClock:
     assert isinstance(memory.clock, ToldClock)
     return memory.clock
+
+
+def test_what_a_clock_that_was_ahead_has_dated_is_found_from_now_on(memory: Clew) -> None:
+    assert isinstance(memory.clock, ToldClock)
+    now = memory.clock.time
+    memory.clock.time += timedelta(days=30)
+    old = memory.remember("The gateway lives in Paris", upsert_key="gateway").memory
+    new = memory.remember("The gateway lives in Frankfurt", upsert_key="gateway").memory
+    planned = memory.remember("The gateway moves", valid_at=memory.clock.time + timedelta(days=9)).memory
+    memory.clock.time = now + timedelta(minutes=1)
+    assert memory.why("gateway", new.id).next.endswith("run: clew reindex")
+    assert memory.reindex().redated == 3
+    assert [found.memory.id for found in memory.recall("gateway").results] == [new.id]
+    assert memory.show(old.id).invalid_at == memory.show(new.id).valid_at < memory.clock.time
+    assert memory.show(planned.id).valid_at == planned.valid_at
+    assert not memory.recall("gateway", as_of=now).results
+    assert all(check.ok for check in memory.doctor() if check.name == "clock")
+    assert memory.reindex().redated == 0
