@@ -345,6 +345,19 @@ def test_erasing_a_memory_erases_what_rests_on_it(store: Store) -> None:
     assert store.write(lambda tx: tx.injects.erase_memories("local", ["m1"], now=NOW)) == 1
 
 
+def test_a_text_without_sources_is_told_and_erased_by_its_id(store: Store) -> None:
+    lock = started(store)
+    put(store, lock, "one", source_ids=("m1",))
+    quoting = put(store, lock, "two")
+    assert quoting
+    with store.read() as tx:
+        assert tx.injects.unsourced("local") == [(quoting.delivery_id, "two")]
+        assert tx.injects.unsourced("other") == []
+    store.write(lambda tx: tx.injects.erase("local", quoting.delivery_id, now=NOW))
+    with store.read() as tx:
+        assert tx.injects.unsourced("local") == []
+
+
 def test_a_cancelled_text_is_opened_again_with_its_new_sources(store: Store) -> None:
     lock = started(store)
     first = put(store, lock, "one", source_ids=("m1",))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -190,18 +190,28 @@ def _forget_batch(
             memory.org, at=now, actor=actor, action=action, id=memory.id, content_hash=memory.content_hash
         )
     if forgotten and erase is _erase:
-        for org in {memory.org for memory in batch}:  # blocks on the queue quote what is forgotten
-            tx.injects.erase_memories(org, forgotten, now=now)
-            tx.replays.drop_org(org)  # and so may answers that are kept for requests sent again
-        for org, project in {(memory.org, memory.project) for memory in batch}:
-            tx.injections.forget_queries(org, project)  # whoever asks for something may quote it
-        sessions = {(memory.org, memory.session) for memory in batch if memory.session}
-        sessions |= {(place[0], session) for place, texts in said.items() for session in _saying(tx, place, texts)}
-        for org, session in sessions:
-            _forget_session(tx, org, session, now)
-        forget_labels(tx)
+        _erase_around(tx, batch, forgotten, said, now)
         tx.meta.put(PURGE_PENDING, forgotten[-1])
     return forgotten
+
+
+def _erase_around(
+    tx: Tx, batch: Sequence[Memory], forgotten: Sequence[str], said: Mapping[Place, set[str]], now: datetime
+) -> None:
+    """What was made of them, and where their words were said again."""
+    for org in {memory.org for memory in batch}:  # blocks on the queue quote what is forgotten
+        tx.injects.erase_memories(org, forgotten, now=now)
+        tx.replays.drop_org(org)  # and so may answers that are kept for requests sent again
+    for org, project in {(memory.org, memory.project) for memory in batch}:
+        tx.injections.forget_queries(org, project)  # whoever asks for something may quote it
+    sessions = {(memory.org, memory.session) for memory in batch if memory.session}
+    sessions |= {(place[0], session) for place, texts in said.items() for session in _saying(tx, place, texts)}
+    for org, session in sessions:
+        _forget_session(tx, org, session, now)
+    for place, texts in said.items():
+        for id in _holding(texts, tx.injects.unsourced(place[0])):  # a program may have queued the very words
+            tx.injects.erase(place[0], id, now=now)
+    forget_labels(tx)
 
 
 def _said(tx: Tx, memory: Memory) -> set[str]:
@@ -211,9 +221,14 @@ def _said(tx: Tx, memory: Memory) -> set[str]:
 
 def _saying(tx: Tx, place: Place, texts: set[str]) -> set[str]:
     """The sessions of a place that keep one of these texts: there it would have been known."""
+    return _holding(texts, tx.sessions.words(*place))
+
+
+def _holding(texts: set[str], kept: Iterable[tuple[str, str]]) -> set[str]:
+    """Of words with the id of what keeps them: the ids of those in which one of the texts is said."""
     wanted = {*texts, *(json.dumps(text, ensure_ascii=False)[1:-1] for text in texts)}
-    said = ((session, _composed(words)) for session, words in tx.sessions.words(*place))
-    return {session for session, words in said if any(_holds(words, text) for text in wanted)}
+    said = ((id, _composed(words)) for id, words in kept)
+    return {id for id, words in said if any(_holds(words, text) for text in wanted)}
 
 
 def _composed(text: str) -> str:

@@ -167,6 +167,15 @@ class InjectTable:
         """No text that rests on one of these memories stays; what was not acknowledged yet is cancelled."""
         return self._session.run("injects_forget", org_id=org, ids=listed(ids), now=to_micros(now))
 
+    def unsourced(self, org: str) -> list[tuple[str, str]]:
+        """Texts that name no memory they rest on, with their ids."""
+        found: list[tuple[str, str]] = self._session.all("injects_unsourced", org_id=org)
+        return found
+
+    def erase(self, org: str, id: str, *, now: datetime) -> None:
+        """Its text goes; what was not acknowledged yet is cancelled."""
+        self._session.run("inject_forget", org_id=org, id=id, now=to_micros(now))
+
 
 def _of_delivery(lock: Lock, delivery_id: str) -> dict[str, Any]:
     shown = {"session_id": lock.session, "worker": lock.worker, "token": lock.token}

@@ -295,6 +295,15 @@ def test_a_hard_forgotten_source_leaves_no_word_in_the_queue_or_on_the_disk(desk
     assert all(b"zanzibar" not in file.read_bytes() for file in home.glob("clew.db*"))
 
 
+def test_a_queued_text_that_quotes_a_hard_forgotten_memory_without_naming_it_goes_too(desk: Desk) -> None:
+    memory = desk.clew.remember("zanzibar is the code name")
+    desk.put("Remember: zanzibar is the code name", "the code name is known")
+    desk.clew.forget(memory.id, hard=True)
+    assert desk.states() == ["cancelled", "pending"]
+    home = desk.clew.store.path.parent  # type: ignore[attr-defined]
+    assert all(b"zanzibar" not in file.read_bytes() for file in home.glob("clew.db*"))
+
+
 def test_a_block_that_arrives_after_its_source_was_hard_forgotten_is_not_delivered(desk: Desk) -> None:
     token = desk.claim_session()
     memory = desk.clew.remember("gone soon")

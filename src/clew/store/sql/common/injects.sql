@@ -165,3 +165,15 @@ WHERE org_id = :org_id AND state = 'delivered' AND EXISTS (
   SELECT 1 FROM sessions s
   WHERE s.org_id = :org_id AND s.id = session_memory_injects.session_id AND s.ended_at < :before
 )
+
+-- injects_unsourced: texts that name no memory they rest on, as programs queue them
+SELECT id, text FROM session_memory_injects
+WHERE org_id = :org_id AND source_ids = '[]' AND text <> '[forgotten]'
+
+-- inject_forget: its text goes, nor is it delivered
+UPDATE session_memory_injects SET
+  text = '[forgotten]',
+  reason = CASE WHEN state IN ('pending', 'delivered') THEN 'source_forgotten' ELSE reason END,
+  ended_at = CASE WHEN state IN ('pending', 'delivered') THEN :now ELSE ended_at END,
+  state = CASE WHEN state IN ('pending', 'delivered') THEN 'cancelled' ELSE state END
+WHERE org_id = :org_id AND id = :id
