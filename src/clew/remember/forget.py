@@ -35,7 +35,7 @@ ERASED = ("rows", "history", "full text", "vectors", "graph", "queue", "session 
 Place = tuple[str, str | None, str | None]  # org, project, user
 OUT_OF_REACH = (
     "exports and backups made earlier, and what hooks told into CLEW_HOME/spool and no daemon has taken in, are "
-    "out of reach; delete them yourself"
+    "out of reach; delete them yourself; tags and paths that a merge gave to another memory stay with that one"
 )
 
 

@@ -341,6 +341,7 @@ def test_the_receipt_tells_what_is_out_of_reach(memory: Clew) -> None:
     assert told["log"] == "erased"
     assert "exports and backups" in told["not_erased"]
     assert "CLEW_HOME/spool" in told["not_erased"]
+    assert "a merge gave to another memory" in told["not_erased"]
 
 
 def test_the_audit_log_holds_ids_and_hashes_only(memory: Clew, tmp_path: Path) -> None:
