@@ -14,6 +14,7 @@ from clew.errors import ClewError, Misconfigured
 from clew.lazy import LazyModule
 from clew.model.address import POSTGRES, is_no_path, scheme_of
 from clew.model.facts import ANALYSER, COPY_STATE, PURGE_PENDING
+from clew.model.kinds import check_given
 from clew.model.progress import Progress, no_progress
 from clew.settings import EmbedSettings, LlmSettings, Settings, load_settings
 from clew.store.store import Store
@@ -44,6 +45,9 @@ class SystemClock:
         return datetime.now(UTC)
 
 
+_GIVEN = {"url": "str | PathLike | None", "home": "str | PathLike | None", "token": "str | None"}
+
+
 def open_clew(
     url: str | os.PathLike[str] | None = None,
     *,
@@ -51,6 +55,7 @@ def open_clew(
     overrides: Mapping[str, Any] | None = None,
     token: str | None = None,
 ) -> Clew:
+    check_given({"url": url, "home": home, "token": token}, _GIVEN)
     settings = load_settings(overrides or {}, home=Path(home) if home else None, directory=working_directory())
     address = os.fspath(url) if url is not None else settings.store.url
     if is_address(address):

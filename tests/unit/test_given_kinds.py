@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clew import Clew, ClewError, Denied, Draft, Identity, InvalidInput, RecallOptions, Scope, VerbEvent
+from clew import Clew, ClewError, Denied, Draft, Filter, Identity, InvalidInput, RecallOptions, Scope, VerbEvent
+from clew import open as open_store
 from clew.wire.client import method_named
 from clew.wire.verbs import VERBS
 from toys import open_toy
@@ -49,6 +50,23 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "tool": (
         lambda _clew: VerbEvent(session="s", tool=3),  # type: ignore[arg-type]
         "the event cannot be read: tool is no text",
+    ),
+    "paths of an event": (
+        lambda _clew: VerbEvent(session="s", tool="t", paths=3),  # type: ignore[arg-type]
+        "the event cannot be read: paths is no list of texts",
+    ),
+    "query of an event": (
+        lambda _clew: VerbEvent(session="s", tool="t", query=3),  # type: ignore[arg-type]
+        "the event cannot be read: query is no text",
+    ),
+    "filter": (lambda _clew: Filter(types=3), "'3' is not a type or layer"),  # type: ignore[arg-type]
+    "pattern": (lambda _clew: Filter(pattern=3), "the pattern is not text of at most 1000 characters"),  # type: ignore[arg-type]
+    "store": (lambda _clew: open_store(3), "url is text or PathLike, not int"),  # type: ignore[arg-type]
+    "name of a store": (lambda _clew: open_store(b"x.db"), "url is text or PathLike, not bytes"),  # type: ignore[arg-type]
+    "home": (lambda _clew: open_store(home=3), "home is text or PathLike, not int"),  # type: ignore[arg-type]
+    "token": (
+        lambda _clew: open_store("http://127.0.0.1:1", token=3),  # type: ignore[arg-type]
+        "token is text, not int",
     ),
     "who asks": (lambda clew: clew.list(identity="ann"), "identity is Identity, not str"),
     "nobody": (lambda clew: clew.list(identity=""), "identity is Identity, not str"),

@@ -248,6 +248,10 @@ class VerbEvent:
     def __post_init__(self) -> None:
         """JSON may hold half a character, a database may not. Spelt out, so that two ids stay two."""
         name_one_as_many(self, "paths")
+        if not isinstance(self.paths, (tuple, list)) or not all(isinstance(path, str) for path in self.paths):
+            raise _bad("paths is no list of texts")
+        if not isinstance(self.query, str | None):
+            raise _bad("query is no text")
         for name in _NAMES:
             text = getattr(self, name)
             if text is not None and not isinstance(text, str):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
 from clew.model.choice import name_one_as_many
-from clew.model.scope import Scope, is_encodable
+from clew.model.scope import Scope, is_text
 from clew.model.times import to_rfc3339
 from clew.values import dataclass
 
@@ -185,16 +185,17 @@ class Filter:
 
     def __post_init__(self) -> None:
         name_one_as_many(self, "types", "tags")
-        unknown = [name for name in self.types if name not in TYPES] or (
+        types = self.types if isinstance(self.types, (tuple, list, set, frozenset)) else (self.types,)
+        unknown = [name for name in types if name not in TYPES] or (
             [self.layer] if self.layer and self.layer not in LAYERS else []
         )
         if unknown:
             raise InvalidInput(
-                f"'{unknown[0][:40]}' is not a type or layer",
+                f"'{str(unknown[0])[:40]}' is not a type or layer",
                 code="FILTER_INVALID",
                 next=f"types: {', '.join(TYPES)}; layers: {', '.join(LAYERS)}",
             )
-        if self.pattern and (len(self.pattern) > MAX_PATTERN_CHARS or not is_encodable(self.pattern)):
+        if self.pattern and (not is_text(self.pattern) or len(self.pattern) > MAX_PATTERN_CHARS):
             raise InvalidInput(
                 f"the pattern is not text of at most {MAX_PATTERN_CHARS} characters",
                 code="FILTER_INVALID",
