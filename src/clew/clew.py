@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO
+from weakref import ref
 
-from clew.errors import ClewError, Misconfigured, NotFound
+from clew.errors import ClewError, Misconfigured, NotFound, Unavailable
 from clew.lazy import LazyModule
 from clew.model.ids import check_cursor
 from clew.model.kinds import checked, takes
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from clew.relate.background import BackgroundUpkeep
     from clew.relate.reindex import ReindexReport
     from clew.relate.upkeep import Looks
-    from clew.relate.worker import BackgroundJobs
+    from clew.relate.worker import BackgroundJobs, JobRunner
     from clew.remember import edit, forget, lifecycle, portable, prepare
     from clew.remember import graph as mapping
     from clew.remember import link as linking
@@ -637,7 +638,14 @@ class Clew(Topics):
     @cached_property
     def background_jobs(self) -> BackgroundJobs:
         """Does what writes left behind while this process lives."""
-        return worker.BackgroundJobs(lambda: self.jobs.runner())
+        whole = ref(self)  # a Clew that was let go without being closed is not kept alive by its own jobs
+
+        def runner() -> JobRunner:
+            if (clew := whole()) is None:
+                raise Unavailable("the store is closed", code="STORE_CLOSED", next="open it again")
+            return clew.jobs.runner()
+
+        return worker.BackgroundJobs(runner, is_wanted=lambda: whole() is not None)
 
     def _jobs_are_waiting(self) -> None:
         if self._in_background and self.settings.relate.in_process:

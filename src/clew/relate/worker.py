@@ -243,9 +243,12 @@ class BackgroundJobs(Background):
 
     name = "jobs"
 
-    def __init__(self, make_runner: Callable[[], JobRunner]) -> None:
+    def __init__(
+        self, make_runner: Callable[[], JobRunner], *, is_wanted: Callable[[], object] = lambda: True
+    ) -> None:
         super().__init__()
         self._make_runner = make_runner
+        self._is_wanted = is_wanted  # by whoever made it; neither keeps that one alive
         self._runner: JobRunner | None = None
         self._wake = threading.Event()
         self._was_nudged = False
@@ -280,7 +283,7 @@ class BackgroundJobs(Background):
         self._beat_at = self.worked_at = monotonic()
         self._runner = runner = self._make_runner()
         runner.when_asked(self._wake.set)
-        while not self._stopping.is_set():
+        while not self._stopping.is_set() and self._is_wanted():
             self._beat_at = monotonic()
             self._wake.clear()
             self._was_nudged = False
@@ -308,7 +311,7 @@ class BackgroundJobs(Background):
 
     def _rest(self, event: threading.Event, seconds: float) -> None:
         until = monotonic() + seconds
-        while (left_s := until - monotonic()) > 0 and not event.wait(min(left_s, BEAT_S)):
+        while (left_s := until - monotonic()) > 0 and not event.wait(min(left_s, BEAT_S)) and self._is_wanted():
             self._beat_at = monotonic()
 
 
