@@ -80,6 +80,7 @@ _WANTED = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"\b(?:the same|likewise|as well|too)\b", re.IGNORECASE)  # with the task before
+_FORBIDS = re.compile(r"please (?:do not|don'?t|no|avoid)\b", re.IGNORECASE)  # asks for nothing
 _BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
 
 
@@ -107,7 +108,7 @@ def understood_prompt(text: str) -> Prompt:
         return Prompt(takes_back=bool(takes_back))
     rules, decisions = _stated(written)
     rest = [one for one in written if one not in rules and one not in decisions]
-    if not any(_is_task(one) for one in rest):
+    if not any(_is_task(one) and not _FORBIDS.match(one) for one in rest):
         weak = tuple(one for one in rest if _is_weak_rule(one))
         rules, rest = rules + weak, [one for one in rest if one not in weak]
     if not _is_own(text[:MAX_READ], written, [*rules, *decisions]):
@@ -197,7 +198,7 @@ def _orders(sentence: str) -> bool:
     if _PIPED.search(sentence) or _is_to_the_agent(sentence):
         return True
     clauses = _CLAUSE.split(sentence)
-    return any(phrase(kind, _LEAD).match(clause) for kind in ("rule", "decision") for clause in clauses)
+    return any(phrase(kind, _LEAD).match(clause) for kind in ("rule", "decision", "order") for clause in clauses)
 
 
 def _is_to_the_agent(sentence: str) -> bool:

@@ -52,6 +52,21 @@ def test_what_was_pasted_states_no_rule_and_no_decision(pasted: str) -> None:
         "the staging database is db1.internal, please remember that",
         "Remember the staging database is read-only on Fridays",
         "remember we deploy from the release branch",
+        "before you deploy to prod always check the error budget dashboard first, and never deploy on fridays",
+        "please run npm run typecheck before every commit",
+        "before pushing run make lint",
+        "if ci is red, do not merge",
+        "when in doubt, ask",
+        "when adding a new table, always add created_at and updated_at",
+        "all tests must run offline",
+        "when you add an endpoint also update docs/openapi.json",
+        "every time you touch the proto files run buf generate",
+        "tests must not hit the network",
+        "the frontend should never import from server/",
+        "please dont add comments that just restate the code",
+        "we dont run redis in prod, ops doesnt want another stateful thing",
+        "our branch names follow team/ticket-title",
+        "use pnpm not npm in this repo",
     ],
 )
 def test_what_somebody_typed_states_its_rules(spoken: str) -> None:
@@ -110,6 +125,37 @@ def test_what_is_asked_for_with_its_reason_is_a_task_and_no_rule(text: str) -> N
         "we don't use the cache any more, do we",
         "use option B instead",
         "Let's switch to the other terminal",
+        "if it fails, run it again",
+        "before we continue, run the tests",
+        "don't run the tests again",
+        "don't add that again please",
+        "every test should be green now",
+        "all endpoints should return 200 but two of them give a 404",
+        "we use way too much memory here",
+        "we don't want to go there",
+        "we never finished that migration",
+        "I prefer the first version",
+        "I really hate that comments are wrong here",
+        "no more errors now, thanks!",
+        "stop writing, let me think",
+        "stop creating so many files",
+        "from now on it works",
+        "going forward with the release then",
+        "if you see that error, don't worry",
+        "we never use that button",
+        "if the list is empty, always show the placeholder",
+        "every time you touch this file the build breaks",
+        "when you restart the container it never comes up",
+        "the spinner should never appear twice",
+        "when the user logs out, make sure the token is revoked",
+        "before rendering the list, check that it is not empty",
+        "we're going to lunch, back in 30",
+        "we're dropping the ball here",
+        "we picked a bad time to do this",
+        "we agreed with that, didn't we",
+        "I switched to the main branch",
+        "we've moved to step 2 now",
+        "I just dropped the table by accident, how do i get it back",
     ],
 )
 def test_what_is_seen_asked_or_wanted_once_is_no_rule_and_no_decision(text: str) -> None:
@@ -129,6 +175,20 @@ def test_what_is_seen_asked_or_wanted_once_is_no_rule_and_no_decision(text: str)
 )
 def test_a_rule_that_goes_on_with_what_to_do_stays_one(text: str) -> None:
     assert understood_prompt(text).rules == (text,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we are going to use kafka not rabbitmq",
+        "we decided that webhooks only go out for tenants on the pro plan",
+        "we're staying on react 18",
+        "the decision is to keep the monolith for another year",
+        "i've switched from eslint to biome",
+    ],
+)
+def test_what_was_settled_is_a_decision(text: str) -> None:
+    assert understood_prompt(text).decisions == (text,)
 
 
 @pytest.mark.parametrize(
