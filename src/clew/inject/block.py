@@ -33,7 +33,7 @@ from clew.inject.budget import ContextBudgetConfig
 from clew.inject.candidates import MemoryStore, RetrievalQuery
 from clew.inject.graph_block import build_graph_context_block
 from clew.inject.graph_engine import GraphEngine
-from clew.inject.match import line_of, named_beside, told_disputes
+from clew.inject.match import line_of, named_beside, said_in_full, told_disputes
 from clew.learn.explore import draw_of, explore
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph import NodeRef
@@ -175,7 +175,9 @@ def choose(
     is_moved = {one.id: transfers and one.transferred_from is not None for one in asked}
     reasons |= asker.refused(one.memory for one in asked if not is_moved[one.id])
     reasons |= asker.in_whole_org().refused(one.memory for one in asked if is_moved[one.id])
-    kept = told_disputes([one for one in asked if one.id not in reasons], seen=choice.held)
+    kept = [one for one in asked if one.id not in reasons]
+    reasons |= dict.fromkeys(said_in_full(kept, kept), "said_by_another")
+    kept = told_disputes([one for one in kept if one.id not in reasons], seen=choice.held)
     ordered, ranks = ranked(kept, choice)
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")

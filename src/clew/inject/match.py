@@ -32,11 +32,14 @@ from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
 from clew.inject.precision import CANDIDATES, background_of, is_sure
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph_fact import GraphContextBlock, GraphFact
+from clew.model.host import ASKED
 from clew.model.inject import Considered, Observation, Skipped, Triplet, VerbEvent
 from clew.model.learning import Candidate, RankedCandidate
 from clew.model.memory import Memory
 from clew.model.scope import Scope
 from clew.values import dataclass
+
+SAYS_ENOUGH = 20  # characters; fewer stand in another text by chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +119,12 @@ def match(
     refused = {one.id: one.withheld for one in new if one.withheld}
     refused |= situation.refused(one.memory for one in new if not one.withheld)
     check()
-    allowed = told_disputes([one for one in new if one.id not in refused], seen)
+    allowed = [one for one in new if one.id not in refused]
+    repeated = said_in_full(allowed, [*allowed, *(one for one in found if one.id in seen)])
+    allowed = told_disputes([one for one in allowed if one.id not in repeated], seen)
     skipped += [Skipped(one.id, "seen") for one in found if one.id in seen]
     skipped += [Skipped(id, reason) for id, reason in refused.items()]
+    skipped += [Skipped(id, "said_by_another") for id in repeated]
     block = _observations(allowed, situation, by.config)
     shown = [(one.id, one.relevance) for one in allowed if one.id in block.memory_ids]
     graph = _graph(event, questions, situation, seen, by, block, shown)
@@ -248,6 +254,22 @@ def line_of(one: Observation) -> SafeText:
         came_from=one.transferred_from,
         disputed_by=one.disputed_by,
     )
+
+
+def said_in_full(notes: Sequence[Observation], beside: Sequence[Observation]) -> frozenset[str]:
+    """The ids of those notes of which others beside them say every word: what was asked for stands again in what
+    was changed for it. Rules and decisions are said for themselves."""
+    words = {one.id: _told(one) for one in beside}
+    return frozenset(
+        one.id
+        for one in notes
+        if one.memory.type == "note" and len(told := _told(one)) >= SAYS_ENOUGH
+        if any(id != one.id and len(other) > len(told) and told in other for id, other in words.items())
+    )
+
+
+def _told(one: Observation) -> str:
+    return " ".join(one.text.removeprefix(ASKED).split()).rstrip(".")
 
 
 def told_disputes(observations: Sequence[Observation], seen: Collection[str] = ()) -> list[Observation]:

@@ -111,7 +111,9 @@ class Skipped:
     """What was a candidate and is not in the text, and why."""
 
     id: str
-    reason: str  # over_budget | denied | below_floor | retired | too_many_rules | seen | held | why not trusted
+    # over_budget | denied | below_floor | retired | too_many_rules | seen | held | said_by_another
+    # or why not trusted
+    reason: str
 
     def as_json(self) -> dict[str, str]:
         return {"id": self.id, "reason": self.reason}

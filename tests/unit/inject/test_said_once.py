@@ -165,3 +165,33 @@ def test_only_what_left_the_queue_makes_a_session_be_looked_up_again(
     off_and_on(shop, session, token)
     said(shop, session, query="zebra crossing")
     assert len(asked) == 2
+
+
+ASKED_FOR = "round VAT per line and replay the webhooks of the ledger"
+
+
+@pytest.fixture
+def both(shop: Clew) -> tuple[str, str]:
+    """What was asked for, and what was changed for it, which quotes that."""
+    asked = shop.remember(f"The user asked: {ASKED_FOR}", scope=SHOP).memory.id
+    changed = shop.remember(f'Files changed for "{ASKED_FOR}": {PATH}.', scope=SHOP, paths=(PATH,)).memory.id
+    return asked, changed
+
+
+def test_what_another_line_says_in_full_is_not_said_at_the_start(shop: Clew, both: tuple[str, str]) -> None:
+    asked, changed = both
+    block = shop.inject.start(running(shop, title=ASKED_FOR).id)
+    assert changed in block.memory_ids and asked not in block.memory_ids
+    assert (asked, "said_by_another") in [(one.id, one.reason) for one in block.skipped]
+
+
+def test_what_another_line_has_said_in_full_is_no_hint(shop: Clew, both: tuple[str, str]) -> None:
+    asked, changed = both
+    session = running(shop, title="zebra crossing")
+    assert changed in said(shop, session, paths=(PATH,)).memory_ids
+    assert asked not in said(shop, session, query=ASKED_FOR).memory_ids
+
+
+def test_a_decision_is_said_beside_what_was_changed_for_it(shop: Clew, both: tuple[str, str]) -> None:
+    decision = shop.remember(ASKED_FOR, scope=SHOP, type="decision").memory.id
+    assert {decision, both[1]} <= set(shop.inject.start(running(shop, title=ASKED_FOR).id).memory_ids)
