@@ -34,15 +34,18 @@ from clew.hosts import reduce
 from clew.hosts.reduce import EDIT, PROMPT, RUN
 from clew.hosts.shell import WORTH_KNOWING
 from clew.model.host import ASKED, Around, HookEvent
-from clew.model.memory import Draft
+from clew.model.memory import Draft, Memory
 from clew.model.session import SessionReport
 from clew.model.tool_call import ToolCall
+from clew.recall.analyse import hash_term, terms
+from clew.recall.common import informativeness
 from clew.remember.observe import draft_of_call
 from clew.values import dataclass
 
 MENDING = frozenset({"package", "migrate", "build", "deploy", "change"})  # kinds of commands that may be a fix
 RUN_FIELDS = frozenset({"tool", "command", "key", "kind"})
 TAKEN_BACK = "taken back"
+TAKEN_BACK_ABOUT = "taken back about"
 CARRIED = "was"  # what was so before a fact
 GUESSED = "agent"  # trust of what our rules take for the user's words
 DOCS = (".md", ".mdx", ".markdown", ".rst", ".adoc")
@@ -52,6 +55,7 @@ PATIENCE = 3  # turns after which a failure that nobody fixed is told as it is
 MAX_LISTED = 8  # files named in a text
 MAX_PATHS = 32
 MAX_FAILURES = 20  # that wait for their fix
+SAYS_ENOUGH = 1.2  # of what is taken back by its topic: a single word of the language may be about anything
 TASK_CHARS = 160  # of a task quoted beside the files it changed
 
 
@@ -68,7 +72,8 @@ class Fact:
 @dataclass(frozen=True, slots=True)
 class Captured:
     """One memory to be, the event that completed it, and whose it is. `kind`: task, rule, decision, edit, command,
-    failure, fix, statement; or TAKEN_BACK, of a rule or decision that is not to be one any more."""
+    failure, fix, statement; or TAKEN_BACK, of what is not to be one any more; or TAKEN_BACK_ABOUT, which is no
+    memory but names what the rule or decision was about."""
 
     kind: str
     draft: Draft
@@ -94,7 +99,15 @@ def drafts_of(facts: Sequence[Fact], *, new: Collection[str] | None = None) -> l
 def standing(captured: Sequence[Captured]) -> list[Captured]:
     """What is left of these at the end."""
     back = {id(one.draft) for one in captured if one.kind == TAKEN_BACK}
-    return [one for one in captured if id(one.draft) not in back]
+    return [one for one in captured if id(one.draft) not in back and one.kind != TAKEN_BACK_ABOUT]
+
+
+def all_about(topic: str, stated: Sequence[Memory]) -> list[Memory]:
+    """Those that have all words of a topic; none of one that says too little."""
+    words = frozenset(terms(topic))
+    if sum(informativeness(hash_term(word)) for word in words) < SAYS_ENOUGH:
+        return []
+    return [one for one in stated if words <= frozenset(terms(one.content))]
 
 
 def carried_into(facts: Sequence[Fact]) -> list[dict[str, Any]]:
@@ -207,6 +220,9 @@ class _Story:
         if fact.told.get("back"):
             self.captured += [replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in self.stated]
             self.stated = []
+        if about := fact.told.get("back_about"):
+            draft = Draft(content=about, at=fact.at)
+            self.captured.append(Captured(TAKEN_BACK_ABOUT, draft, fact.event_id, fact.agent_id))
 
     def _edit(self, fact: Fact) -> None:
         changed = dict.fromkeys(_paths(fact))

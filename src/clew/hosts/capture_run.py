@@ -7,7 +7,7 @@ may be longer than what is looked back at.
 
 The verb gives `write` (`Clew._write`: the inner path, which may write what was observed) and `whose` (where what an
 event says belongs, the scope of our session with its project, agent and id; and who told it). None: it is dropped.
-`forget` is handed what the user has taken back.
+`forget` is handed what the user has taken back, `forget_about` what that was about.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from clew.errors import Conflict, Denied, InvalidInput, NotFound, StoreRefused, Unavailable
-from clew.hosts.capture import TAKEN_BACK, Fact, carried_into, drafts_of
+from clew.hosts.capture import TAKEN_BACK, TAKEN_BACK_ABOUT, Captured, Fact, carried_into, drafts_of
 from clew.model.host import StoredFact
 from clew.model.memory import Draft, Remembered
 from clew.model.scope import Identity, Scope
@@ -37,6 +37,7 @@ class Write(Protocol):
 
 
 Forget = Callable[[Remembered, Identity], object]
+ForgetAbout = Callable[[Draft, Scope, Identity], object]
 Whose = Callable[[StoredFact], tuple[Scope, Identity] | None]
 
 
@@ -46,6 +47,7 @@ def capture_waiting(
     write: Write,
     whose: Whose,
     forget: Forget = lambda _stored, _identity: None,
+    forget_about: ForgetAbout = lambda _draft, _scope, _identity: None,
     ended: Callable[[StoredFact], object] = lambda _row: None,
     limit: int = PORTION,
 ) -> int:
@@ -54,7 +56,9 @@ def capture_waiting(
     one org those of another: each org that has some gets its part of the limit."""
     with store.read() as tx:
         orgs = tx.hosts.waiting_orgs(limit=limit)
-    part = partial(capture_org, store, write=write, whose=whose, forget=forget, ended=ended)
+    part = partial(
+        capture_org, store, write=write, whose=whose, forget=forget, forget_about=forget_about, ended=ended
+    )
     return sum(part(org, limit=limit // max(1, len(orgs))) for org in orgs)
 
 
@@ -65,6 +69,7 @@ def capture_org(
     write: Write,
     whose: Whose,
     forget: Forget,
+    forget_about: ForgetAbout,
     ended: Callable[[StoredFact], object],
     limit: int,
 ) -> int:
@@ -74,7 +79,7 @@ def capture_org(
         told = [(rows, history_of(tx, rows)) for rows in by_session(waiting)]
     for rows, history in told:
         try:
-            keep(rows, history, write=write, whose=whose, forget=forget)
+            keep(rows, history, write=write, whose=whose, forget=forget, forget_about=forget_about)
         except (StoreRefused, Unavailable):
             raise
         except Exception as error:
@@ -87,7 +92,13 @@ def capture_org(
 
 
 def keep(
-    rows: Sequence[StoredFact], history: Sequence[StoredFact], *, write: Write, whose: Whose, forget: Forget
+    rows: Sequence[StoredFact],
+    history: Sequence[StoredFact],
+    *,
+    write: Write,
+    whose: Whose,
+    forget: Forget,
+    forget_about: ForgetAbout,
 ) -> list[Remembered]:
     """Write what these events of one session completed; `history` are its facts up to the last of them, these among
     them. What is taken back is found by writing it again, which adds nothing."""
@@ -95,12 +106,21 @@ def keep(
     made = drafts_of([fact_of(row) for row in history], new=by_id)
     placed = [(place, one) for one in made if (place := whose(by_id[one.event_id]))]
     stored: list[Remembered] = []
-    for (place, is_back), group in groupby(placed, key=lambda pair: (pair[0], pair[1].kind == TAKEN_BACK)):
-        written = _write_all([one.draft for _place, one in group], place, write)
-        for one in written if is_back else ():
+    for (place, back), group in groupby(placed, key=lambda pair: (pair[0], _back(pair[1]))):
+        drafts = [one.draft for _place, one in group]
+        if back == TAKEN_BACK_ABOUT:
+            for draft in drafts:
+                forget_about(draft, *place)
+            continue
+        written = _write_all(drafts, place, write)
+        for one in written if back else ():
             forget(one, place[1])
-        stored += () if is_back else written
+        stored += () if back else written
     return stored
+
+
+def _back(one: Captured) -> str:
+    return one.kind if one.kind in (TAKEN_BACK, TAKEN_BACK_ABOUT) else ""
 
 
 def by_session(waiting: Sequence[StoredFact]) -> list[list[StoredFact]]:

@@ -81,6 +81,9 @@ _WANTED = re.compile(
 )
 _GOES_ON = re.compile(r"\b(?:the same|likewise|as well|too)\b", re.IGNORECASE)  # with the task before
 _FORBIDS = re.compile(r"please (?:do not|don'?t|no|avoid)\b", re.IGNORECASE)  # asks for nothing
+_ABOUT = re.compile(
+    r"(.{3,80}?)(?: (?:thing|stuff|part|idea|rule|decision))?(?:$|[,;:.!]|\s-+\s|\s(?:and|because|since|again)\s)"
+)
 _BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
 
 
@@ -93,6 +96,7 @@ class Prompt:
     decisions: tuple[str, ...] = ()
     is_aside: bool = False  # about something of its own, and yet no task: what follows is not for the task before
     takes_back: bool = False  # what the prompt before stated
+    takes_back_about: str = ""  # what was ever stated about this
 
 
 def understood_prompt(text: str) -> Prompt:
@@ -100,12 +104,13 @@ def understood_prompt(text: str) -> Prompt:
     if _COMMAND.match(text.lstrip()):
         return Prompt()
     written = _written(text[:MAX_READ])
+    about = _taken_back_about(written) if _is_own(text[:MAX_READ], written, ()) else ""
     takes_back = phrase("taken back", _LEAD).match(written[0]) if written else None
     if takes_back:  # what follows is said instead
         instead = written[0][takes_back.end() :].lstrip(" ,;:.!-")
         written = [instead, *written[1:]] if instead else written[1:]
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
-        return Prompt(takes_back=bool(takes_back))
+        return Prompt(takes_back=bool(takes_back), takes_back_about=about)
     rules, decisions = _stated(written)
     rest = [one for one in written if one not in rules and one not in decisions]
     if not any(_is_task(one) and not _FORBIDS.match(one) for one in rest):
@@ -120,7 +125,14 @@ def understood_prompt(text: str) -> Prompt:
         for said in (rules, decisions)
     )
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
-    return Prompt(task, kept_rules, kept_decisions, is_aside, bool(takes_back))
+    return Prompt(task, kept_rules, kept_decisions, is_aside, bool(takes_back), about)
+
+
+def _taken_back_about(written: Sequence[str]) -> str:
+    """What somebody says does not hold any more: `forget what I said about the pro plan, ...`."""
+    found = phrase("taken back about", _LEAD).match(written[0]) if written else None
+    about = _ABOUT.match(written[0][found.end() :]) if found and not written[0].endswith("?") else None
+    return about[1].strip() if about and MASK not in about[1] else ""
 
 
 def without_orders(text: str) -> str:

@@ -14,7 +14,7 @@ from clew.errors import ClewError, StoreRefused, Unavailable
 from clew.lazy import LazyModule
 from clew.model.host import Around, HookAnswer, HookEvent, HookFired, StoredFact
 from clew.model.kinds import checked
-from clew.model.memory import Remembered
+from clew.model.memory import Draft, Remembered
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import SessionReport
 
@@ -116,6 +116,7 @@ class Hosts:
             write=self._clew._write,
             whose=self._whose,
             forget=self._take_back,
+            forget_about=self._take_back_about,
             ended=self._look_back_at,
             limit=limit,
         )
@@ -128,6 +129,24 @@ class Hosts:
         memory = stored.memory
         if "captured" in memory.metadata and memory.layer != "rule" and not stored.quarantined:
             reporting.attempt("forget", partial(self._clew.forget, memory.id, identity=identity))
+
+    def _take_back_about(self, draft: Draft, scope: Scope, identity: Identity) -> None:
+        """The one rule or decision that was stated before and has all these words; of several nobody knows."""
+        reporting.attempt(
+            "forget", partial(self._forget_about, draft, replace(scope, agent=None, session=None), identity)
+        )
+
+    def _forget_about(self, draft: Draft, scope: Scope, identity: Identity) -> None:
+        found = self._clew.recall(
+            draft.content, scope=scope, identity=identity, types=("rule", "decision"), limit=20, counted=False
+        )
+        stated = [
+            one.memory for one in found.results if one.memory.metadata.get("captured") in ("rule", "decision")
+        ]
+        before = [one for one in stated if draft.at and one.at < draft.at and one.layer != "rule"]
+        about = capture.all_about(draft.content, before)
+        if len(about) == 1:
+            self._clew.forget(about[0].id, identity=identity)
 
     def _look_back_at(self, row: StoredFact) -> None:
         for id in row.ends:

@@ -84,6 +84,60 @@ def test_what_a_user_takes_back_in_the_next_prompt_is_forgotten(memory: Clew, ba
     assert captured(memory) == []
 
 
+PLAN = "We decided that webhooks only go out for tenants on the pro plan"
+FRIDAYS = "Never deploy on Fridays, the pager is off then"
+
+
+def told_days_ago(memory: Clew, *prompts: str) -> None:
+    for prompt in ("", *prompts):
+        tell(memory, *(("UserPromptSubmit",) if prompt else ("SessionStart",)), prompt=prompt, source="startup")
+    tell(memory, "SessionEnd")
+    assert len(captured(memory)) == len(prompts)
+    tell(memory, "SessionStart", source="clear")
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "hmm forget what I said about the pro plan, webhooks go to everyone now",
+        "ignore what we decided about the pro plan",
+        "product changed their mind about the pro plan thing.",
+    ],
+)
+def test_what_a_user_takes_back_by_its_topic_is_forgotten_days_later(memory: Clew, back: str) -> None:
+    told_days_ago(memory, PLAN, FRIDAYS)
+    tell(memory, "UserPromptSubmit", prompt=back)
+    texts = {one.content for one in captured(memory)}
+    assert PLAN not in texts and FRIDAYS in texts
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "forget what I said about tenants",  # too little is said
+        "forget what I said about the free plan",  # nothing was
+        "did you forget what I said about the pro plan?",
+        "The ticket says: forget what I said about the pro plan",
+        "> forget what I said about the pro plan",
+        "don't forget what I said about the pro plan",
+    ],
+)
+def test_what_is_not_surely_taken_back_stays(memory: Clew, kept: str) -> None:
+    told_days_ago(memory, PLAN, FRIDAYS)
+    tell(memory, "UserPromptSubmit", prompt=kept)
+    assert {PLAN, FRIDAYS} <= {one.content for one in captured(memory)}
+
+
+def test_of_several_that_a_topic_fits_none_is_forgotten_and_nothing_that_is_said_instead(memory: Clew) -> None:
+    again = "We agreed that invoices are only for tenants on the pro plan"
+    told_days_ago(memory, PLAN, again)
+    tell(memory, "UserPromptSubmit", prompt="forget what I said about the pro plan")
+    assert {PLAN, again} <= {one.content for one in captured(memory)}
+    said = "forget what I said about deploying on Fridays. Never deploy on Fridays after noon."
+    tell(memory, "UserPromptSubmit", prompt=said)
+    assert "Never deploy on Fridays after noon." in {one.content for one in captured(memory)}
+
+
 def test_what_was_taken_back_is_no_task_and_nothing_that_somebody_remembered(memory: Clew) -> None:
     memory.remember("We never retry a charge without its key", scope=Scope(project="shop"))
     tell(memory, "SessionStart", source="startup")
