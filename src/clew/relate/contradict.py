@@ -238,6 +238,9 @@ _REPLACED = (
     re.compile(rf" (?:replaced|swapped) {_OLD}(?:with|by|for) {_NEW}{_TAIL}"),
     re.compile(rf" {_NEW}(?:replaces|supersedes) {_OLD}{_TAIL}"),
     re.compile(
+        rf" (?:use|uses|using|run|runs) {_NEW}for (?P<what>(?:\S{{1,64}} ){{1,4}}?)instead of {_OLD}{_TAIL}"
+    ),
+    re.compile(
         rf" (?:use|uses|using|prefer|run|runs|call|import|write|deploy|deploys) {_NEW}instead of {_OLD}{_TAIL}"
     ),
     re.compile(rf" not {_OLD}but {_NEW}any more "),
@@ -268,8 +271,9 @@ def _change(said: Said, match: re.Match[str]) -> _Change:
     return _Change(was, now - was, about - was - now, subject - was - now)
 
 
-_SPEAKERS = frozenset(("we", "i", "they", "team"))
+_SPEAKERS = frozenset(("we", "i", "they", "team", "let"))
 _NO_CONTEXT = EMPTY | USAGE | NEGATIONS | GENERIC
+_HERE = frozenset(stem(word) for word in ("repo", "repository", "project", "codebase"))  # where everything is
 
 
 def _stems(words: Sequence[str]) -> frozenset[str]:
@@ -285,7 +289,7 @@ def _is_of(change: _Change, said: Said, old: Said) -> bool:
         return False
     if change.about:
         return 2 * len(change.about & whole) >= len(change.about) and old.is_usage
-    return old.about == change.old or _is_specific(change.old, said)
+    return old.about - _HERE == change.old or _is_specific(change.old, said)
 
 
 def _turned_round(said: Said) -> Fits | None:

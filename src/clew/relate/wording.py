@@ -16,7 +16,7 @@ EMPTY = frozenset(
     "a an the this that these those there it its our ours we us you your i my me they their he his she her is "
     "are be been being am do does have has having in on of for with by at to from as per via into onto through "
     "and or but so then now currently still yet actually today already just here again always must should shall "
-    "need needs required can please only all any every each some value set setting equals".split()
+    "need needs required can please only all any every each some value set setting equals let lets".split()
 )
 # How something is used says less than what it is used for.
 USAGE = frozenset(

@@ -127,6 +127,37 @@ def test_what_is_dropped_for_something_else_is_over(new: str, old: str) -> None:
     assert found is not None and found.rule == "replaced"
 
 
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        (
+            "Let's use Postgres for the upload sessions instead of Redis.",
+            "Let's use Redis for the upload sessions.",
+        ),
+        ("Let's use Postgres for the upload sessions instead of Redis.", "Upload sessions are stored in Redis."),
+        ("Use biome for linting instead of eslint.", "We run eslint for linting."),
+        ("From now on use pnpm instead of yarn.", "We use yarn in this repo."),
+        ("We switched from yarn to pnpm.", "We use yarn in this repo."),
+    ],
+)
+def test_what_is_used_for_something_instead_takes_the_place_of_what_was(new: str, old: str) -> None:
+    found = judge(new, old)
+    assert found is not None and found.type == "supersedes"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Let's use Postgres for the upload sessions instead of Redis.", "Let's use Redis for the job queue."),
+        ("Use memcached for the page cache instead of Redis.", "We use Redis for rate limits."),
+        ("From now on use pnpm instead of yarn.", "We use yarn in the docs project."),
+        ("From now on use pnpm instead of yarn.", "Never use yarn in this repo."),
+    ],
+)
+def test_what_is_used_for_something_else_stays(new: str, old: str) -> None:
+    assert judge(new, old) is None
+
+
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
     general = memory_of("The line length is 88 characters.", project=None)
     own = memory_of("The line length is 88 characters.", user="ada")
