@@ -38,6 +38,7 @@ class Question:
     text: str
     words: frozenset[str]
     is_command: bool = False
+    is_error: bool = False
 
 
 def questions_of(event: VerbEvent) -> tuple[Question, ...]:
@@ -90,4 +91,4 @@ def _about_text(event: VerbEvent) -> Question | None:
     is_command = event.phase != "failure" and event.tool.casefold() in SHELLS
     asked = " ".join((command_words(text) if is_command else text).split())
     words = frozenset(terms(asked))
-    return Question(QUERY, asked, words, is_command) if words else None
+    return Question(QUERY, asked, words, is_command, event.phase == "failure") if words else None

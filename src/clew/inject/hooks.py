@@ -97,7 +97,8 @@ def _query(hook: Mapping[str, Any], tool_input: Mapping[str, Any], phase: str) -
     if phase == "failure" and (line := error_line(hook.get("error") or hook.get("toolOutput"))):
         return line
     given = [hook.get("query"), *(tool_input.get(key) for key in QUERY_KEYS)]
-    return next((one[:MAX_QUERY_CHARS] for one in given if isinstance(one, str) and one.strip()), None)
+    told = (one[:MAX_QUERY_CHARS] for one in given if isinstance(one, str) and one.strip())
+    return next((one for one in told if not _PATCHED.search(one)), None)  # of a patch its files are asked for
 
 
 def _tail(text: str) -> str:

@@ -5,12 +5,14 @@ one. So a memory must also
 - found by the path: be about this file (its paths say so, or, when it has none, its text names the file or uses
   every word of the file's name). One that lists other files is about those; a folder has no such name;
 - found by the text: stand out from what the same question finds anyway, and share words with it: two; or, if it
-  stands out by more, a single one that is a name and no word of the language. A shell command always needs two.
+  stands out by more, a single one that is a name and no word of the language. A shell command always needs two,
+  and an error as much as two names say, or half of a short one: every second one has `error`, `not found` or
+  `run ... first` in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from clew.guard.trust import is_told_unasked
 from clew.inject.asking import PATH, Question
@@ -21,6 +23,7 @@ from clew.recall.common import informativeness
 
 READ_CHARS = 2_000  # of a memory, when its words are compared
 CANDIDATES = 20  # asked of the store per question
+ERROR_SAYS = 2.0  # how much the words that an error shares with a memory must say; a name says 1
 ONE_WORD = 0.1  # by so much more a memory must stand out that shares a single word
 
 
@@ -49,9 +52,15 @@ def _is_about(candidate: Observation, path: str, question: Question) -> bool:
 
 def _shares_words(candidate: Observation, question: Question, *, above: float) -> bool:
     shared = question.words & _words(candidate)
+    if question.is_error and _says(shared) < min(ERROR_SAYS, _says(question.words) / 2):
+        return False
     if question.is_command or len(shared) != 1:
         return len(shared) >= 2
     return above >= ONE_WORD and informativeness(hash_term(*shared)) >= 1
+
+
+def _says(words: Iterable[str]) -> float:
+    return sum(informativeness(hash_term(word)) for word in words)
 
 
 def _words(candidate: Observation) -> frozenset[str]:

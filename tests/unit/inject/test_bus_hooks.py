@@ -91,6 +91,11 @@ def test_paths_are_found_in_commands_and_patches(text: str, paths: list[str]) ->
     assert list(paths_in(text)) == paths
 
 
+def test_of_a_patch_its_files_are_asked_for_and_not_its_words() -> None:
+    found = read(toolName="apply_patch", toolInput={"command": "*** Begin Patch\n*** Update File: src/a.py\n+x"})
+    assert (found.paths, found.query) == (("src/a.py",), None)
+
+
 @pytest.mark.parametrize("key", ["pattern", "query", "command", "prompt"])
 def test_the_query_is_what_the_tool_is_asked_and_at_most_200_characters(key: str) -> None:
     assert read(toolInput={key: "x" * 500}).query == "x" * 200

@@ -110,6 +110,16 @@ def test_an_error_line_of_a_shell_is_no_command() -> None:
     assert sure(candidate("ENOSPC: prune the runner"), tool="Bash", phase="failure", query="ENOSPC")
 
 
+KUBE = "Error: kube context 'parcel-staging' not found. Run `make kube-login` first."
+
+
+def test_words_that_every_error_has_make_no_memory_sure() -> None:
+    asked = {"tool": "Bash", "phase": "failure", "query": KUBE}
+    assert not sure(candidate("`pytest` failed with ModuleNotFoundError; fixed by `uv add fakeredis`"), **asked)
+    assert not sure(candidate("always run the tests with `make check`, it starts minio"), **asked)
+    assert sure(candidate("kube context 'parcel-prod' not found; later fixed by `make kube-login`"), **asked)
+
+
 @given(st.lists(st.floats(0, 1), max_size=40))
 def test_the_background_is_what_the_last_of_those_asked_for_has(relevances: list[float]) -> None:
     background = background_of([candidate("x", relevance) for relevance in relevances])
