@@ -259,3 +259,28 @@ def test_what_is_said_instead_of_what_is_taken_back_is_kept() -> None:
     assert understood_prompt("never mind, we never commit generated files").rules == (
         "we never commit generated files",
     )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Validation runs on blur rather than on every keystroke to avoid hammering the API.",
+        "The web dev server runs on port 3100 now instead of 3000.",
+        "Uploads are stored in S3 rather than on the disk of the pod.",
+    ],
+)
+def test_how_it_is_done_rather_than_otherwise_is_a_decision(sentence: str) -> None:
+    assert decisions_in(sentence) == (("decision", sentence),)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The script reads the wrong file instead of the config.",
+        "It sends two mails instead of one to each customer.",
+        "Right now it sends an empty body instead of the payload.",
+        "It looks like it runs the wrong branch rather than main.",
+    ],
+)
+def test_what_goes_wrong_is_no_decision(sentence: str) -> None:
+    assert decisions_in(sentence) == ()
