@@ -110,6 +110,11 @@ def all_about(topic: str, stated: Sequence[Memory]) -> list[Memory]:
     return [one for one in stated if words <= frozenset(terms(one.content))]
 
 
+def changed_for(task: str) -> str:
+    """How what was changed for a task, or for a decision, begins: whatever is taken back is not quoted either."""
+    return f'Files changed for "{_quoted(task)}": '
+
+
 def carried_into(facts: Sequence[Fact]) -> list[dict[str, Any]]:
     """For each of these facts what it has to carry, to be stored with it."""
     story, carried = _Story(), []
@@ -218,9 +223,15 @@ class _Story:
 
     def _take_back(self, fact: Fact) -> None:
         if fact.told.get("back"):
-            self.captured += [replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in self.stated]
+            quoted = tuple(changed_for(one.draft.content) for one in self.stated)
+            made = [one for one in self.captured if one.kind == "edit" and one.draft.content.startswith(quoted)]
+            self.captured += [
+                replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in (*self.stated, *made)
+            ]
+            self.task = "" if self.task in {one.draft.content for one in self.stated} else self.task
             self.stated = []
         if about := fact.told.get("back_about"):
+            self.task = ""
             draft = Draft(content=about, at=fact.at)
             self.captured.append(Captured(TAKEN_BACK_ABOUT, draft, fact.event_id, fact.agent_id))
 
@@ -314,7 +325,7 @@ class _Story:
         if not files or not self.task:
             return
         self.told |= {(self.task, path) for path in files}
-        content = f'Files changed for "{_quoted(self.task)}": {_listed(files)}.'
+        content = f"{changed_for(self.task)}{_listed(files)}."
         self._keep("edit", Draft(content=content, origin=OBSERVED, paths=tuple(files[:MAX_PATHS])), fact)
         self.changes.append(self.captured[-1])
 

@@ -137,16 +137,18 @@ class Hosts:
         )
 
     def _forget_about(self, draft: Draft, scope: Scope, identity: Identity) -> None:
-        found = self._clew.recall(
-            draft.content, scope=scope, identity=identity, types=("rule", "decision"), limit=20, counted=False
-        )
-        stated = [
-            one.memory for one in found.results if one.memory.metadata.get("captured") in ("rule", "decision")
-        ]
+        find = partial(self._clew.recall, scope=scope, identity=identity, limit=20, counted=False)
+        found = [one.memory for one in find(draft.content, types=("rule", "decision")).results]
+        stated = [one for one in found if one.metadata.get("captured") in ("rule", "decision")]
         before = [one for one in stated if draft.at and one.at < draft.at and one.layer != "rule"]
         about = capture.all_about(draft.content, before)
-        if len(about) == 1:
-            self._clew.forget(about[0].id, identity=identity)
+        if len(about) != 1:
+            return
+        quoted = capture.changed_for(about[0].content)
+        notes = [one.memory for one in find(quoted, types=("note",)).results]
+        made = [one for one in notes if one.metadata.get("captured") == "edit" and one.content.startswith(quoted)]
+        for memory in (*about, *made):
+            self._clew.forget(memory.id, identity=identity)
 
     def _look_back_at(self, row: StoredFact) -> None:
         for id in row.ends:

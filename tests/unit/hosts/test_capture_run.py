@@ -111,6 +111,18 @@ def test_what_a_user_takes_back_by_its_topic_is_forgotten_days_later(memory: Cle
     assert PLAN not in texts and FRIDAYS in texts
 
 
+@pytest.mark.parametrize("back", ["forget that", "forget what I said about the pro plan"])
+def test_what_is_taken_back_is_not_quoted_by_what_was_changed_for_it(memory: Clew, back: str) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt=PLAN)
+    given = {"tool_name": "Edit", "tool_input": {"file_path": f"{ROOT}/src/hooks.py"}, "tool_use_id": "toolu_9"}
+    tell(memory, "PostToolUse", **given, tool_response={"success": True})
+    tell(memory, "Stop", last_assistant_message="Done.")
+    assert kinds(captured(memory)) == {"decision", "edit"}
+    tell(memory, "UserPromptSubmit", prompt=back)
+    assert captured(memory) == []
+
+
 @pytest.mark.parametrize(
     "kept",
     [
