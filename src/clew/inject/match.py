@@ -257,13 +257,13 @@ def line_of(one: Observation) -> SafeText:
 
 
 def said_in_full(notes: Sequence[Observation], beside: Sequence[Observation]) -> frozenset[str]:
-    """The ids of those notes of which others beside them say every word: what was asked for stands again in what
-    was changed for it. Rules and decisions are said for themselves."""
+    """The ids of what was asked for of which others beside it say every word: it stands again in what was changed
+    for it. Everything else is said for itself."""
     words = {one.id: _told(one) for one in beside}
     return frozenset(
         one.id
         for one in notes
-        if one.memory.type == "note" and len(told := _told(one)) >= SAYS_ENOUGH
+        if one.text.startswith(ASKED) and len(told := _told(one)) >= SAYS_ENOUGH
         if any(id != one.id and len(other) > len(told) and told in other for id, other in words.items())
     )
 
