@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Generic, NewType, TypeVar
 
 from clew.values import dataclass
@@ -118,10 +119,12 @@ def observation_line(
     observed: bool = False,
     came_from: str | None = None,
     disputed_by: Sequence[str] = (),
+    at: datetime | None = None,
 ) -> SafeText:
-    """`came_from` is the project it was taken over from, `disputed_by` are memories that contradict it."""
+    """`came_from` is the project it was taken over from, `disputed_by` are memories that contradict it: then `at`,
+    when it was said, lets whoever reads tell which is the newer one."""
     mark = (OBSERVED_MARK if observed else "") + (_moved(came_from) if came_from else "")
-    mark += _disputed(disputed_by) if disputed_by else ""
+    mark += _disputed(disputed_by, at) if disputed_by else ""
     shown = excerpt(text) or NOTHING_VISIBLE
     return SafeText(f"- [{_safe_id(id)}] {mark}{shown} (weight: {_two_decimals(weight)})")
 
@@ -256,10 +259,11 @@ def _moved(project: str) -> str:
     return f"[from {(excerpt(project, PROJECT_CHARS) or NOTHING_VISIBLE).translate(_BRACKETS)}] "
 
 
-def _disputed(by: Sequence[str]) -> str:
+def _disputed(by: Sequence[str], at: datetime | None) -> str:
     """The first by its id, the others by their number: the mark must not outgrow the text."""
     more = f" and {min(len(by) - 1, 99)} more" if len(by) > 1 else ""
-    return f"[in conflict with {_safe_id(by[0])}{more}] "
+    said = f"; this was said {at.astimezone(UTC):%Y-%m-%d %H:%M}" if at else ""
+    return f"[in conflict with {_safe_id(by[0])}{more}{said}] "
 
 
 def _two_decimals(weight: float) -> str:

@@ -253,6 +253,7 @@ def line_of(one: Observation) -> SafeText:
         observed=is_observed(one.memory),
         came_from=one.transferred_from,
         disputed_by=one.disputed_by,
+        at=one.memory.at,
     )
 
 

@@ -34,7 +34,7 @@ def test_without_a_question_both_sides_of_a_conflict_say_so(memory: Clew) -> Non
     one, other = remember(memory, "login uses tokens"), remember(memory, "login uses cookies")
     found(memory, other, one)
     text = memory.inject.block(scope=HERE).text
-    assert f"[{one}] [in conflict with {other}]" in text and f"[{other}] [in conflict with {one}]" in text
+    assert f"[{one}] [in conflict with {other}; " in text and f"[{other}] [in conflict with {one}; " in text
 
 
 @pytest.mark.parametrize("question", ["cache", ""])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from builders import Shelf, YesMan, memory, observation
 from hypothesis import given
@@ -16,8 +17,10 @@ from clew.inject.match import named_beside, told_disputes
 from clew.model.inject import Block, Observation
 from clew.model.scope import Scope
 from findings import found
+from toys import ToldClock
 
 SHOP = Scope(project="shop")
+SAID = f"this was said {memory(id='mem_a').at:%Y-%m-%d %H:%M}"
 
 
 def build(*observations: Observation, budget_tokens: int = 500) -> Block:
@@ -34,14 +37,14 @@ def disputed(id: str, *by: str, text: str = "login uses tokens") -> Observation:
 def test_both_sides_say_that_they_are_in_conflict() -> None:
     block = build(disputed("mem_a", "mem_b"), disputed("mem_b", "mem_a", text="login uses cookies"))
     assert block.text.splitlines()[1:] == [
-        "- [mem_a] [in conflict with mem_b] login uses tokens (weight: 1.00)",
-        "- [mem_b] [in conflict with mem_a] login uses cookies (weight: 1.00)",
+        f"- [mem_a] [in conflict with mem_b; {SAID}] login uses tokens (weight: 1.00)",
+        f"- [mem_b] [in conflict with mem_a; {SAID}] login uses cookies (weight: 1.00)",
     ]
 
 
 def test_one_side_says_so_also_when_the_other_does_not_fit() -> None:
     block = build(disputed("mem_a", "mem_b"), disputed("mem_b", "mem_a", text="x" * 300), budget_tokens=40)
-    assert (block.memory_ids, "[in conflict with mem_b]" in block.text) == (("mem_a",), True)
+    assert (block.memory_ids, "[in conflict with mem_b; " in block.text) == (("mem_a",), True)
 
 
 def test_a_memory_that_may_not_be_shown_is_not_named() -> None:
@@ -66,8 +69,9 @@ def test_the_mark_cannot_be_forged() -> None:
 
 @given(st.lists(st.text(max_size=300), min_size=1, max_size=200))
 def test_the_mark_has_a_greatest_length(others: list[str]) -> None:
-    plain, marked = (observation_line("mem_a", "tea", 1.0, disputed_by=by) for by in ((), others))
-    assert len(marked) - len(plain) <= len("[in conflict with  and 99 more] ") + 121
+    at = datetime(2026, 11, 2, tzinfo=UTC)
+    plain, marked = (observation_line("mem_a", "tea", 1.0, disputed_by=by, at=at) for by in ((), others))
+    assert len(marked) - len(plain) <= len("[in conflict with  and 99 more; this was said 2026-11-02 00:00] ") + 121
 
 
 def test_a_memory_store_over_recall_tells_conflicts(memory: Clew) -> None:
@@ -84,9 +88,20 @@ def test_a_start_block_names_both_sides_until_it_is_decided(memory: Clew) -> Non
     found(memory, other, one)
     session = memory.sessions.start(project="shop", title="login")
     text = memory.inject.start(session.id, dry_run=True).text
-    assert f"[{one}] [in conflict with {other}]" in text and f"[{other}] [in conflict with {one}]" in text
+    assert f"[{one}] [in conflict with {other}; " in text and f"[{other}] [in conflict with {one}; " in text
     memory.conflicts.resolve(memory.conflicts.list()[0].conflict.id, "both")
     assert "in conflict" not in memory.inject.start(session.id, dry_run=True).text
+
+
+def test_the_marks_tell_which_side_is_the_newer_one(memory: Clew, clock: ToldClock) -> None:
+    one = memory.remember("login uses tokens", scope=SHOP).id
+    clock.pass_by(hours=1)
+    other = memory.remember("login uses cookies", scope=SHOP).id
+    found(memory, other, one)
+    session = memory.sessions.start(project="shop", title="login")
+    text = memory.inject.start(session.id, dry_run=True).text
+    said = {line.split("]")[0][3:]: line.partition("this was said ")[2][:16] for line in text.splitlines()[1:]}
+    assert said[one] < said[other]
 
 
 def test_a_line_rests_on_the_other_side_that_it_names(memory: Clew) -> None:
@@ -97,7 +112,7 @@ def test_a_line_rests_on_the_other_side_that_it_names(memory: Clew) -> None:
     session = memory.sessions.start(project="shop", title="login tokens", work_type="feature", agent="bob")
     token = memory.sessions.claim(session.id, "w")
     block = memory.inject.start(session.id)
-    assert block.memory_ids == (one,) and f"[in conflict with {other}]" in block.text
+    assert block.memory_ids == (one,) and f"[in conflict with {other}; " in block.text
     memory.conflicts.resolve(memory.conflicts.list()[0].conflict.id, one)
     assert memory.queue.claim(session.id, "w", token) is None
     memory.inject.start(session.id)
