@@ -1,8 +1,9 @@
 """The vectors alone of scopes that are too large to keep whole: a quarter of the memory, and the nearest are found
 without reading all of them from the disk for every question.
 
-Kept current by the change log. What ended or moved since stays among them until they are read anew, for a row that
-is found here is a candidate and no more: it is read from the store, and scored by what stands there.
+Kept current by the change log: of a row that changed only its newest vector counts. A row that is found here is a
+candidate and no more: it is read from the store, and scored by what stands there. One that is not found there is
+handed back (`drop`) and counts for nothing from then on.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from clew.recall.segment import build_segment
 from clew.recall.vectors import UNIT, Vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from clew.model.scope import Reach
     from clew.ports import Tx
 
 MAX_SCOPES = 4
+MAX_TURNS = 64  # scopes of which one reads while others wait
 MAX_CHANGES = 4_096  # that are looked up one by one; after more, all are read anew
 ROW = 8  # bytes of a row's number
 MAX_RECENT = 16  # parts of a few vectors that stand by themselves until they are put together
@@ -37,19 +39,25 @@ class _Part(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """The vectors of one scope, as of a change."""
+    """The vectors of one scope, as of a change. What counts no more has a vector of zeros."""
 
     seq: int
     parts: tuple[_Part, ...]  # as they were read
-    recent: tuple[_Part, ...]  # what changed since, the newest last; some rows stand here twice
+    recent: tuple[_Part, ...]  # what changed since, the newest last
 
     @property
-    def size(self) -> int:
-        return sum(len(part.rows) for part in self.parts)
+    def all(self) -> tuple[_Part, ...]:
+        return (*self.parts, *self.recent)
 
     @property
     def nbytes(self) -> int:
-        return sum(part.rows.nbytes + part.vectors.nbytes for part in (*self.parts, *self.recent))
+        return sum(part.rows.nbytes + part.vectors.nbytes for part in self.all)
+
+    def blank(self, rows: Collection[int]) -> None:
+        """In place: whoever looks meanwhile finds a candidate more or less."""
+        gone = np.fromiter(rows, np.int64, len(rows))
+        for part in self.all:
+            part.vectors.rows[np.isin(part.rows, gone)] = 0
 
 
 class VectorsAlone:
@@ -60,7 +68,8 @@ class VectorsAlone:
         self._dim = dim
         self._max_bytes = max_bytes
         self._kept: OrderedDict[Reach, _Kept] = OrderedDict()
-        self._lock = threading.Lock()  # held while vectors are read: whoever else asks would read the same
+        self._reading: dict[Reach, threading.Lock] = {}  # whoever else asks there would read the same
+        self._lock = threading.Lock()
 
     def nearest(
         self,
@@ -76,25 +85,42 @@ class VectorsAlone:
         kept."""
         if size * (ROW + self._dim * (2 if native.compiled else 4)) > self._max_bytes:
             return None
-        whole = replace(reach, labels=None, hidden=None, by_label=False)
-        with self._lock:
+        whole = _whole(reach)
+        with self._turn(whole):
             kept = self._current(tx, whole)
         return None if kept is None else _nearest(kept, vector, without, limit)
+
+    def drop(self, reach: Reach, rows: Collection[int]) -> bool:
+        """What was found here and is not there any more; False where nothing is kept."""
+        whole = _whole(reach)
+        with self._turn(whole):
+            kept = self._kept.get(whole)
+            if kept is not None:
+                kept.blank(rows)
+        return kept is not None
+
+    def _turn(self, reach: Reach) -> threading.Lock:
+        with self._lock:
+            if len(self._reading) > MAX_TURNS:
+                self._reading.clear()
+            return self._reading.setdefault(reach, threading.Lock())
 
     def _current(self, tx: Tx, reach: Reach) -> _Kept | None:
         known, last = self._kept.get(reach), tx.changes.last(reach.org)
         if known is None or known.seq != last:
             known = (known and self._caught_up(tx, reach, known, last)) or self._read(tx, reach, last)
-        self._kept.pop(reach, None)
-        if known is not None:
-            self._kept[reach] = known
-            while len(self._kept) > 1 and (len(self._kept) > MAX_SCOPES or self._nbytes > self._max_bytes):
-                self._kept.popitem(last=False)
+        with self._lock:
+            self._kept.pop(reach, None)
+            if known is not None:
+                self._kept[reach] = known
+                self._make_room()
         return known
 
-    @property
-    def _nbytes(self) -> int:
-        return sum(kept.nbytes for kept in self._kept.values())
+    def _make_room(self) -> None:
+        """The least recently asked go first."""
+        nbytes = sum(kept.nbytes for kept in self._kept.values())
+        while len(self._kept) > 1 and (len(self._kept) > MAX_SCOPES or nbytes > self._max_bytes):
+            nbytes -= self._kept.popitem(last=False)[1].nbytes
 
     def _read(self, tx: Tx, reach: Reach, seq: int) -> _Kept | None:
         parts: list[_Part] = []
@@ -109,18 +135,26 @@ class VectorsAlone:
     def _caught_up(self, tx: Tx, reach: Reach, known: _Kept, seq: int) -> _Kept | None:
         """None where so much has changed that it is read anew."""
         changes = tx.changes.since(reach.org, known.seq, limit=MAX_CHANGES)
-        if changes is None or sum(len(part.rows) for part in known.recent) > known.size // 4 + MAX_CHANGES:
+        if changes is None or _size(known.recent) > _size(known.parts) // 4 + MAX_CHANGES:
             return None
         ids = sorted({change.id for change in changes if change.kind == "memory"})
         segment = build_segment(tx.index.rows_by_id(reach, ids, self._space), self._dim)
-        if not segment.has_vector.any():
-            return known._replace(seq=seq)
         if segment.vectors.unit != UNIT:
             return None
         here = np.flatnonzero(segment.has_vector)
+        known.blank(segment.row.tolist())
         new = _Part(segment.row[here], Vectors(segment.vectors.rows.take(here, axis=0), UNIT))
         recent = (*known.recent, new)
         return known._replace(seq=seq, recent=recent if len(recent) <= MAX_RECENT else (_together(recent),))
+
+
+def _whole(reach: Reach) -> Reach:
+    """What a label hides from one who asks is left out for that one alone."""
+    return replace(reach, labels=None, hidden=None, by_label=False)
+
+
+def _size(parts: Iterable[_Part]) -> int:
+    return sum(len(part.rows) for part in parts)
 
 
 def _together(parts: tuple[_Part, ...]) -> _Part:
@@ -129,20 +163,15 @@ def _together(parts: tuple[_Part, ...]) -> _Part:
 
 
 def _nearest(kept: _Kept, vector: NDArray[np.float32], without: Collection[int], limit: int) -> set[int]:
-    """Of equals the newest, as many as wanted."""
-    parts = (*kept.parts, *kept.recent)
-    if not parts:
+    """Of equals the newest, as many as wanted; of what is not like the question at all none."""
+    if not kept.all:
         return set()
-    rows = np.concatenate([part.rows for part in parts])
-    cosines = np.concatenate([part.vectors.cosines(vector) for part in parts])
+    rows = np.concatenate([part.rows for part in kept.all])
+    cosines = np.concatenate([part.vectors.cosines(vector) for part in kept.all])
     if without:
-        cosines[np.isin(rows, np.fromiter(without, np.int64, len(without)))] = -np.inf
-    if len(cosines) > 2 * limit:  # some stand there twice
-        best = np.flatnonzero(cosines >= np.partition(cosines, -2 * limit)[-2 * limit])
+        cosines[np.isin(rows, np.fromiter(without, np.int64, len(without)))] = 0
+    if len(cosines) > limit:
+        best = np.flatnonzero(cosines >= np.partition(cosines, -limit)[-limit])
         rows, cosines = rows[best], cosines[best]
-    found: dict[int, None] = {}
-    for at in np.lexsort((-rows, -cosines)).tolist():
-        if len(found) >= limit or cosines[at] == -np.inf:
-            break
-        found[int(rows[at])] = None
-    return set(found)
+    rows = rows[np.lexsort((-rows, -cosines))]
+    return set(rows[: min(limit, np.count_nonzero(cosines > 0))].tolist())

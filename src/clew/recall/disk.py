@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from clew.model.scope import Reach
     from clew.ports import Store, Tx
     from clew.recall.recall import Reader
+    from clew.recall.segment import Segment
 
 MAX_LEXICAL = 3_000  # stop adding commoner words once this many memories were named
 MAX_SEMANTIC = 500
@@ -59,10 +60,8 @@ def corpus_of_candidates(
     with reader.store.read() as tx:
         scope = _scope(tx, reach, reader)
         rows, frequencies = _lexical(tx, reach, text, scope.hidden)
-        if vector is not None and vector.any() and reader.embedder is not None:
-            rows |= _nearest(tx, reach, reader, vector, scope)
         rows |= scope.newest
-        segment = reader.corpora.load(tx, reach, sorted(rows))
+        segment = _with_nearest(tx, reach, reader, vector, scope, rows)
     return Corpus(
         (segment,),
         np.ones(len(segment), np.bool_),
@@ -140,6 +139,21 @@ def _lexical(tx: Tx, reach: Reach, text: str, hidden: frozenset[int]) -> tuple[s
             break
         rows.update(matches[term][:MAX_LEXICAL])
     return rows, {term: len(found) for term, found in matches.items()}
+
+
+def _with_nearest(
+    tx: Tx, reach: Reach, reader: Reader, vector: NDArray[np.float32] | None, scope: _Scope, rows: set[int]
+) -> Segment:
+    """The candidates by words and the nearest by meaning. Vectors that are kept alone may be of what is gone: it
+    goes from there, and others are looked for in its place."""
+    if vector is None or not vector.any() or reader.embedder is None:
+        return reader.corpora.load(tx, reach, sorted(rows))
+    while True:
+        nearest = _nearest(tx, reach, reader, vector, scope)
+        segment = reader.corpora.load(tx, reach, sorted(rows | nearest))
+        gone = nearest.difference(segment.row.tolist())
+        if not gone or not reader.corpora.alone.drop(reach, gone):
+            return segment
 
 
 def _nearest(tx: Tx, reach: Reach, reader: Reader, vector: NDArray[np.float32], scope: _Scope) -> set[int]:

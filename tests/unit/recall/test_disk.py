@@ -232,6 +232,31 @@ def test_vectors_alone_are_read_once_and_kept_current(tmp_path: Path, monkeypatc
     assert len(read) == 1
 
 
+@pytest.mark.parametrize("change", ["forgotten", "erased", "edited"])
+def test_vectors_of_what_is_gone_take_nobodys_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setattr(disk, "MAX_SEMANTIC", 5)
+    monkeypatch.setattr(disk, "MAX_NEWEST", 1)
+    clock, toy = ToldClock(), ToyEmbedder(dim=64, synonyms={"door": "gateway"})
+    with (
+        open_toy(tmp_path / "c.db", clock=clock, embedder=toy) as kept,
+        open_toy(tmp_path / "c.db", clock=clock, embedder=toy) as other,
+    ):
+        searched = on_disk(other, "vectors in memory")
+        near = [kept.remember(f"gateway gateway gateway {number}", scope=SCOPE).id for number in range(30)]
+        kept.remember("gateway gateway of a portal", scope=SCOPE)
+        list(kept.remember_many([Draft(content=f"shard {n} queueing") for n in range(50)], scope=SCOPE))
+        assert searched.recall("door", scope=SCOPE, retrieval="semantic").results
+        for id in near:
+            if change == "edited":
+                kept.edit(id, content=f"cacheer {id}")
+            else:
+                kept.forget(id, hard=change == "erased")
+        found = contents(searched.recall("door", scope=SCOPE, retrieval="semantic"))
+        assert found[:1] == ["gateway gateway of a portal"]
+
+
 def test_vectors_alone_are_read_anew_when_too_much_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +269,7 @@ def test_vectors_alone_are_read_anew_when_too_much_has_changed(
         list(memory.remember_many([Draft(content=f"the portal {n} is new") for n in range(20)], scope=SCOPE))
         memory.recall("portal", scope=SCOPE, retrieval="semantic")
         [kept] = memory._reader.corpora.alone._kept.values()
-        assert kept.size == 22 and not kept.recent
+        assert sum(len(part.rows) for part in kept.parts) == 22 and not kept.recent
 
 
 def test_vectors_alone_of_more_scopes_than_there_is_room_for_go_the_oldest_first(
