@@ -154,7 +154,6 @@ class _Story:
     tasks: list[str] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
     stated: list[Captured] = field(default_factory=list)  # rules and decisions that the next prompt may take back
-    changes: list[Captured] = field(default_factory=list)  # edits that were told and may be undone yet
     turn: int = 0
     task: str = ""
     edited: dict[str, None] = field(default_factory=dict)
@@ -179,7 +178,6 @@ class _Story:
 
     def take(self, fact: Fact) -> None:
         self.restore(fact)
-        self._tree(fact)
         match fact.told.get("k"):
             case "start":
                 self._end_turn(fact, is_last=True)
@@ -249,8 +247,7 @@ class _Story:
         elif told.get("ok"):
             self._worked(fact)
         for key, failure in self.failures.items():
-            is_mending = told.get("ok") and told["kind"] in MENDING and not told.get("restored")
-            if is_mending and key != told["key"]:
+            if key != told["key"] and told.get("ok") and told["kind"] in MENDING:
                 failure.ran.append(_command(told))
 
     def _failed(self, fact: Fact) -> None:
@@ -294,20 +291,6 @@ class _Story:
         is_known = not (fact.agent_id or self.is_tainted) and len(self.edited) <= MAX_ABOUT
         return tuple(self.edited) if is_known else ()
 
-    def _tree(self, fact: Fact) -> None:
-        """Files that are again as they were committed were not changed, whatever was told of them."""
-        if fact.told.get("committed"):
-            self.changes = []
-        if not (undone := {path for path in fact.told.get("restored", ()) if isinstance(path, str)}):
-            return
-        for edited in (self.edited, *(failure.edited for failure in self.failures.values())):
-            for path in [path for path in edited if undone & {path, "."}]:
-                del edited[path]
-        gone = [one for one in self.changes if "." in undone or undone.issuperset(one.draft.paths)]
-        self.captured += [replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in gone]
-        self.changes = [one for one in self.changes if one not in gone]
-        self.told -= {pair for pair in self.told if undone & {pair[1], "."}}
-
     # -- the end of a turn -------------------------------------------------------------------------
 
     def _end_turn(self, fact: Fact, *, is_last: bool = False) -> None:
@@ -327,7 +310,6 @@ class _Story:
         self.told |= {(self.task, path) for path in files}
         content = f"{changed_for(self.task)}{_listed(files)}."
         self._keep("edit", Draft(content=content, origin=OBSERVED, paths=tuple(files[:MAX_PATHS])), fact)
-        self.changes.append(self.captured[-1])
 
     # -- keeping -----------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from clew.hosts.events import exit_code
 from clew.hosts.ignore import is_ignored, without_ignored
 from clew.hosts.patterns import phrase
 from clew.hosts.said import decisions_in, sentences, understood_prompt, without_orders
-from clew.hosts.shell import commits, files_shown, left_in, restored, shell_text, understood
+from clew.hosts.shell import files_shown, left_in, shell_text, understood
 from clew.hosts.strip import is_from_others, own_words
 from clew.hosts.table import HOSTS
 from clew.inject.hooks import error_line, paths_of_input
@@ -27,8 +27,7 @@ from clew.remember.observe import is_foreign_place, is_from_elsewhere
 from clew.remember.redact import redact
 
 # Kinds of facts.
-START, PROMPT, EDIT, RUN, TREE = "start", "prompt", "edit", "run", "tree"
-ELSEWHERE, SAY, END = "elsewhere", "say", "end"
+START, PROMPT, EDIT, RUN, ELSEWHERE, SAY, END = "start", "prompt", "edit", "run", "elsewhere", "say", "end"
 
 MAX_TEXT = 100_000  # characters of one text that are masked and looked at
 MAX_BEGUN = 2_000  # of a prompt that says what a session is about, or is looked for
@@ -171,8 +170,7 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     is_outside = any(_is_outside(path, event, around) for path in files_shown(command))
     is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command))
     ran = understood(command)
-    tree = _tree(command, event, around)
-    nothing = {"k": ELSEWHERE} | tree if is_elsewhere else {"k": TREE} | tree if tree else None
+    nothing = {"k": ELSEWHERE} if is_elsewhere else None
     if ran is None or names_ignored(command, event, around) or phrase("refused").search((event.error or "")[:500]):
         return nothing
     folder = _folder(ran.folder, event, around)
@@ -196,18 +194,7 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
         told["error"] = line
     told |= {"general": True} if ran.is_general else {}
     told |= {"elsewhere": True} if is_elsewhere else {}
-    return _with_paths(told | tree | _id(event), [ran.command], there, around)
-
-
-def _tree(command: str, event: HookEvent, around: Around) -> dict[str, Any]:
-    """What a command has done to the changes of the files: kept them, or undone them. That they are kept is
-    believed also where nobody says that it worked."""
-    is_failed = event.kind == "tool_failure" or bool(status_of(event)) or _has_no_end(event)
-    if is_failed:
-        return {}
-    paths = restored(command) if _has_worked(event) else []
-    undone = ["."] if "." in paths else list(told_paths(paths, around, event.cwd))
-    return ({"committed": True} if commits(command) else {}) | ({"restored": undone} if undone else {})
+    return _with_paths(told | _id(event), [ran.command], there, around)
 
 
 def runs_outside(event: HookEvent, around: Around) -> bool:

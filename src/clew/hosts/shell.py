@@ -70,8 +70,6 @@ _CHOICE = re.compile(  # an option that says of what, and not how
 )
 _NEVER = re.compile(r"--(?:help|version|dry-run|collect-only|co|list)\b|(?:^|\s)-(?:h|V)(?:\s|$)")
 
-_NEW_BRANCH = frozenset(("-b", "-B", "--orphan", "--track", "-t", "--detach"))
-
 
 # From what tells most to what tells least.
 _KINDS = ("test", "build", "migrate", "deploy", "package", "check", "other", "change")
@@ -146,35 +144,6 @@ def files_shown(command: str) -> Iterator[str]:
             yield from (_at(here, path) for path in paths if path not in written)
             if here and not paths:
                 yield here
-
-
-def commits(command: str) -> bool:
-    return any(_git(text)[:1] == ["commit"] for text, _sign in _parts(command[:MAX_READ]))
-
-
-def restored(command: str) -> list[str]:
-    """The files that a command line brings back as they were committed, as it names them, `.` for all below; among
-    them may be names of branches. None where it first goes elsewhere."""
-    parts = [text for text, _sign in _parts(command[:MAX_READ])]
-    return [] if _gone_to(parts) else [path for text in parts for path in _brought_back(_git(text))]
-
-
-def _git(text: str) -> list[str]:
-    """The words of a command of git, from the name of it on."""
-    words = _split(_reduced(text))
-    return words[1:] if words[:1] == ["git"] else []
-
-
-def _brought_back(words: Sequence[str]) -> list[str]:
-    match words[:1]:
-        case ["reset"] if "--hard" in words:
-            return ["."]
-        case ["checkout"] if not _NEW_BRANCH.intersection(words):
-            after = words[words.index("--") + 1 :] if "--" in words else words[1:]
-            return _operands(after)
-        case ["restore"] if "--staged" not in words or "--worktree" in words:
-            return _operands(words[1:])
-    return []
 
 
 def _gone_to(texts: Iterable[str]) -> str:

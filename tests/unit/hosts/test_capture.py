@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.hosts.capture import Captured, Fact, carried_into, drafts_of, report_of, standing
+from clew.hosts.capture import Captured, Fact, carried_into, drafts_of, report_of
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 START = {"k": "start"}
@@ -87,42 +87,6 @@ def test_what_the_agent_found_out_is_about_the_few_files_that_it_changed() -> No
     assert named.draft.paths == ("src/c.py",)
     for told in ([edit("a", "b", "c", "d"), cause], [edit("src/a.py"), cause, cause | {"said": DECIDED["said"]}]):
         assert [one.draft.paths for one in kept(*told) if one.kind == "statement"][-1] == ()
-
-
-UNDONE = run("git checkout a.py", kind="change", restored=["a.py"])
-REVERT = {"k": "prompt"}
-
-
-def test_files_that_were_brought_back_were_not_changed() -> None:
-    found = kept(TASK, edit("a.py"), STOP, REVERT, UNDONE, STOP)
-    assert [one.draft.content for one in standing(found)] == ["The user asked: Make the login test stable"]
-    assert texts(kept(TASK, edit("a.py"), UNDONE, edit("b.py"), STOP), "edit") == [
-        'Files changed for "Make the login test stable": b.py.'
-    ]
-
-
-@pytest.mark.parametrize(
-    "later",
-    [
-        [{"k": "tree", "committed": True}, UNDONE],  # what was committed is there
-        [run("git checkout b.py", kind="change", restored=["b.py"])],
-        [run("git checkout main", kind="change", restored=["main"])],
-    ],
-)
-def test_what_is_there_of_a_change_is_told(later: list[dict[str, Any]]) -> None:
-    found = standing(kept(TASK, edit("a.py"), STOP, REVERT, *later, STOP))
-    assert texts(found, "edit") == ['Files changed for "Make the login test stable": a.py.']
-
-
-def test_files_changed_again_after_they_were_brought_back_are_told() -> None:
-    found = standing(kept(TASK, edit("a.py"), STOP, REVERT, UNDONE, edit("a.py"), STOP))
-    assert texts(found, "edit") == ['Files changed for "Make the login test stable": a.py.']
-
-
-def test_what_was_undone_mended_nothing() -> None:
-    found = kept(TASK, run("pytest", error="E boom"), edit("a.py"), UNDONE, edit("b.py"), run("pytest"))
-    [fix] = texts(found, "fix")
-    assert fix.endswith("worked after edits of b.py.")
 
 
 def test_files_that_no_task_explains_are_not_told() -> None:

@@ -553,28 +553,3 @@ def test_a_hostile_text_takes_no_time() -> None:
             told(kind, prompt=text, message=text)
         ran(text, error=text)
     assert process_time() - began < 10  # read once, and not once per character
-
-
-@pytest.mark.parametrize(
-    ("command", "paths"),
-    [
-        ("git checkout src/a.py", ["src/a.py"]),
-        ("git checkout HEAD -- src/a.py src/b.py", ["src/a.py", "src/b.py"]),
-        (f"git restore {ROOT}/src/a.py", ["src/a.py"]),
-        ("git restore .", ["."]),
-        ("make clean; git reset --hard", ["."]),
-        ("git restore --staged src/a.py", None),
-        ("git checkout -b src/a.py", None),
-        ("cd sub && git checkout src/a.py", None),
-        ("git checkout secrets/a.py", None),
-    ],
-)
-def test_it_is_told_which_files_a_command_brought_back(command: str, paths: list[str] | None) -> None:
-    assert (ran(command) or {}).get("restored") == paths
-    assert "restored" not in (ran(command, error="Exit code 1\nerror: pathspec") or {})
-
-
-@pytest.mark.parametrize("command", ["git commit -am wip", "git add -A && git commit -m 'fix: it' && git push"])
-def test_it_is_told_that_changes_were_committed(command: str) -> None:
-    assert ran(command)["committed"] is True
-    assert ran("git log --grep commit") is None
