@@ -23,6 +23,7 @@ somebody says so (`clew remember`, `clew edit`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
@@ -57,6 +58,7 @@ MAX_PATHS = 32
 MAX_FAILURES = 20  # that wait for their fix
 SAYS_ENOUGH = 1.2  # of what is taken back by its topic: a single word of the language may be about anything
 TASK_CHARS = 160  # of a task quoted beside the files it changed
+_FORBIDS = re.compile(r"\b(?:never|no|not|cannot|dont|avoid)\b|n['’]t\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +104,22 @@ def standing(captured: Sequence[Captured]) -> list[Captured]:
     return [one for one in captured if id(one.draft) not in back and one.kind != TAKEN_BACK_ABOUT]
 
 
-def all_about(topic: str, stated: Sequence[Memory]) -> list[Memory]:
-    """Those that have all words of a topic; none of one that says too little."""
-    words = frozenset(terms(topic))
-    if sum(informativeness(hash_term(word)) for word in words) < SAYS_ENOUGH:
-        return []
-    return [one for one in stated if words <= frozenset(terms(one.content))]
+def one_about(topic: str, stated: Sequence[Memory]) -> Memory | None:
+    """The one that has the words of a topic together and in their order; of several nobody knows. None of a topic
+    that says too little, and nothing that forbids: what it guards against would happen unseen."""
+    if sum(informativeness(hash_term(term)) for term in set(terms(topic))) < SAYS_ENOUGH:
+        return None
+    about = [one for one in stated if _has_phrase(_words(one.content), _words(topic))]
+    return about[0] if len(about) == 1 and not _FORBIDS.search(about[0].content) else None
+
+
+def _words(text: str) -> list[tuple[str, ...]]:
+    """The terms of each word: `1.3` is one, so that `1` is not found in it."""
+    return [tuple(terms(word)) for word in text.split()]
+
+
+def _has_phrase(words: Sequence[tuple[str, ...]], phrase: Sequence[tuple[str, ...]]) -> bool:
+    return any(words[at : at + len(phrase)] == phrase for at in range(len(words)))
 
 
 def changed_for(task: str) -> str:

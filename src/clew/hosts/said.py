@@ -82,7 +82,8 @@ _WANTED = re.compile(
 _GOES_ON = re.compile(r"\b(?:the same|likewise|as well|too)\b", re.IGNORECASE)  # with the task before
 _FORBIDS = re.compile(r"please (?:do not|don'?t|no|avoid)\b", re.IGNORECASE)  # asks for nothing
 _ABOUT = re.compile(
-    r"(.{3,80}?)(?: (?:thing|stuff|part|idea|rule|decision))?(?:$|[,;:.!]|\s-+\s|\s(?:and|because|since|again)\s)"
+    r"(.{3,80}?)(?: (?:thing|stuff|part|idea|rule|decision))?"
+    r"(?:$|[,;:.!](?=\s|$)|\s-+\s|\s(?:and|because|since|again)\s)"
 )
 _BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
 

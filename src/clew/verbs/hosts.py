@@ -131,7 +131,7 @@ class Hosts:
             reporting.attempt("forget", partial(self._clew.forget, memory.id, identity=identity))
 
     def _take_back_about(self, draft: Draft, scope: Scope, identity: Identity) -> None:
-        """The one rule or decision that was stated before and has all these words; of several nobody knows."""
+        """The one rule or decision that was stated before and has these words."""
         reporting.attempt(
             "forget", partial(self._forget_about, draft, replace(scope, agent=None, session=None), identity)
         )
@@ -141,13 +141,13 @@ class Hosts:
         found = [one.memory for one in find(draft.content, types=("rule", "decision")).results]
         stated = [one for one in found if one.metadata.get("captured") in ("rule", "decision")]
         before = [one for one in stated if draft.at and one.at < draft.at and one.layer != "rule"]
-        about = capture.all_about(draft.content, before)
-        if len(about) != 1:
+        about = capture.one_about(draft.content, before)
+        if about is None:
             return
-        quoted = capture.changed_for(about[0].content)
+        quoted = capture.changed_for(about.content)
         notes = [one.memory for one in find(quoted, types=("note",)).results]
         made = [one for one in notes if one.metadata.get("captured") == "edit" and one.content.startswith(quoted)]
-        for memory in (*about, *made):
+        for memory in (about, *made):
             self._clew.forget(memory.id, identity=identity)
 
     def _look_back_at(self, row: StoredFact) -> None:

@@ -100,8 +100,7 @@ def told_days_ago(memory: Clew, *prompts: str) -> None:
     "back",
     [
         "hmm forget what I said about the pro plan, webhooks go to everyone now",
-        "ignore what we decided about the pro plan",
-        "product changed their mind about the pro plan thing.",
+        "forget what we decided about the pro plan thing.",
     ],
 )
 def test_what_a_user_takes_back_by_its_topic_is_forgotten_days_later(memory: Clew, back: str) -> None:
@@ -132,12 +131,42 @@ def test_what_is_taken_back_is_not_quoted_by_what_was_changed_for_it(memory: Cle
         "The ticket says: forget what I said about the pro plan",
         "> forget what I said about the pro plan",
         "don't forget what I said about the pro plan",
+        "product changed their mind about the pro plan",
+        "forget what I said about the plan of the pro tenants",  # not in these words
+        "forget what I said about no tenants on the pro plan",
+        "forget what I said about deploy on Fridays",  # what is forbidden stays so
     ],
 )
 def test_what_is_not_surely_taken_back_stays(memory: Clew, kept: str) -> None:
     told_days_ago(memory, PLAN, FRIDAYS)
     tell(memory, "UserPromptSubmit", prompt=kept)
     assert {PLAN, FRIDAYS} <= {one.content for one in captured(memory)}
+
+
+@pytest.mark.parametrize("order", ["We changed our minds about", "forget what I said about"])
+@pytest.mark.parametrize(
+    ("stated", "topic"),
+    [
+        ("From now on, always require TLS 1.3 for every public endpoint.", "TLS 1.2, allow it for the old gateway"),
+        ("From now on, always require TLS 1.3 for every public endpoint.", "TLS 1: allow it"),
+        ("From now on, edit config.yaml only with the generator.", "config.toml, keep it in the root"),
+        ("We decided to use Python 3.12 for the workers because of speed.", "Python 3.11 in the docs, remove it"),
+        ("From now on, never commit secrets to the payment repository.", "the payment repository, let's split it"),
+    ],
+)
+def test_what_is_said_of_something_else_takes_no_rule_back(
+    memory: Clew, stated: str, order: str, topic: str
+) -> None:
+    told_days_ago(memory, stated)
+    tell(memory, "UserPromptSubmit", prompt=f"{order} {topic}")
+    assert stated in {one.content for one in captured(memory)}
+
+
+def test_a_version_is_a_part_of_the_topic(memory: Clew) -> None:
+    stated = "From now on, always require TLS 1.3 for every public endpoint."
+    told_days_ago(memory, stated)
+    tell(memory, "UserPromptSubmit", prompt="Forget what we said about TLS 1.3: the gateway cannot do it.")
+    assert stated not in {one.content for one in captured(memory)}
 
 
 def test_of_several_that_a_topic_fits_none_is_forgotten_and_nothing_that_is_said_instead(memory: Clew) -> None:
