@@ -67,6 +67,7 @@ def test_what_was_pasted_states_no_rule_and_no_decision(pasted: str) -> None:
         "we dont run redis in prod, ops doesnt want another stateful thing",
         "our branch names follow team/ticket-title",
         "use pnpm not npm in this repo",
+        "do not touch the generated files again",
     ],
 )
 def test_what_somebody_typed_states_its_rules(spoken: str) -> None:
