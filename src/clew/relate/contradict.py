@@ -230,11 +230,14 @@ _FROM_TO = re.compile(
     rf"from {_OLD}to {_NEW}{_TAIL}"
 )
 _DROP = "(?:drop|dropped|ditch|ditched|abandoned|retired|scrapped)"
-_REPLACED = (
-    re.compile(rf" {_OLD}{_WAS} (?:replaced|superseded) (?:by|with) {_NEW}{_TAIL}"),
+# It is still there, or there by another name: what it does holds, and only who says to use it is out of date.
+_OUT_OF_USE = (
     re.compile(rf" {_OLD}{_WAS} deprecated (?:in favour of|(?:so |please )?use) {_NEW}(?:instead )?{_TAIL}"),
     re.compile(rf" {_OLD}{_WAS} renamed (?:to|as|into) {_NEW}{_TAIL}"),
     re.compile(rf" renamed {_OLD}(?:to|as|into) {_NEW}{_TAIL}"),
+)
+_REPLACED = (
+    re.compile(rf" {_OLD}{_WAS} (?:replaced|superseded) (?:by|with) {_NEW}{_TAIL}"),
     re.compile(rf" (?:replaced|swapped) {_OLD}(?:with|by|for) {_NEW}{_TAIL}"),
     re.compile(rf" {_NEW}(?:replaces|supersedes) {_OLD}{_TAIL}"),
     re.compile(
@@ -247,10 +250,8 @@ _REPLACED = (
     re.compile(rf" {_DROP} {_OLD}(?:for (?P<what>(?:\S{{1,64}} ){{1,4}}?))?in favour of {_NEW}{_TAIL}"),
     re.compile(rf" {_DROP} {_OLD}(?:for (?P<what>(?:\S{{1,64}} ){{1,4}}?))?(?:and )?use {_NEW}instead "),
 )
-_CHOSEN = re.compile(
-    r" (?:use|uses|prefer|prefers|choose|chose|pick|picked|run|call|import|write|deploy) "
-    rf"{_NEW}(?:instead of|rather than|over|not) {_OLD}{_TAIL}"
-)
+_CHOOSES = tuple("use uses prefer prefers choose chose pick picked run call import write deploy".split())
+_CHOSEN = re.compile(rf" (?:{'|'.join(_CHOOSES)}) {_NEW}(?:instead of|rather than|over|not) {_OLD}{_TAIL}")
 
 
 def _changed_over(said: Said) -> Fits | None:
@@ -259,8 +260,22 @@ def _changed_over(said: Said) -> Fits | None:
 
 
 def _replaced(said: Said) -> Fits | None:
-    match = next((match for pattern in _REPLACED if (match := pattern.search(said.flat))), None)
+    match = _first(_REPLACED, said)
     return partial(_is_of, _change(said, match), said) if match else None
+
+
+def _out_of_use(said: Said) -> Fits | None:
+    match = _first(_OUT_OF_USE, said)
+    return partial(_says_to_use, _change(said, match), said) if match else None
+
+
+def _first(patterns: Sequence[re.Pattern[str]], said: Said) -> re.Match[str] | None:
+    return next((match for pattern in patterns if (match := pattern.search(said.flat))), None)
+
+
+def _says_to_use(change: _Change, said: Said, old: Said) -> bool:
+    told = pairwise(word for word in old.words if word not in EMPTY)
+    return any(one in _CHOOSES and stem(two) in change.old for one, two in told) and _is_of(change, said, old)
 
 
 def _change(said: Said, match: re.Match[str]) -> _Change:
@@ -378,6 +393,7 @@ _RULES: tuple[tuple[Rule, Callable[[Said], Fits | None]], ...] = (
     (UPGRADED, _newer_version),
     (TURNED, _turned_round),
     (REPLACED, _replaced),
+    (REPLACED, _out_of_use),
     (VALUE, _different_value),
     (OPPOSITE, _opposite),
 )
