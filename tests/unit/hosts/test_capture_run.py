@@ -84,6 +84,17 @@ def test_what_a_user_takes_back_in_the_next_prompt_is_forgotten(memory: Clew, ba
     assert captured(memory) == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["git restore -S .", "git stash && git checkout . && git stash pop", "git checkout main -- src/session.py"],
+)
+def test_what_git_does_to_files_takes_nothing_back_that_was_told_of_them(memory: Clew, command: str) -> None:
+    a_session(memory)
+    [edit] = [one for one in captured(memory) if one.metadata["captured"] == "edit"]
+    bash(memory, command)
+    assert edit.content in {one.content for one in captured(memory)}
+
+
 PLAN = "We decided that webhooks only go out for tenants on the pro plan"
 FRIDAYS = "Never deploy on Fridays, the pager is off then"
 
