@@ -81,6 +81,7 @@ def test_a_worktree_belongs_to_its_main_repository(tmp_path: Path, url: str | No
     linked.mkdir(parents=True)
     (linked / "commondir").write_text("../..\n")
     tree = tmp_path / "shop-fix"
+    (linked / "gitdir").write_text(f"{tree}/.git\n")
     tree.mkdir()
     (tree / ".git").write_text(f"gitdir: {linked}\n")
     assert project_of(tree) == project_of(main) == ("host.example/acme/shop" if url else "shop")

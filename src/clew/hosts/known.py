@@ -21,7 +21,7 @@ from typing import Any
 
 from clew.hosts.private import make_private
 from clew.hosts.reading import read_regular
-from clew.hosts.repository import Repository, find_repository, folded, remote_of
+from clew.hosts.repository import Repository, find_repository, folded, is_vouched, remote_of
 from clew.values import dataclass
 
 PLACES, MARK = "places", "clew"
@@ -60,7 +60,7 @@ def project_here(
     own = folded(spelled)
     note = noted(home, spelled, shared=shared)
     if note is None:
-        was = _marked(home, repository)
+        was = _marked(home, repository) if is_vouched(repository) else None
         if holds is None or (was is None and spelled == own):
             return spelled
         note = _decided(own, spelled, was, holds=holds, shared=shared)
@@ -149,6 +149,8 @@ def _name_file(home: Path, name: str, shared: bool) -> Path:
 
 
 def _without_remote(home: Path, repository: Repository) -> str | None:
+    if not is_vouched(repository):
+        return repository.tree.name or None
     known = _marked(home, repository)
     name = known or repository.directory.name or None
     if name and not known:
@@ -173,8 +175,8 @@ def _marked(home: Path, repository: Repository) -> str | None:
 
 
 def _mark(home: Path, repository: Repository, name: str) -> None:
-    """Another home may have marked it before: the word stays. A copy gets one of its own. What a file calls a git
-    directory may be any directory, so nothing is written where git keeps nothing, nor over what is no mark."""
+    """Another home may have marked it before: the word stays. A copy gets one of its own. Nothing is written where
+    git keeps nothing, nor over what is no mark."""
     common, word = repository.common, _word(repository.common)
     if not ((common / "HEAD").is_file() and (common / "objects").is_dir()):
         return
@@ -187,7 +189,7 @@ def _mark(home: Path, repository: Repository, name: str) -> None:
 
 
 def _word(common: Path) -> str:
-    told = (read_regular(common / MARK, limit=64) or b"").decode("ascii", "replace").strip()
+    told = (read_regular(common / MARK, limit=64, follow=False) or b"").decode("ascii", "replace").strip()
     return told if _WORD.fullmatch(told) else ""
 
 
@@ -213,9 +215,11 @@ def _put(home: Path, file: Path, document: Mapping[str, Any], *, is_needed: bool
 
 
 def _replace(file: Path, data: bytes) -> None:
-    fresh = file.with_name(f"{file.name}.{os.getpid()}.new")
+    """Beside it first, under a name that nobody can have put a link at."""
+    fresh = file.with_name(f"{file.name}.{os.urandom(8).hex()}.new")
     try:
-        fresh.write_bytes(data)
+        with fresh.open("xb") as stream:
+            stream.write(data)
         fresh.replace(file)
     finally:
         fresh.unlink(missing_ok=True)

@@ -73,6 +73,21 @@ def _linked(folder: Path, marker: Path) -> Repository | None:
     return Repository(common, known_by, git_dir, folder)
 
 
+def is_vouched(repository: Repository) -> bool:
+    """Whether the git directory belongs to this working tree, by more than the word of a file there: an archive may
+    bring a `.git` that leads to any repository. It lies in the tree, or it knows of a worktree that lies here."""
+    marker, git_dir = repository.tree / ".git", repository.git_dir
+    if git_dir == marker:
+        return not marker.is_symlink()
+    back = git_dir / _read(git_dir / "gitdir").strip()
+    if git_dir.parent != repository.common / "worktrees" or back.name != ".git":
+        return False
+    try:
+        return back.parent.samefile(repository.tree)
+    except (OSError, ValueError):
+        return False
+
+
 def origin_url(config: str) -> str | None:
     """The first url of [remote "origin"]."""
     inside = False

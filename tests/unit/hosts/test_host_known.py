@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -90,23 +91,74 @@ def test_a_repository_that_was_moved_keeps_its_name_and_a_copy_gets_its_own(
     assert named(set_remote(copy, "host.example/acme/till"), LOCAL, "till") == "till"
 
 
-@pytest.mark.parametrize("is_git", [True, False])
-def test_nothing_is_written_over_what_is_no_mark_nor_where_git_keeps_nothing(
-    tmp_path: Path, named: Name, is_git: bool
-) -> None:
-    """A file may call any directory a git directory, such as one of programs."""
-    programs, tree = tmp_path / "bin", tmp_path / "till"
-    if is_git:
-        shutil.move(repository(tmp_path / "other") / ".git", programs)
-        (programs / "clew").write_text("#!/bin/sh\n")
-    else:
-        programs.mkdir()
-    before = sorted(programs.rglob("*"))
+def worktree(main: Path, tree: Path, gitdir: str | None = None) -> Path:
+    own = main / ".git" / "worktrees" / tree.name
+    own.mkdir(parents=True)
+    (own / "commondir").write_text("../..\n")
+    (own / "gitdir").write_text(f"{gitdir or tree / '.git'}\n")
     tree.mkdir()
-    (tree / ".git").write_text(f"gitdir: {programs}\n")
-    assert named(tree) == "till"
-    assert sorted(programs.rglob("*")) == before
-    assert not is_git or (programs / "clew").read_text() == "#!/bin/sh\n"
+    (tree / ".git").write_text(f"gitdir: {own}\n")
+    return tree
+
+
+@pytest.mark.parametrize("gitdir", [None, "../../../../fix/.git"])
+def test_a_worktree_goes_by_the_mark_of_its_repository(
+    shop: Path, tmp_path: Path, named: Name, gitdir: str | None
+) -> None:
+    moved = shop.rename(tmp_path / "store")
+    assert named(worktree(moved, tmp_path / "fix", gitdir)) == LOCAL
+
+
+@pytest.mark.parametrize("way", ["file", "link", "worktree", "linked worktree", "own worktree"])
+def test_a_git_file_or_link_that_leads_to_another_repository_reaches_nothing_of_it(
+    shop: Path, tmp_path: Path, named: Name, way: str
+) -> None:
+    """An archive may bring one along, with paths from there."""
+    evil, fix = tmp_path / "evil", worktree(shop, tmp_path / "fix")
+    evil.mkdir()
+    if way in ("link", "linked worktree"):
+        (evil / ".git").symlink_to(shop / ".git" if way == "link" else fix / ".git")
+    else:
+        leads = {"file": "../shop/.git", "worktree": "../shop/.git/worktrees/fix", "own worktree": "own"}[way]
+        (evil / ".git").write_text(f"gitdir: {leads}\n")
+        (evil / "own").mkdir()
+        (evil / "own" / "commondir").write_text("../../shop/.git\n")
+        (evil / "own" / "gitdir").write_text("../.git\n")
+    assert named(evil, LOCAL) == "evil"
+    set_remote(shop, SHOP)
+    assert named(evil, LOCAL) == SHOP  # which anybody may say, and is not the mark's
+
+
+def test_a_link_to_the_mark_of_a_repository_that_was_moved_reaches_nothing(
+    shop: Path, tmp_path: Path, named: Name
+) -> None:
+    evil, moved = repository(tmp_path / "evil"), shop.rename(tmp_path / "store")
+    (evil / ".git" / "clew").symlink_to(moved / ".git" / "clew")
+    assert named(evil, LOCAL) == "evil"
+
+
+def test_nothing_is_written_through_a_link_beside_the_mark(tmp_path: Path, named: Name) -> None:
+    evil, precious = repository(tmp_path / "evil"), tmp_path / "profile"
+    precious.write_text("precious")
+    (evil / ".git" / f"clew.{os.getpid()}.new").symlink_to(precious)
+    assert named(evil) == "evil"
+    assert precious.read_text() == "precious"
+    assert not (evil / ".git" / "clew").is_symlink()
+
+
+@pytest.mark.parametrize("was", ["a program", "nothing of git"])
+def test_nothing_is_written_over_what_is_no_mark_nor_where_git_keeps_nothing(
+    tmp_path: Path, named: Name, was: str
+) -> None:
+    till = repository(tmp_path / "till")
+    if was == "a program":
+        (till / ".git" / "clew").write_text("#!/bin/sh\n")
+    else:
+        (till / ".git" / "HEAD").unlink()
+    before = sorted(till.rglob("*"))
+    assert named(till) == "till"
+    assert sorted(till.rglob("*")) == before
+    assert was != "a program" or (till / ".git" / "clew").read_text() == "#!/bin/sh\n"
 
 
 def test_nothing_goes_on_where_nothing_was_kept(shop: Path, named: Name) -> None:
