@@ -172,3 +172,18 @@ def test_an_alias_that_hides_memories_says_so(cli: Cli) -> None:
 def test_half_an_alias_is_refused(cli: Cli, words: tuple[str, ...]) -> None:
     outcome = cli("project", "alias", *words)
     assert outcome.code == 2 and "clew project alias NAME" in outcome.err
+
+
+@pytest.mark.parametrize("store", ["none", "foreign", "away"])
+def test_config_show_needs_no_store_and_changes_nothing(cli: Cli, store: str) -> None:
+    repository(cli.directory, "git@github.com:Acme/Web.git")
+    if store == "foreign":
+        cli.home.mkdir(exist_ok=True)
+        (cli.home / "clew.db").write_text("no database at all " * 10)
+    if store == "away":
+        cli.patch.setenv("CLEW_STORE__URL", "http://127.0.0.1:9")
+    before = sorted(cli.home.rglob("*"))
+    outcome = cli("config", "show", "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.json["project"] == "github.com/Acme/Web"
+    assert sorted(cli.home.rglob("*")) == before and cli.home.exists() == (store == "foreign")

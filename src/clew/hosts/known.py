@@ -52,16 +52,18 @@ def project_at(directory: Path, *, home: Path, holds: Holds | None = None, share
 def project_here(
     repository: Repository, *, home: Path, holds: Holds | None = None, shared: bool = False
 ) -> str | None:
-    """Without `holds` nothing is decided. `shared`: a store of several machines, where others know the repository
-    by its remote, so that a first remote is heeded at once."""
+    """Without `holds` nothing is decided or written. `shared`: a store of several machines, where others know the
+    repository by its remote, so that a first remote is heeded at once."""
     spelled = remote_of(repository)
     if spelled is None:
-        return _without_remote(home, repository)
+        return _without_remote(home, repository, is_asked=holds is None)
     own = folded(spelled)
     note = noted(home, spelled, shared=shared)
     if note is None:
+        if holds is None:
+            return spelled
         was = _marked(home, repository) if is_vouched(repository) else None
-        if holds is None or (was is None and spelled == own):
+        if was is None and spelled == own:
             return spelled
         note = _decided(own, spelled, was, holds=holds, shared=shared)
         _put(home, _name_file(home, note.name, shared), asdict(note))
@@ -80,7 +82,7 @@ def _decided(own: str, spelled: str, was: str | None, *, holds: Holds, shared: b
 
 
 def names_of(repository: Repository, *, home: Path) -> frozenset[str]:
-    """Every name that is this repository's own."""
+    """Every name that is this repository's own. Only reads: hooks may be off there."""
     spelled = remote_of(repository)
     here = (project_here(repository, home=home, shared=shared) for shared in NAMES)
     return frozenset(name for name in (spelled, folded(spelled or ""), *here) if name)
@@ -148,18 +150,18 @@ def _name_file(home: Path, name: str, shared: bool) -> Path:
 # -- repositories without a remote -------------------------------------------------------------------
 
 
-def _without_remote(home: Path, repository: Repository) -> str | None:
+def _without_remote(home: Path, repository: Repository, *, is_asked: bool) -> str | None:
     if not is_vouched(repository):
         return repository.tree.name or None
-    known = _marked(home, repository)
+    known = _marked(home, repository, is_asked=is_asked)
     name = known or repository.directory.name or None
-    if name and not known:
+    if name and not known and not is_asked:
         with suppress(OSError):  # a directory in which we may not write keeps no mark
             _mark(home, repository, name)
     return name
 
 
-def _marked(home: Path, repository: Repository) -> str | None:
+def _marked(home: Path, repository: Repository, *, is_asked: bool = False) -> str | None:
     """What a repository with a mark is called here, wherever it has been moved to. A copy is another one as long
     as the first is there."""
     word, place = _word(repository.common), str(repository.common)
@@ -170,7 +172,8 @@ def _marked(home: Path, repository: Repository) -> str | None:
     if path != place:
         if _word(Path(path)) == word:
             return None
-        _put(home, home / PLACES / word, {"project": project, "path": place})
+        if not is_asked:
+            _put(home, home / PLACES / word, {"project": project, "path": place})
     return project
 
 

@@ -193,6 +193,17 @@ def test_without_a_look_at_the_store_nothing_is_decided(shop: Path, tmp_path: Pa
     assert named(shop, LOCAL) == LOCAL
 
 
+def test_whoever_only_asks_leaves_no_trace(shop: Path, tmp_path: Path) -> None:
+    home, till = tmp_path / "home", repository(tmp_path / "till")
+    moved = shop.rename(tmp_path / "store")
+    before = [(file, file.read_bytes()) for file in sorted(tmp_path.rglob("*")) if file.is_file()]
+    assert may_name(home, moved, LOCAL) and may_name(home, till, "till")
+    assert known.project_at(moved, home=home) == LOCAL
+    assert known.project_at(set_remote(moved, UPPER), home=home) == UPPER
+    (moved / ".git" / "config").write_text("[core]\n")
+    assert [(file, file.read_bytes()) for file in sorted(tmp_path.rglob("*")) if file.is_file()] == before
+
+
 def test_spellings_that_a_host_knows_as_one_are_one_project(tmp_path: Path, named: Name) -> None:
     assert named(repository(tmp_path / "a", UPPER)) == named(repository(tmp_path / "b", LOWER)) == LOWER
     assert folded(SHOP.upper()) == SHOP.upper()

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from clew.errors import Conflict, NotFound
+from clew.hosts.known import project_at
 from clew.hosts.named import allow_name
-from clew.model.address import without_password
+from clew.model.address import is_shared, without_password
 from clew.model.scope import Scope
 from clew.setting_values import BudgetOverrides
 from clew.settings import PROJECT_FILE, USER_FILE, Settings, project_named_in
 from clew.surfaces.cli import render
-from clew.surfaces.cli.context import opened, project_around, settings_of
+from clew.surfaces.cli.context import here, opened, project_around, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
 from clew.wire.address import is_address
@@ -104,10 +105,15 @@ def config_show(args: Namespace) -> None:
     document = {
         "home": str(settings.home),
         "file": str(settings.home / USER_FILE),
-        "project": settings.project or project_around(settings),
+        "project": settings.project or _project_here(settings),
         "settings": entries,
     }
     answer(args, document, lambda style: _settings_lines(document, style))
+
+
+def _project_here(settings: Settings) -> str | None:
+    """As far as it is known: whoever asks may have a store that is broken or away, and changes nothing."""
+    return project_at(here(), home=settings.home, shared=is_shared(settings.store.url))
 
 
 def _settings_lines(document: dict[str, Any], style: Style) -> Iterator[str]:
