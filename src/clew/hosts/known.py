@@ -43,6 +43,16 @@ class Note:
     is_told: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A repository that was marked: what it is called and where it lies. `is_first`: in the store of this machine
+    nothing was under that name yet, so that what is there came from it or from one that is marked as well."""
+
+    project: str
+    path: str
+    is_first: bool = False
+
+
 def project_at(directory: Path, *, home: Path, holds: Holds | None = None, shared: bool = False) -> str | None:
     """The project of a directory; None where no repository is around it."""
     repository = find_repository(directory)
@@ -56,28 +66,28 @@ def project_here(
     repository by its remote, so that a first remote is heeded at once."""
     spelled = remote_of(repository)
     if spelled is None:
-        return _without_remote(home, repository, is_asked=holds is None)
-    own = folded(spelled)
+        return _without_remote(home, repository, holds=holds, shared=shared)
     note = noted(home, spelled, shared=shared)
-    if note is None:
-        if holds is None:
+    if note is None and holds is not None:
+        place = _marked(home, repository) if is_vouched(repository) else None
+        if place is None and spelled == folded(spelled):
             return spelled
-        was = _marked(home, repository) if is_vouched(repository) else None
-        if was is None and spelled == own:
-            return spelled
-        note = _decided(own, spelled, was, holds=holds, shared=shared)
+        follows = not shared and place is not None and _is_the_only(home, place)
+        note = _decided(spelled, place.project if place else "", holds=holds, follows=follows)
         _put(home, _name_file(home, note.name, shared), asdict(note))
-    return note.project
+    return note.project if note else spelled
 
 
-def _decided(own: str, spelled: str, was: str | None, *, holds: Holds, shared: bool) -> Note:
-    """Of two names that both have memories neither is given up for the other."""
+def _decided(spelled: str, was: str, *, holds: Holds, follows: bool) -> Note:
+    """Of two names that both have memories neither is given up for the other. `follows`: what is under the name
+    that was is this repository's."""
+    own = folded(spelled)
     if holds(own):
         if spelled != own and holds(spelled):
             return Note(spelled, spelled, own)
         return Note(own, own, was if was and holds(was) else "")
     if was and holds(was):
-        return Note(own, own if shared else was, was)
+        return Note(own, was if follows else own, was)
     return Note(own, spelled if holds(spelled) else own)
 
 
@@ -150,34 +160,34 @@ def _name_file(home: Path, name: str, shared: bool) -> Path:
 # -- repositories without a remote -------------------------------------------------------------------
 
 
-def _without_remote(home: Path, repository: Repository, *, is_asked: bool) -> str | None:
+def _without_remote(home: Path, repository: Repository, *, holds: Holds | None, shared: bool) -> str | None:
     if not is_vouched(repository):
         return repository.tree.name or None
-    known = _marked(home, repository, is_asked=is_asked)
-    name = known or repository.directory.name or None
-    if name and not known and not is_asked:
+    if place := _marked(home, repository, is_asked=holds is None):
+        return place.project
+    name = repository.directory.name
+    if name and holds:
         with suppress(OSError):  # a directory in which we may not write keeps no mark
-            _mark(home, repository, name)
-    return name
+            _mark(home, repository, name, holds=holds, shared=shared)
+    return name or None
 
 
-def _marked(home: Path, repository: Repository, *, is_asked: bool = False) -> str | None:
-    """What a repository with a mark is called here, wherever it has been moved to. A copy is another one as long
-    as the first is there."""
-    word, place = _word(repository.common), str(repository.common)
-    told = _read(home / PLACES / word) if word else {}
-    project, path = told.get("project"), told.get("path")
-    if not (isinstance(project, str) and isinstance(path, str) and project):
+def _marked(home: Path, repository: Repository, *, is_asked: bool = False) -> Place | None:
+    """A repository with a mark is known wherever it has been moved to. A copy is another one as long as the first
+    is there."""
+    word, path = _word(repository.common), str(repository.common)
+    place = _read_place(home / PLACES / word) if word else None
+    if place is None or place.path == path:
+        return place
+    if _word(Path(place.path)) == word:
         return None
-    if path != place:
-        if _word(Path(path)) == word:
-            return None
-        if not is_asked:
-            _put(home, home / PLACES / word, {"project": project, "path": place})
-    return project
+    moved = replace(place, path=path)
+    if not is_asked:
+        _put(home, home / PLACES / word, asdict(moved))
+    return moved
 
 
-def _mark(home: Path, repository: Repository, name: str) -> None:
+def _mark(home: Path, repository: Repository, name: str, *, holds: Holds, shared: bool) -> None:
     """Another home may have marked it before: the word stays. A copy gets one of its own. Nothing is written where
     git keeps nothing, nor over what is no mark."""
     common, word = repository.common, _word(repository.common)
@@ -188,7 +198,22 @@ def _mark(home: Path, repository: Repository, name: str) -> None:
             return
         word = os.urandom(16).hex()
         _replace(common / MARK, word.encode() + b"\n")
-    _put(home, home / PLACES / word, {"project": name, "path": str(common)})
+    place = Place(name, str(common), is_first=not shared and not holds(name))
+    _put(home, home / PLACES / word, asdict(place))
+
+
+def _is_the_only(home: Path, place: Place) -> bool:
+    """Whether what is remembered under the name of a place can have come from no other repository."""
+    places = (_read_place(file) for file in (home / PLACES).iterdir())
+    return place.is_first and sum(other.project == place.project for other in places if other) == 1
+
+
+def _read_place(file: Path) -> Place | None:
+    told = _read(file)
+    project, path = told.get("project"), told.get("path")
+    if not (isinstance(project, str) and isinstance(path, str) and project):
+        return None
+    return Place(project, path, is_first=told.get("is_first") is True)
 
 
 def _word(common: Path) -> str:

@@ -166,6 +166,31 @@ def test_nothing_goes_on_where_nothing_was_kept(shop: Path, named: Name) -> None
     assert named(shop, LOCAL) == SHOP
 
 
+@pytest.mark.parametrize("seen", ["with memories", "beside another one", "by a team"])
+def test_what_may_have_come_from_another_repository_of_the_same_name_is_not_followed_but_told(
+    tmp_path: Path, named: Name, seen: str
+) -> None:
+    first, second = repository(tmp_path / "work" / "app"), repository(tmp_path / "other" / "app")
+    if seen == "beside another one":
+        assert named(first) == named(second) == "app"
+    elif seen == "with memories":
+        assert named(second, "app") == "app"
+    else:
+        assert named(second, shared=True) == "app"
+    assert named(set_remote(second, SHOP), "app") == SHOP
+    assert named(repository(tmp_path / "clone", SHOP), "app") == SHOP
+    news = known.news_at(second, home=tmp_path / "home")
+    assert news is not None and (news.project, news.was) == (SHOP, "app")
+
+
+def test_a_repository_that_was_moved_before_its_first_remote_is_still_the_first_of_its_name(
+    shop: Path, tmp_path: Path, named: Name
+) -> None:
+    moved = shop.rename(tmp_path / "store")
+    assert named(moved, LOCAL) == LOCAL
+    assert named(set_remote(moved, SHOP), LOCAL) == LOCAL
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_of_two_names_with_memories_neither_is_given_up_and_the_user_is_told_once(
     shop: Path, tmp_path: Path, named: Name, shared: bool

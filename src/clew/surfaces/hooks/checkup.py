@@ -94,8 +94,9 @@ def changed_name(note: Note) -> str:
             f"to begin anew under its own name: {anew} --remove"
         )
     return (
-        f"memories of '{note.name}' are also under '{note.was}', and not seen from here; to bring them over: "
-        f"clew export old.jsonl --project {was}, clew import old.jsonl --project {name}, {anew} --remove"
+        f"what is remembered under '{note.was}' is not seen from here, which is '{note.name}'; if it is of this "
+        f"repository, bring it over: clew export old.jsonl --project {was}, "
+        f"clew import old.jsonl --project {name}, {anew} --remove"
     )
 
 
