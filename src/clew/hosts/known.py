@@ -74,13 +74,15 @@ def project_here(
             return spelled
         follows = not shared and place is not None and _is_the_only(home, place)
         note = _decided(spelled, place.project if place else "", holds=holds, follows=follows)
+        if note is None:
+            return folded(spelled)
         _put(home, _name_file(home, note.name, shared), asdict(note))
     return note.project if note else spelled
 
 
-def _decided(spelled: str, was: str, *, holds: Holds, follows: bool) -> Note:
+def _decided(spelled: str, was: str, *, holds: Holds, follows: bool) -> Note | None:
     """Of two names that both have memories neither is given up for the other. `follows`: what is under the name
-    that was is this repository's."""
+    that was is this repository's. None as long as no name has any: what a session said is kept a while later."""
     own = folded(spelled)
     if holds(own):
         if spelled != own and holds(spelled):
@@ -88,7 +90,9 @@ def _decided(spelled: str, was: str, *, holds: Holds, follows: bool) -> Note:
         return Note(own, own, was if was and holds(was) else "")
     if was and holds(was):
         return Note(own, was if follows else own, was)
-    return Note(own, spelled if holds(spelled) else own)
+    if spelled != own and holds(spelled):
+        return Note(own, spelled)
+    return None if was else Note(own, own)
 
 
 def names_of(repository: Repository, *, home: Path) -> frozenset[str]:

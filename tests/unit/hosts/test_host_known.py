@@ -162,8 +162,14 @@ def test_nothing_is_written_over_what_is_no_mark_nor_where_git_keeps_nothing(
 
 
 def test_nothing_goes_on_where_nothing_was_kept(shop: Path, named: Name) -> None:
+    assert named(set_remote(shop, LOWER)) == named(set_remote(shop, UPPER)) == LOWER
+    assert named(shop, LOWER) == named(shop, LOWER, LOCAL) == LOWER
+
+
+def test_a_first_remote_is_decided_only_when_something_is_kept(shop: Path, named: Name) -> None:
+    """What was said before it came is kept when the session has ended."""
     assert named(set_remote(shop, SHOP)) == SHOP
-    assert named(shop, LOCAL) == SHOP
+    assert named(shop, LOCAL) == named(shop, LOCAL, SHOP) == LOCAL
 
 
 @pytest.mark.parametrize("seen", ["with memories", "beside another one", "by a team"])
