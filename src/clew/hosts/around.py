@@ -15,7 +15,7 @@ from typing import Any
 from clew.hosts.events import MAX_PATH, event_of
 from clew.hosts.held import Held, held_by
 from clew.hosts.ignore import FILE, patterns_of
-from clew.hosts.known import Holds, project_at
+from clew.hosts.known import Holds, project_here
 from clew.hosts.off import is_off
 from clew.hosts.reading import read_regular
 from clew.hosts.repository import Repository, branch_of, find_repository
@@ -54,7 +54,7 @@ def look_around(
 ) -> Around:
     """`settings` tells of a directory; one that fails leaves nothing on there, since nobody knows what it would
     have switched off. `environ` is where hosts may have been told another place for their transcripts. `holds` and
-    `shared` are for `project_at`."""
+    `shared` are for `project_here`."""
     event = event_of(host, raw, event_id="")
     if event is None:
         return Around()
@@ -62,10 +62,11 @@ def look_around(
     if directory is None:  # where it happened is not known, so neither is what may be kept of it
         return Around(capture=False)
     try:
-        around = _seen(event, directory, home, environ, settings, user_home or _user_home())
-        if around.project or around.is_off:  # where all is off nothing is marked either
+        repository = find_repository(directory)
+        around = _seen(event, directory, repository, home, environ, settings, user_home or _user_home())
+        if around.project or around.is_off or not repository:  # where all is off nothing is marked either
             return around
-        return _with_project(around, directory, home, holds, shared=shared)
+        return replace(around, project=_name(project_here(repository, home=home, holds=holds, shared=shared)))
     except OSError:  # no right to look there, or what it lies on is gone
         return around_unseen({"cwd": event.cwd}, home=home)
 
@@ -73,6 +74,7 @@ def look_around(
 def _seen(
     event: HookEvent,
     directory: Path,
+    repository: Repository | None,
     home: Path,
     environ: Mapping[str, str],
     settings: Callable[[Path], Directory] | None,
@@ -82,7 +84,6 @@ def _seen(
         told = settings(directory) if settings else Directory()
     except Exception:  # a project file that cannot be read
         told = Directory(inject=False, capture=False)
-    repository = find_repository(directory)
     ignored = _ignored(repository, directory)
     held = _held(event, environ, user_home)
     root = repository.tree if repository else directory
@@ -101,10 +102,6 @@ def _seen(
         held_lines=held.lines,
         saw_transcript=held.was_read,
     )
-
-
-def _with_project(around: Around, directory: Path, home: Path, holds: Holds | None, *, shared: bool) -> Around:
-    return replace(around, project=_name(project_at(directory, home=home, holds=holds, shared=shared)))
 
 
 def around_unseen(raw: Mapping[str, Any], *, home: Path) -> Around:
