@@ -13,7 +13,7 @@ from pathlib import Path
 
 from clew.hosts.known import names_of
 from clew.hosts.private import make_private
-from clew.hosts.repository import find_repository
+from clew.hosts.repository import find_repository, is_vouched
 
 FOLDER = "named"
 
@@ -35,7 +35,8 @@ def allow_name(home: Path, directory: Path, project: str) -> None:
 
 
 def _file(home: Path, directory: Path, project: str) -> Path:
-    repository = find_repository(directory.resolve())
-    place = repository.common.resolve() if repository else directory.resolve()
+    place, repository = directory.resolve(), find_repository(directory.resolve())
+    if repository:
+        place = repository.common.resolve() if is_vouched(repository) else repository.tree
     named = bytes(place) + b"\0" + project.encode("utf-8", "surrogatepass")
     return home / FOLDER / hashlib.sha256(named).hexdigest()[:32]

@@ -51,10 +51,21 @@ def test_it_holds_in_every_working_tree_of_the_repository(shop: Path, tmp_path: 
     own.mkdir(parents=True)
     (own / "commondir").write_text("../..\n")
     tree = tmp_path / "fix"
+    (own / "gitdir").write_text(f"{tree}/.git\n")
     tree.mkdir()
     (tree / ".git").write_text(f"gitdir: {own}\n")
     allow_name(tmp_path / "home", shop, "bank")
     assert may_name(tmp_path / "home", tree, "bank")
+
+
+def test_it_does_not_hold_where_a_file_only_leads_to_the_repository(shop: Path, tmp_path: Path) -> None:
+    home, evil = tmp_path / "home", tmp_path / "evil"
+    evil.mkdir()
+    (evil / ".git").write_text("gitdir: ../shop/.git\n")
+    allow_name(home, shop, "bank")
+    assert not may_name(home, evil, "bank")
+    allow_name(home, evil, "till")
+    assert may_name(home, evil, "till") and not may_name(home, shop, "till")
 
 
 def test_without_a_repository_it_holds_for_the_directory_of_the_file(tmp_path: Path) -> None:
