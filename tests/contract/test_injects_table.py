@@ -351,11 +351,12 @@ def test_a_text_without_sources_is_told_and_erased_by_its_id(store: Store) -> No
     quoting = put(store, lock, "two")
     assert quoting
     with store.read() as tx:
-        assert tx.injects.unsourced("local") == [(quoting.delivery_id, "two")]
-        assert tx.injects.unsourced("other") == []
+        assert tx.injects.unsourced("local", "p", None) == [(quoting.delivery_id, "two")]
+        for elsewhere in (("other", "p", None), ("local", "q", None), ("local", None, None), ("local", "p", "bob")):
+            assert tx.injects.unsourced(*elsewhere) == []
     store.write(lambda tx: tx.injects.erase("local", quoting.delivery_id, now=NOW))
     with store.read() as tx:
-        assert tx.injects.unsourced("local") == []
+        assert tx.injects.unsourced("local", "p", None) == []
 
 
 def test_a_cancelled_text_is_opened_again_with_its_new_sources(store: Store) -> None:

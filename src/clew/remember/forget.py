@@ -209,7 +209,7 @@ def _erase_around(
     for org, session in sessions:
         _forget_session(tx, org, session, now)
     for place, texts in said.items():
-        for id in _holding(texts, tx.injects.unsourced(place[0])):  # a program may have queued the very words
+        for id in _holding(texts, tx.injects.unsourced(*place)):  # a program may have queued the very words
             tx.injects.erase(place[0], id, now=now)
     forget_labels(tx)
 

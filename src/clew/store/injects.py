@@ -167,9 +167,10 @@ class InjectTable:
         """No text that rests on one of these memories stays; what was not acknowledged yet is cancelled."""
         return self._session.run("injects_forget", org_id=org, ids=listed(ids), now=to_micros(now))
 
-    def unsourced(self, org: str) -> list[tuple[str, str]]:
-        """Texts that name no memory they rest on, with their ids."""
-        found: list[tuple[str, str]] = self._session.all("injects_unsourced", org_id=org)
+    def unsourced(self, org: str, project: str | None, user: str | None) -> list[tuple[str, str]]:
+        """Texts for sessions of one place that name no memory they rest on, with their ids."""
+        place = {"org_id": org, "project_id": project or "", "user_id": user or ""}
+        found: list[tuple[str, str]] = self._session.all("injects_unsourced", **place)
         return found
 
     def erase(self, org: str, id: str, *, now: datetime) -> None:

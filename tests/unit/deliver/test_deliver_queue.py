@@ -296,12 +296,21 @@ def test_a_hard_forgotten_source_leaves_no_word_in_the_queue_or_on_the_disk(desk
 
 
 def test_a_queued_text_that_quotes_a_hard_forgotten_memory_without_naming_it_goes_too(desk: Desk) -> None:
-    memory = desk.clew.remember("zanzibar is the code name")
+    memory = desk.clew.remember("zanzibar is the code name", scope=Scope(project="shop"))
     desk.put("Remember: zanzibar is the code name", "the code name is known")
     desk.clew.forget(memory.id, hard=True)
     assert desk.states() == ["cancelled", "pending"]
     home = desk.clew.store.path.parent  # type: ignore[attr-defined]
     assert all(b"zanzibar" not in file.read_bytes() for file in home.glob("clew.db*"))
+
+
+def test_a_hard_forget_leaves_the_same_words_that_others_queued_for_their_sessions(desk: Desk) -> None:
+    bob = Scope(project="bobs", user="bob")
+    session = desk.clew.sessions.start(project="bobs", user="bob", scope=bob)
+    desk.clew.queue.enqueue(session.id, "Guardrail: never push to main without a review.")
+    own = desk.clew.remember("never push to main without a review", scope=Scope(project="anns", user="ann"))
+    desk.clew.forget(own.id, hard=True)
+    assert [inject.state for inject in desk.clew.queue.list(session.id)] == ["pending"]
 
 
 def test_a_block_that_arrives_after_its_source_was_hard_forgotten_is_not_delivered(desk: Desk) -> None:

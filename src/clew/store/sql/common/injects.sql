@@ -166,9 +166,11 @@ WHERE org_id = :org_id AND state = 'delivered' AND EXISTS (
   WHERE s.org_id = :org_id AND s.id = session_memory_injects.session_id AND s.ended_at < :before
 )
 
--- injects_unsourced: texts that name no memory they rest on, as programs queue them
+-- injects_unsourced: texts that name no memory they rest on, as programs queue them, for the sessions of a place
 SELECT id, text FROM session_memory_injects
-WHERE org_id = :org_id AND source_ids = '[]' AND text <> '[forgotten]'
+WHERE org_id = :org_id AND source_ids = '[]' AND text <> '[forgotten]' AND session_id IN (
+  SELECT s.id FROM sessions s
+  WHERE s.org_id = :org_id AND s.project_id = :project_id AND s.user_id = :user_id)
 
 -- inject_forget: its text goes, nor is it delivered
 UPDATE session_memory_injects SET
