@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,5 +118,31 @@ def test_a_part_of_a_role_is_no_role(memory: Clew) -> None:
 
 
 def test_numbers_and_lists_of_other_makers_are_taken(memory: Clew) -> None:
-    found = memory.recall("redis", types=["note"], include_superseded=np.True_, limit=5)
+    found = memory.recall("redis", types=["note"], include_superseded=np.True_, limit=np.int64(5))
     assert len(found.results) == 1
+    assert memory.graph.explore("redis", limit=np.int64(5)).node is not None  # type: ignore[arg-type]
+
+
+LISTS: list[Callable[[Any], Any]] = [tuple, list, set, iter, lambda one: dict.fromkeys(one).keys()]
+
+
+@pytest.mark.parametrize("made", LISTS, ids=["tuple", "list", "set", "iterator", "keys"])
+def test_whatever_can_be_gone_through_is_a_list(memory: Clew, made: Callable[[Any], Any]) -> None:
+    assert len(memory.list(wanted=Filter(types=made(["note"])))) == 1
+    assert not memory.recall("redis", types=made(["skill"])).results
+    assert Identity(roles=made(["member"])).roles == ("member",)
+    for path in ("a.py", Path("a.py")):
+        assert VerbEvent(session="s", tool="t", paths=made([path])).paths == ("a.py",)
+
+
+def test_trouble_elsewhere_is_not_told_of_arguments_that_are_right(memory: Clew) -> None:
+    for content, fields in ((Draft(content="a text"), {}), ("a text", {"paths": [Path("a.py")]})):
+        with pytest.raises(TypeError, match="'tag'"):
+            memory.remember(content, tag=["a"], **fields)
+
+
+def test_a_refusal_names_what_python_objected_to(memory: Clew) -> None:
+    for ask in (lambda: memory.remember("a text", tags=7), lambda: memory.recall("redis", mode=None)):
+        with pytest.raises(InvalidInput) as refused:
+            ask()
+        assert isinstance(refused.value.__cause__, TypeError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from clew.errors import InvalidInput
 
@@ -21,8 +22,17 @@ def one_of(name: str, value: str, allowed: Collection[str]) -> str:
     )
 
 
+def is_many(value: Any) -> bool:
+    """Whether it counts as a list, whatever made it."""
+    return hasattr(value, "__iter__") and not isinstance(value, (str, bytes)) and not hasattr(value, "keys")
+
+
 def name_one_as_many(value: object, *fields: str) -> None:
-    """In a value that cannot be changed any more: a lone text among its lists is one entry, not its letters."""
+    """In a value that cannot be changed any more: its lists are tuples, which can be gone through twice. A lone
+    text among them is one entry, not its letters."""
     for name in fields:
-        if isinstance(given := getattr(value, name), str):
+        given = getattr(value, name)
+        if isinstance(given, str):
             object.__setattr__(value, name, (given,) if given else ())
+        elif type(given) is not tuple and is_many(given):
+            object.__setattr__(value, name, tuple(given))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import datetime
+from os import PathLike, fspath
 from typing import Any
 
 from clew.errors import InvalidInput
@@ -250,8 +251,7 @@ class VerbEvent:
     def __post_init__(self) -> None:
         """JSON may hold half a character, a database may not. Spelt out, so that two ids stay two."""
         name_one_as_many(self, "paths")
-        if not isinstance(self.paths, (tuple, list)) or not all(isinstance(path, str) for path in self.paths):
-            raise _bad("paths is no list of texts")
+        object.__setattr__(self, "paths", _paths(self.paths))
         if not isinstance(self.query, str | None):
             raise _bad("query is no text")
         for name in _NAMES:
@@ -362,6 +362,14 @@ def _one_of(name: str, value: Any, known: tuple[str, ...]) -> Any:
     if value is not None and value not in known:
         raise _bad(f"{name} is none of {', '.join(known)}")
     return value
+
+
+def _paths(given: Any) -> tuple[str, ...]:
+    given = given if isinstance(given, tuple) else (None,)
+    paths = tuple(fspath(path) if isinstance(path, PathLike) else path for path in given)
+    if not all(isinstance(path, str) for path in paths):
+        raise _bad("paths is no list of texts")
+    return paths
 
 
 def _bad(why: str) -> InvalidInput:

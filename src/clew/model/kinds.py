@@ -14,7 +14,8 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from clew.errors import InvalidInput
-from clew.model.limit import MOST
+from clew.model.choice import is_many
+from clew.model.limit import MOST, as_whole
 from clew.model.scope import is_text
 
 T = TypeVar("T")
@@ -57,17 +58,15 @@ def looked_at(values: Iterable[Any]) -> Iterator[None]:
     """Where Python objects, the first of these values that holds something of the wrong kind is refused."""
     try:
         yield
-    except TROUBLE:
+    except TROUBLE as error:
         refusal = next(filter(None, map(_wrong_field, values)), None)
         if refusal is None:
             raise
-    else:
-        return
-    raise refusal
+        raise refusal from error
 
 
 def _checked(verb: FunctionType) -> Callable[..., Any]:
-    told = _told(verb) | _told(getattr(verb.__dict__.get("extra"), "__init__", None))
+    told = _told(getattr(verb.__dict__.get("extra"), "__init__", None)) | _told(verb)
     first = {name: kind for name, kind in told.items() if kind == "bool" or kind.startswith("Identity")}
 
     @wraps(verb)
@@ -75,11 +74,11 @@ def _checked(verb: FunctionType) -> Callable[..., Any]:
         check_given(named, first)
         try:
             return verb(*given, **named)
-        except TROUBLE:
+        except TROUBLE as error:
             refusal = _wrong(verb, told, given, named)
             if refusal is None:
                 raise
-        raise refusal
+            raise refusal from error
 
     return guarded
 
@@ -126,7 +125,8 @@ def _is_one(value: Any, bare: str, whole: str) -> bool:
         case "str":
             return is_text(value)
         case "int":
-            return hasattr(value, "__index__") and not isinstance(value, bool) and abs(value) <= MOST
+            number = None if isinstance(value, bool) else as_whole(value)
+            return number is not None and abs(number) <= MOST
         case "float":
             return hasattr(value, "__float__") and not isinstance(value, bool)
         case "PathLike":
@@ -134,12 +134,13 @@ def _is_one(value: Any, bare: str, whole: str) -> bool:
         case "Mapping" | "dict":
             return hasattr(value, "keys")
     if bare in _MANY:
-        return _is_many(value) and all(_is_one(one, _of(whole), "") for one in _kept(value))
+        return is_many(value) and all(_is_entry(one, _of(whole)) for one in _kept(value))
     return bare in _ANY or any(bare == one.__name__ for one in type(value).__mro__)
 
 
-def _is_many(value: Any) -> bool:
-    return hasattr(value, "__iter__") and not isinstance(value, (str, bytes)) and not hasattr(value, "keys")
+def _is_entry(value: Any, kind: str) -> bool:
+    """A list of texts may hold paths."""
+    return _is_one(value, kind, "") or (kind == "str" and hasattr(value, "__fspath__"))
 
 
 def _of(kind: str) -> str:

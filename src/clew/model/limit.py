@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from operator import index
+from typing import Any
+
 from clew.errors import InvalidInput
 
 MOST = 2**63 - 1  # what a store can count to
+
+
+def as_whole(value: Any) -> int | None:
+    """The whole number that it is, whoever made it; None: it is none."""
+    try:
+        return index(value)
+    except TypeError:
+        return None
 
 
 def check_limit(limit: int) -> None:

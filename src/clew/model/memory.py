@@ -185,7 +185,7 @@ class Filter:
 
     def __post_init__(self) -> None:
         name_one_as_many(self, "types", "tags")
-        types = self.types if isinstance(self.types, (tuple, list, set, frozenset)) else (self.types,)
+        types = self.types if isinstance(self.types, tuple) else (self.types,)
         unknown = [name for name in types if name not in TYPES] or (
             [self.layer] if self.layer and self.layer not in LAYERS else []
         )

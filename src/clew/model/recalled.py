@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from clew.model.choice import name_one_as_many
+from clew.model.limit import as_whole
 from clew.model.memory import Memory
 from clew.model.times import to_rfc3339
 from clew.values import dataclass
@@ -42,6 +43,8 @@ class RecallOptions:
 
     def __post_init__(self) -> None:
         name_one_as_many(self, "types", "tags")
+        if type(self.limit) is not int and (limit := as_whole(self.limit)) is not None:
+            object.__setattr__(self, "limit", limit)
 
 
 @dataclass(frozen=True, slots=True)

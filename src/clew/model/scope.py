@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from clew.errors import Denied, InvalidInput, NotFound
+from clew.model.choice import is_many
 from clew.values import dataclass
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
@@ -162,10 +163,10 @@ def is_text(value: object) -> bool:
     return isinstance(value, str) and is_encodable(value)
 
 
-def _roles(given: object) -> tuple[str, ...]:
+def _roles(given: Any) -> tuple[str, ...]:
     """A lone text is one role: a part of it, such as 'owner' in 'co-owner', is none."""
     given = (given,) if isinstance(given, str) else given
-    roles = tuple(given) if isinstance(given, (tuple, list, set, frozenset)) else (None,)
+    roles = tuple(given) if is_many(given) else (None,)
     if not all(map(is_text, roles)):
         raise InvalidInput("roles are texts", code="ROLES_INVALID", next='give them as a list, such as ["member"]')
     return roles

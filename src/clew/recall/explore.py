@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clew.errors import InvalidInput
 from clew.model.explored import Explored, ExploredEdge, Neighbor, Neighborhood, SeenEdge, SeenNode
+from clew.model.limit import as_whole
 from clew.recall.named import View, nodes_named
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ MAX_DEPTH = 3
 
 def neighbors(view: View, text: str, *, limit: int = 20, edge_type: str = "", depth: int = 1) -> Neighborhood:
     """The edges around a node, nearest hop first and strongest first, with who states them."""
-    check("limit", limit, MAX_LIMIT)
-    check("depth", depth, MAX_DEPTH)
+    limit = check("limit", limit, MAX_LIMIT)
+    depth = check("depth", depth, MAX_DEPTH)
     start = nodes_named(view, text)
     met = _around(view, start, edge_type=edge_type, depth=depth, limit=limit)
     links = _links(view, start.values())
@@ -38,7 +39,7 @@ def neighbors(view: View, text: str, *, limit: int = 20, edge_type: str = "", de
 
 def explore(view: View, text: str | None = None, *, limit: int = 20) -> Explored:
     """What the explorer shows: the nodes on which most hangs, or the edges and memories of one of them."""
-    check("limit", limit, MAX_LIMIT)
+    limit = check("limit", limit, MAX_LIMIT)
     if text is None:
         return Explored(nodes=tuple(view.tx.explore.connected(view.reach, now=view.now, limit=limit)))
     start = nodes_named(view, text)
@@ -51,11 +52,14 @@ def explore(view: View, text: str | None = None, *, limit: int = 20) -> Explored
     )
 
 
-def check(name: str, value: int, most: int) -> None:
-    if not isinstance(value, int) or not 1 <= value <= most:
+def check(name: str, value: int, most: int) -> int:
+    """The number itself, as one of Python's own."""
+    number = as_whole(value)
+    if number is None or not 1 <= number <= most:
         raise InvalidInput(
             f"{name} {str(value)[:20]} is out of range", code="GRAPH_LIMIT_INVALID", next=f"ask for 1 to {most}"
         )
+    return number
 
 
 class _Met(NamedTuple):

@@ -21,7 +21,7 @@ MAX_TOP = 50
 
 
 def graph_status(view: View, flags: Mapping[str, bool], *, top: int = 10) -> GraphStatus:
-    check("top", top, MAX_TOP)
+    top = check("top", top, MAX_TOP)
     counted = view.tx.explore.counted(view.reach, now=view.now)
     return GraphStatus(
         health="degraded" if FAILED in counted.pending else "ok",

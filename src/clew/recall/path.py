@@ -29,7 +29,7 @@ Entry = tuple[int, float, float, str]  # where to, weight, confidence, type
 
 def path(view: View, start: str, goal: str, *, max_hops: int = 4) -> FoundPath:
     """The way from one node to another; NotFound without one."""
-    check("max-hops", max_hops, MAX_HOPS)
+    max_hops = check("max-hops", max_hops, MAX_HOPS)
     sources, targets = nodes_named(view, start), nodes_named(view, goal)
     pairs = [(source, target) for source in sources for target in targets][:MAX_PAIRS]
     for shared in (False, True):

@@ -53,7 +53,7 @@ def triplets(
 ) -> Facts:
     """`recalled` are ids with relevances, best first; `depth` is how many hops the walk takes from the seeds.
     `of_things`: none that only says how memories hang together."""
-    check("limit", limit, MAX_LIMIT)
+    limit = check("limit", limit, MAX_LIMIT)
     if query is None:
         edges = view.tx.explore.facts_seen(view.reach, now=view.now, limit=limit)
         ends = dict.fromkeys((row for edge in edges for row in (edge.source, edge.target)), 0.0)
@@ -67,7 +67,7 @@ def triplets_around(
     view: View, nodes: Iterable[int], *, limit: int = 10, depth: int = DEPTH, of_things: bool = False
 ) -> Facts:
     """Facts near these nodes, given by their rows."""
-    check("limit", limit, MAX_LIMIT)
+    limit = check("limit", limit, MAX_LIMIT)
     seeds = dict.fromkeys(nodes, 0.0)
     return Facts(tuple(_facts(view, _best(view, seeds, limit=limit, depth=depth, of_things=of_things))))
 
