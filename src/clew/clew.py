@@ -620,8 +620,8 @@ class Clew(Topics):
     def reindex(self, progress: Progress = no_progress, *, identity: Identity | None = None) -> ReindexReport:
         """Make terms, full text and missing vectors anew, for all orgs. For the store's operator."""
         (identity or Identity()).check_operator()
-        now, graph = self.clock.now(), self._graph_policy
-        return reindex.reindex(self.store, self.embedder, graph=graph, now=now, progress=progress)
+        graph = self._graph_policy
+        return reindex.reindex(self.store, self.embedder, graph=graph, clock=self.clock, progress=progress)
 
     @cached_property
     def background(self) -> background.BackgroundEmbedding | None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from clew.errors import InvalidInput
 
+CLOCK_SLACK = timedelta(minutes=5)  # how far the clocks of those who share a store may be apart
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from clew.model.times import CLOCK_SLACK
 from clew.recall.choose import MAX_WORKING, asked_layers
 from clew.recall.explain import BROUGHT, reasons
 from clew.recall.recall import MAX_LIMIT, Reader, filter_memories, plan_recall, search
@@ -142,7 +143,7 @@ def _filtered(memory: Memory, run: Run, reader: Reader, now: datetime) -> Explan
         "superseded": f"it was replaced by {memory.superseded_by}; ask with --include-superseded or --as-of",
         "no longer valid": "ask with --include-invalid or --as-of",
         "not valid yet": "ask with --as-of a later time"
-        if memory.created_at <= now
+        if memory.created_at <= now + CLOCK_SLACK
         else "it was written by a clock that was ahead; if the clock is right now, run: clew reindex",
         "expired": "remember it again, in layer long_term if it should stay",
     }

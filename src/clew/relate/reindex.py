@@ -7,7 +7,7 @@ over what is done; run twice, the second changes nothing. Analysing happens outs
 meanwhile is left to whoever changed it. The graph is made anew where it is not what a memory gives to it now, or
 where that is still pending, however often it has failed. How memories are related is left to jobs, one for each
 that is live: those from before there were jobs have none. No language model is asked in them. What a clock that was
-ahead has dated later than now is of now.
+well ahead has dated later than now is of now.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clew.model.facts import ANALYSER
 from clew.model.job import BACKFILL
 from clew.model.memory import Indexed, Memory
 from clew.model.progress import Progress
-from clew.ports import Embedder, Store, Tx
+from clew.ports import Clock, Embedder, Store, Tx
 from clew.recall.analyse import REVISION
 from clew.relate.embed import BackfillPolicy, embed_missing
 from clew.relate.queue import enqueue_everything
@@ -54,15 +54,15 @@ class ReindexReport:
 
 
 def reindex(
-    store: Store, embedder: Embedder | None, *, graph: GraphPolicy, now: datetime, progress: Progress
+    store: Store, embedder: Embedder | None, *, graph: GraphPolicy, clock: Clock, progress: Progress
 ) -> ReindexReport:
     rebuilt = mend(store)
     with store.read() as tx:
         orgs, total = tx.config.orgs(), tx.memories.count_all()
     done = changed = mapped = redated = 0
     for org in orgs:
-        redated += store.write(partial(_redate, org=org, now=now))
-        for size, new_terms, new_parts in _reindex_org(store, org, graph=graph, now=now):
+        redated += store.write(partial(_redate, org=org, clock=clock))
+        for size, new_terms, new_parts in _reindex_org(store, org, graph=graph, now=clock.now()):
             done, changed, mapped = done + size, changed + new_terms, mapped + new_parts
             progress(done, max(done, total))
     store.write(stamp)
@@ -108,9 +108,10 @@ def _is_broken(store: Store) -> bool:
         return True
 
 
-def _redate(tx: Tx, *, org: str, now: datetime) -> int:
-    """What was written while the clock was ahead would be hidden until then."""
-    moved = tx.memories.redate(org, now)
+def _redate(tx: Tx, *, org: str, clock: Clock) -> int:
+    """What was written while the clock was ahead would be hidden until then. The time is asked for within the
+    transaction: what others wrote before it is not ahead of it."""
+    moved = tx.memories.redate(org, clock.now())
     for id, project in moved:
         tx.changes.note(org, project, "memory", id, "put")
     return len(moved)

@@ -12,7 +12,7 @@ from typing import Any
 from clew.model.graph import Link, Ties
 from clew.model.memory import NOTHING, Filter, Memory, Version
 from clew.model.scope import Reach, Scope
-from clew.model.times import Micros, from_micros, to_micros, zoned
+from clew.model.times import CLOCK_SLACK, Micros, from_micros, to_micros, zoned
 from clew.store.session import Row, Session, listed
 
 FIELDS: tuple[str, ...] = Memory.__slots__  # in the order of $memory_columns
@@ -218,10 +218,11 @@ class MemoryTable:
         return int(self._session.value("memory_count_all", most=most))
 
     def redate(self, org: str, now: datetime) -> list[tuple[str, str | None]]:
-        """What a clock that was ahead has dated later than now is of now. The ids, with their projects."""
-        moved = self._session.all("memory_ahead", org_id=org, now=to_micros(now))
+        """What a clock that was well ahead has dated later than now is of now. The ids, with their projects."""
+        beyond = to_micros(now + CLOCK_SLACK)
+        moved = self._session.all("memory_ahead", org_id=org, beyond=beyond)
         if moved:
-            self._session.run("memory_redate", org_id=org, now=to_micros(now))
+            self._session.run("memory_redate", org_id=org, beyond=beyond, now=to_micros(now))
         return [(id, project or None) for id, project in moved]
 
     def newest(self) -> datetime | None:

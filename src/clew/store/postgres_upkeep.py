@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clew.errors import ClewError
-from clew.model.times import from_micros, to_rfc3339
+from clew.model.times import CLOCK_SLACK, from_micros, to_rfc3339
 from clew.model.upkeep import Check
 from clew.store import queries
 from clew.store.postgres_schema import setup_hash, vector_indices
-from clew.store.upkeep import CLOCK_SLACK, DAMAGE, REINDEX, unfinished_copy
+from clew.store.upkeep import DAMAGE, REINDEX, unfinished_copy
 
 if TYPE_CHECKING:
     from clew.store.store import Store

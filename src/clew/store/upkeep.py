@@ -12,7 +12,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ import apsw
 from clew.errors import ClewError
 from clew.model.facts import COPY_STATE
 from clew.model.scope import Reach
-from clew.model.times import to_rfc3339
+from clew.model.times import CLOCK_SLACK, to_rfc3339
 from clew.model.upkeep import Check, Stats
 from clew.store import queries
 from clew.store.backup import TEMPORARY
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 SAFE_SQLITE = (3, 51, 3)  # older ones can lose a log that is reset while another process reads it
 ROOM = 64 << 20  # bytes that should be free on the disk, beside room for a copy of the store
 LARGE_LOG = 256 << 20  # bytes; normally the log is folded in every few megabytes
-CLOCK_SLACK = timedelta(minutes=5)
 RESTORE = "restore a backup: clew restore FILE"
 REINDEX = "rebuild the index: clew reindex"
 DAMAGE = {

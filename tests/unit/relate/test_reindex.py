@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from clew.clew import Clew
+from clew.model.memory import Memory
 from clew.model.progress import no_progress
+from clew.model.scope import Identity, Scope
 from clew.relate import reindex as module
 from clew.relate.reindex import reindex
 from clew.remember.graph import GraphPolicy
@@ -149,7 +151,7 @@ def test_a_new_embedder_gets_its_vectors(memory: Clew, tmp_path: Path) -> None:
 
 def test_without_an_embedder_the_terms_are_made_all_the_same(memory: Clew) -> None:
     spoil_terms(memory)
-    assert reindex(memory.store, None, graph=GraphPolicy(), now=memory.now(), progress=no_progress).changed == 7
+    assert reindex(memory.store, None, graph=GraphPolicy(), clock=memory.clock, progress=no_progress).changed == 7
 
 
 def test_terms_that_were_lost_are_made_again(memory: Clew, tmp_path: Path) -> None:
@@ -182,3 +184,25 @@ def test_what_a_clock_that_was_ahead_has_dated_is_found_from_now_on(memory: Clew
     assert not memory.recall("gateway", as_of=now).results
     assert all(check.ok for check in memory.doctor() if check.name == "clock")
     assert memory.reindex().redated == 0
+
+
+def test_what_others_write_while_an_earlier_org_is_done_keeps_its_dates(memory: Clew) -> None:
+    zoo, keeper = Scope(org="zoo"), Identity(org="zoo")
+    memory.remember("A statement about owls", scope=zoo, identity=keeper)
+    written: list[Memory] = []
+
+    def write_later(done: int, total: int) -> None:
+        if not written:
+            _same_clock(memory).pass_by(minutes=10)
+            written.append(memory.remember("A statement about newts", scope=zoo, identity=keeper).memory)
+
+    assert memory.reindex(progress=write_later).redated == 0
+    assert memory.show(written[0].id, scope=zoo, identity=keeper).created_at == written[0].created_at
+
+
+def test_what_a_clock_a_little_ahead_has_dated_stays(memory: Clew) -> None:
+    _same_clock(memory).pass_by(minutes=4)
+    early = memory.remember("A statement about newts").memory
+    _same_clock(memory).pass_by(minutes=-4)
+    assert memory.reindex().redated == 0
+    assert memory.show(early.id).created_at == early.created_at

@@ -97,8 +97,8 @@ DELETE FROM memory_versions WHERE org_id = :org_id AND memory_id = :memory_id
 -- memory_count_all: live memories of all orgs, counted up to a number
 SELECT count(*) FROM (SELECT 1 FROM memories WHERE deleted_at IS NULL LIMIT :most) AS found
 
--- memory_ahead: memories that were stored or changed by a clock ahead of the present one
-SELECT id, project_id FROM memories WHERE org_id = :org_id AND (created_at > :now OR updated_at > :now)
+-- memory_ahead: memories that were stored or changed by a clock ahead of the present one, beyond what clocks differ
+SELECT id, project_id FROM memories WHERE org_id = :org_id AND (created_at > :beyond OR updated_at > :beyond)
 
 -- memory_redate: that was now; what began or ended then does so now, what is to do so later stays
 UPDATE memories SET
@@ -107,7 +107,7 @@ UPDATE memories SET
   invalid_at = CASE WHEN invalid_at > :now AND invalid_at <= updated_at THEN :now ELSE invalid_at END,
   created_at = CASE WHEN created_at > :now THEN :now ELSE created_at END,
   updated_at = CASE WHEN updated_at > :now THEN :now ELSE updated_at END
-WHERE org_id = :org_id AND (created_at > :now OR updated_at > :now)
+WHERE org_id = :org_id AND (created_at > :beyond OR updated_at > :beyond)
 
 -- memory_newest: when the newest memory of any org was stored
 SELECT max(created_at) FROM memories
