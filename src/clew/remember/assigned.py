@@ -15,6 +15,7 @@ from clew.remember.looks import (
     has_digit,
     is_keylike,
     is_mixed,
+    is_numbered,
     is_strong,
     is_worded,
     looks_random,
@@ -56,7 +57,11 @@ _WEAK_BEFORE = (
     r"|(?<![a-z])(?:ibm|iam|cloud|cloudant|clou|cl|softlayer|sl)[_-]?key)$"
 )
 _ALONE = r"(?i:(?<![a-z0-9])pass)$"
-_USER_BEFORE = r"(?i:(?:^|[^a-z])(?:user(?:name)?|login|benutzer|usuario)\b[^\n]{0,60}\n?[^\n]{0,20})$"
+# Who it is: `user: ci pass: x`, `user ci, pass: x`; but `the login pass: x`.
+_USER_BEFORE = (
+    r"(?i:(?:^|[^a-z])(?:user(?:name)?|login|benutzer|usuario)\b"
+    r"(?:[\"']?\s{0,2}[:=][^\n]{1,60}\n?[^\n]{0,20}|\s[\w.@+-]{1,40}\s?[,;/]\s{0,2}))$"
+)
 # What nobody would write behind such a name but a key: hexadecimal, or base32 as for one-time passwords.
 _KEY_ALONE = r"(?=[^\d]{0,40}\d)(?:[0-9a-f]{32,128}|[A-Z2-7]{16,64})"
 _KEY_BEFORE = r"(?i:(?:token|secret|(?:api|access|secret)[_ -]?key))$"
@@ -163,7 +168,7 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
 
 def _is_worded_password(match: re.Match[str]) -> bool:
     value = (match["bare"] or match["quoted"]).rstrip(".,;:!?")
-    return is_worded(value) and compiled(_SPOKEN_OF).fullmatch(value) is None
+    return is_worded(value) and not is_numbered(value) and compiled(_SPOKEN_OF).fullmatch(value) is None
 
 
 def _is_for_a_user(match: re.Match[str], text: str) -> bool:

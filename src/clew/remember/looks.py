@@ -30,6 +30,7 @@ _NAMELIKE = (
     r"|user(?:name)?|name|hash|new|old|raw|type|header|value|field|config|settings|self|cls|args|env|get|load|read|data)"
     r"[\d_.-]*+)++"
 )
+_NUMBERED = r"(?:[a-z]+-)++v?\d{1,3}"
 _PATH = r"(?:~|\.{1,2})?/[\w./-]+"
 # What a password is called where it is not called so, in letters that have spaces between words.
 PASSWORDS_ELSEWHERE = (
@@ -80,6 +81,11 @@ def names_a_password(name: str) -> bool:
 def is_worded(value: str) -> bool:
     """Six characters with a letter and a digit."""
     return len(value) >= 6 and has_digit(value) and any(map(str.isalpha, value))
+
+
+def is_numbered(value: str) -> bool:
+    """One of several things of a name: replica-2, chromium-v2."""
+    return compiled(_NUMBERED).fullmatch(value) is not None
 
 
 def could_be_secret(name: str, value: str) -> bool:

@@ -25,6 +25,7 @@ from clew.remember.looks import (
     has_digit,
     is_keylike,
     is_mixed,
+    is_numbered,
     is_strong,
     is_variable,
     looks_random,
@@ -182,7 +183,7 @@ def _is_unspaced_password(value: str) -> bool:
 
 
 def _is_password(value: str) -> bool:
-    return could_be_secret("pass", value)
+    return could_be_secret("pass", value) and not is_numbered(value)
 
 
 def _is_told_password(value: str) -> bool:

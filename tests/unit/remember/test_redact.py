@@ -306,6 +306,7 @@ ASSIGNED = [
     '{"name":"API_TOKEN","value":"{}"}',
     '<property name="password" value="{}"/>', r'{\"name\": \"API_TOKEN\", \"value\": \"{}\"}',
     'new Client({user: "ci", pass: "{}"})', '"pass": "{}",', "user: ci pass: {}", "username: ci\npass: {}",
+    "as user ci, pass: {}", "login: ci\npass: {}",
 ]  # fmt: skip
 
 
@@ -485,7 +486,8 @@ CLEAN = [
     "xDE89370400440532013000",
     "ZZ89370400440532013000", "DE893704004405320130001", "build AT61 of the 1904 series", "CH93 0076 2011",
     "pw: 1.44.0", "pw = 2500", "pw: see vault", "pw=12.5kW", "run `pw test e2e2`", "if pw != pw2:",
-    "pw: str, pw2: str",
+    "pw: str, pw2: str", "const PW = 'chromium-v2'", "login pass: build123", "the user tests pass: build123",
+    "db:5432:orders:read:replica-2",
     "an upward: x1y2z3 trend", "pw_hash = hashpw(pw1)", "pw = getpass1()", "pw: $DB_PW1", "power pw: src/rack2.py",
     "pass: 312/314", "pass: test_login2", "pass: 3 of 14a", "first pass: x1y2z3", "one pass: 3ms_per2",
     "- name: TOKEN_TTL\n  value: 3600000000", "- name: DB_PASSWORD\n  valueFrom: secret1x",
