@@ -36,7 +36,8 @@ class Proxy:
         self.is_refusing = False
         self.at_commit: Callable[[], Fault] = lambda: ""
         self.made = 0  # connections
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listening = threading.Thread(target=self._listen, daemon=True)
+        self._listening.start()
 
     @property
     def url(self) -> str:
@@ -49,8 +50,8 @@ class Proxy:
     def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
+        self._listening.join(10)  # a line that it was just making is closed with the others
         self._listener.close()
-        self.drop()
         for wire in self._wires:
             wire.close()
 
@@ -91,11 +92,11 @@ class Proxy:
         server = socket.socket(socket.AF_UNIX)
         try:
             server.connect(self._server)
-        except OSError:  # it is down
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError:  # the one is down, or the other gone again
             server.close()
             client.close()
             return
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wires.append(Wire(self, client, server))
 
 
