@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # A property holds or does not; how fast a busy machine is says nothing about it. Two runs of one state of the code
 # try the same examples, so that they say the same; `make torture` looks for others, and for more of them.
 ANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("clew", ANY, max_examples=50, derandomize=True)
+settings.register_profile("clew", ANY, max_examples=30, derandomize=True)
 settings.register_profile("torture", ANY, max_examples=500, print_blob=True)
 settings.load_profile("clew")
 
