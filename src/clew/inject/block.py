@@ -28,6 +28,7 @@ from clew.guard.render import (
     tokens,
     without_held,
 )
+from clew.guard.trust import is_observed
 from clew.inject.access import Asker, Decider
 from clew.inject.budget import ContextBudgetConfig
 from clew.inject.candidates import MemoryStore, RetrievalQuery
@@ -42,6 +43,8 @@ from clew.model.inject import Block, Considered, Observation, Skipped
 from clew.model.learning import Candidate
 from clew.model.scope import Identity, Scope
 from clew.model.start import SessionSummary
+from clew.recall.analyse import query_terms
+from clew.recall.common import informativeness
 from clew.remember.things import things_in
 from clew.values import dataclass
 
@@ -50,6 +53,11 @@ _log = logging.getLogger(__name__)
 MAX_SUMMARIES = 2  # rensei.md 2.6
 SUMMARY_SHARE = 0.2  # of the observations' budget, and of the bytes
 TRUSTED = ("agent", "user")
+# Of what was observed (commands that failed, files that were edited): most of it tells of other days, and a tool
+# call that needs it gets it then.
+MAX_OBSERVED = 3
+# "Run the tests" (1.1), "continue" (0.7) and "fix it" (0.6) are said in any work. A word that is not common says 1.
+LEAST_SAID = 1.3
 
 
 class Transfer(Protocol):
@@ -73,8 +81,8 @@ class GraphOptions:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How observations are chosen. Rules lead, as many as `max_rules`; the rest needs the relevance `floor`, a
-    thing that the query names, or the graph."""
+    """How observations are chosen. Rules lead, as many as `max_rules`; the rest needs the relevance `floor` or a
+    thing that the query names, or has to be what the graph leads to from such a one."""
 
     limit: int = 20
     max_rules: int = 5
@@ -89,6 +97,7 @@ class Choice:
     goes_on: bool = False  # the agent has a block before it: this one says what that lacks
     most_bytes: int = NO_LIMIT  # of the whole block, where something takes no more
     rules_only: bool = False  # nobody knows yet what the work is about: whatever else is found is chance
+    told_only: bool = False  # its words are those of any work: what was observed in other work is chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +159,7 @@ def _eligible(
         query = RetrievalQuery(text=query_text, limit=choice.limit, rules=True, refused=asker.refused)
         found = store.retrieve(scope, query)
         named = frozenset(thing.ref for thing in things_in(query_text))
+        choice = replace(choice, told_only=_says_little(query_text))
         return choose(found, asker, choice, transfers=transfers, named=named)
     except Exception as error:  # memory is an extra to a session: it starts without
         _log.warning("no observations for a block: retrieval failed: %s", type(error).__name__)
@@ -170,7 +180,8 @@ def choose(
     for one in found:
         distinct.setdefault(one.id, one)
     observations = list(distinct.values())
-    reasons = {one.id: reason for one in observations if (reason := _why_not(one, choice, named))}
+    about = {one.id for one in observations if _is_about(one, choice, named)}
+    reasons = {one.id: reason for one in observations if (reason := _why_not(one, choice, about))}
     asked = [one for one in observations if one.id not in reasons]
     is_moved = {one.id: transfers and one.transferred_from is not None for one in asked}
     reasons |= asker.refused(one.memory for one in asked if not is_moved[one.id])
@@ -181,6 +192,8 @@ def choose(
     ordered, ranks = ranked(kept, choice)
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
+    observed = [one.id for one in ordered if is_observed(one.memory)]
+    reasons |= dict.fromkeys(observed[MAX_OBSERVED:], "too_many_observed")
     skipped = tuple(Skipped(one.id, reasons[one.id]) for one in observations if one.id in reasons)
     return Eligible(tuple(one for one in ordered if one.id not in reasons), ranks, skipped, choice.held)
 
@@ -310,9 +323,22 @@ def joined(block: Block, found: GraphContextBlock, *, graph_budget_tokens: int) 
     )
 
 
-def _why_not(one: Observation, choice: Choice, named: Collection[NodeRef]) -> str:
+def _says_little(query_text: str) -> bool:
+    says = [informativeness(term) for term in query_terms(query_text)]
+    return sum(says) < LEAST_SAID and max(says, default=0) < 1
+
+
+def _is_about(one: Observation, choice: Choice, named: Collection[NodeRef]) -> bool:
     """A memory about a ticket, file or service that the work item names is about it, however many other words that
     has: of a long query a single name covers too little to reach the floor by words alone."""
+    if one.relevance >= choice.floor:
+        return True
+    text = " ".join((one.memory.title or "", one.memory.content, *one.memory.paths))
+    return bool(named) and any(thing.ref in named for thing in things_in(text))
+
+
+def _why_not(one: Observation, choice: Choice, about: Collection[str]) -> str:
+    """What the graph leads to from something that is not about the work is chance."""
     if one.retired:
         return "retired"
     if one.withheld:
@@ -321,10 +347,10 @@ def _why_not(one: Observation, choice: Choice, named: Collection[NodeRef]) -> st
         return "held"
     if choice.rules_only and not _is_rule(one):
         return "below_floor"
-    if _is_rule(one) or one.by_graph or one.relevance >= choice.floor:
-        return ""
-    text = " ".join((one.memory.title or "", one.memory.content, *one.memory.paths))
-    return "" if named and any(thing.ref in named for thing in things_in(text)) else "below_floor"
+    if choice.told_only and is_observed(one.memory):
+        return "below_floor"
+    is_led = one.led_by in about and not choice.told_only
+    return "" if _is_rule(one) or one.id in about or is_led else "below_floor"
 
 
 def _is_rule(one: Observation) -> bool:

@@ -147,7 +147,7 @@ class RecallStore:
                 one.memory,
                 relevance=one.relevance,
                 weight=one.memory.weight,
-                by_graph=one.by_graph,
+                led_by=one.led_by,
                 retired=one.memory.id in retired,
                 background=background,
                 disputed_by=one.disputed_by,

@@ -34,7 +34,7 @@ class Observation:
     memory: Memory
     relevance: float
     weight: float
-    by_graph: bool = False  # the graph led to it
+    led_by: str | None = None  # the memory from which one step of the graph led to it
     transferred_from: str | None = None  # the project it was taken over from
     retired: bool = False  # outcomes made it worthless: no longer injected
     background: float = 0.0  # what the question finds anyway, where the store tells
@@ -112,7 +112,8 @@ class Skipped:
     """What was a candidate and is not in the text, and why."""
 
     id: str
-    # over_budget | denied | below_floor | retired | too_many_rules | seen | held | said_by_another
+    # over_budget | denied | below_floor | retired | too_many_rules | too_many_observed | seen | held
+    # | said_by_another
     # or why not trusted
     reason: str
 

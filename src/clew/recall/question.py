@@ -39,6 +39,10 @@ _DATE = re.compile(
     r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(\d{4})\b)?",
     re.IGNORECASE | re.ASCII,
 )
+# Folders in front of a path that every project has, and what kind of file it is.
+_PATH = re.compile(r"(?<![\w@:/.\\-])(?:\.{0,2}/)?(?:[\w.+-]{1,80}[/\\]){1,20}[\w.+-]{1,80}")
+_PLACES = frozenset("src lib libs pkg packages internal app apps cmd source sources test tests spec specs".split())
+_KIND = re.compile(r"(?<=\w)\.[A-Za-z]\w{0,4}$")
 _BEGINS = re.compile(r"(?:^|[.?!:]\s+|[\"'(])$")
 
 
@@ -73,6 +77,20 @@ def read_question(text: str, named: Mapping[int, Collection[int]]) -> Asked:
         of_agent or bool(_MANNER.search(text)),
         tuple(dict.fromkeys(_dates(text))),
     )
+
+
+def in_words(text: str) -> str:
+    """A question as its meaning is compared: of a path among other words, what tells it from other paths. `src` and
+    `.py` are in every second memory of a project, and would make each of them alike."""
+    if ("/" not in text and "\\" not in text) or not _PATH.sub("", text).strip():
+        return text
+    return _PATH.sub(lambda path: " ".join(_telling(path[0])), text)
+
+
+def _telling(path: str) -> list[str]:
+    parts = [part for part in re.split(r"[/\\]", path) if part.strip(".")]
+    folders = [part for part in parts[:-1] if part.lower() not in _PLACES]
+    return folders + [_KIND.sub("", name) for name in parts[-1:]]
 
 
 def name_terms(name: str) -> tuple[int, ...]:

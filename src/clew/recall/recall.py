@@ -39,7 +39,7 @@ from clew.recall.graph import GraphOptions, Reached, apply_activation, note_fail
 from clew.recall.holding import Condition, held, times, without
 from clew.recall.lexical import Matches, asked_terms, score_terms
 from clew.recall.plan import Plan, plan
-from clew.recall.question import Asked, read_question
+from clew.recall.question import Asked, in_words, read_question
 from clew.recall.ranker import LEAST, RankOptions, is_refined, refine
 from clew.recall.run import Run
 from clew.recall.settle import Rough, estimated, make_exact, settle, spread_of
@@ -122,7 +122,7 @@ class Found(NamedTuple):
 
     memory: Memory
     relevance: float
-    by_graph: bool
+    led_by: str | None  # the memory from which one step of the graph led to it
     disputed_by: tuple[str, ...] = ()  # those that cannot be current if it is; not all of them may be named
     withheld: str = ""  # why it may not be told to whoever asks
 
@@ -163,11 +163,17 @@ def find(
         is_disputed = reader.disputed.any_of(tx, reach.org, memories, version)
         others = disputes.others_of(tx, reach, list(memories), now) if is_disputed else {}
     found = [
-        Found(memories[id], score, at in run.reached, others.get(id, ()), withheld.get(at, ""))
+        Found(memories[id], score, _seed(run, at), others.get(id, ()), withheld.get(at, ""))
         for id, at, score in wanted
         if id in memories
     ]
     return found, background
+
+
+def _seed(run: Run, at: int) -> str | None:
+    """Of one step: in two or three everything is near everything, by way of what many memories name."""
+    reached = run.reached.get(at)
+    return reached.seed if reached and reached.by.hop == 1 else None
 
 
 def _set_apart(run: Run, reader: Reader) -> list[int]:
@@ -256,7 +262,7 @@ def search(
     corpus = reader.corpora.get(reach)
     named = corpus.named if names_read and corpus and _reads_names(corpus, options, reader) else {}
     asked = read_question(text, named)
-    vector = _query_vector(asked.text, options, reader.embedder, notes)
+    vector = _query_vector(in_words(asked.text), options, reader.embedder, notes)
     if corpus is None:
         corpus = corpus_of_candidates(asked.text, vector, reach, reader, notes)
         corpus = with_asked_for(corpus, options, reach, reader, now)

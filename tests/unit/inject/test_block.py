@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -212,15 +213,46 @@ def test_rules_lead_by_their_weighted_score_and_are_bounded() -> None:
     assert block.memory_ids == ("mem_2", "mem_1", "mem_0") and reasons(block) == {"mem_3": "too_many_rules"}
 
 
-def test_a_rule_needs_no_relevance_and_what_the_graph_found_neither() -> None:
+def test_a_rule_needs_no_relevance_and_what_the_graph_found_from_something_near_neither() -> None:
     found = (
         rule("mem_1"),
-        observation("by the graph", id="mem_2", relevance=0.0, by_graph=True),
+        observation("by the graph", id="mem_2", relevance=0.0, led_by="mem_4"),
         observation("far off", id="mem_3", relevance=0.19),
         observation("near", id="mem_4", relevance=0.2),
+        observation("by the graph, from far off", id="mem_5", relevance=0.0, led_by="mem_3"),
     )
     block = build(*found, choice=Choice(floor=0.2))
-    assert block.memory_ids == ("mem_1", "mem_4", "mem_2") and reasons(block) == {"mem_3": "below_floor"}
+    assert block.memory_ids == ("mem_1", "mem_4", "mem_2")
+    assert reasons(block) == {"mem_3": "below_floor", "mem_5": "below_floor"}
+
+
+def test_of_what_was_observed_the_best_three_are_told() -> None:
+    found = [
+        observation(f"seen {at}", id=f"mem_{at}", relevance=1 - at / 10, origin="observed:tool") for at in range(5)
+    ]
+    block = build(*found, observation("decided", id="mem_9", relevance=0.3), choice=Choice(floor=0.2))
+    assert block.memory_ids == ("mem_0", "mem_1", "mem_2", "mem_9")
+    assert reasons(block) == {"mem_3": "too_many_observed", "mem_4": "too_many_observed"}
+
+
+def test_of_a_task_in_words_of_any_work_only_what_was_told_of_it_counts() -> None:
+    found = (
+        observation("run the tests with make", id="mem_1", relevance=0.9),
+        observation("the tests of billing failed", id="mem_2", relevance=0.8, origin="observed:tool"),
+        observation("billing keeps cents", id="mem_3", relevance=0.0, led_by="mem_1"),
+    )
+    ask = partial(build, *found, choice=Choice(floor=0.2))
+    assert ask(query_text="run the tests").memory_ids == ("mem_1",)
+    assert ask(query_text="run the tests of billing").memory_ids == ("mem_1", "mem_2", "mem_3")
+
+
+def test_the_graph_leads_on_from_what_names_a_thing_of_the_work_item() -> None:
+    found = (
+        observation("AuthService is old", id="mem_1", relevance=0.0),
+        observation("it keeps cookies", id="mem_2", relevance=0.0, led_by="mem_1"),
+    )
+    block = build(*found, query_text="SHOP-7 Mend AuthService", choice=Choice(floor=0.2))
+    assert block.memory_ids == ("mem_1", "mem_2")
 
 
 def test_what_names_a_thing_of_the_work_item_needs_no_relevance() -> None:

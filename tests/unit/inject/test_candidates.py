@@ -18,7 +18,7 @@ SHOP = Scope(project="shop")
 def test_a_candidate_has_an_absolute_relevance_and_its_weight(memory: Clew) -> None:
     memory.remember("login uses cookies", scope=SHOP, weight=0.7)
     [found] = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login cookies"))
-    assert 0 < found.relevance <= 1 and found.weight == 0.7 and not found.by_graph
+    assert 0 < found.relevance <= 1 and found.weight == 0.7 and found.led_by is None
 
 
 def test_rules_come_only_when_asked_for(memory: Clew) -> None:
@@ -29,10 +29,10 @@ def test_rules_come_only_when_asked_for(memory: Clew) -> None:
 
 def test_what_the_graph_leads_to_says_so(tmp_path: Path) -> None:
     with open_toy(tmp_path / "clew.db") as clew:
-        clew.remember("login uses AuthService", scope=SHOP)
+        near = clew.remember("login uses AuthService", scope=SHOP)
         far = clew.remember("AuthService depends on RedisCache", scope=SHOP)
         found = {one.id: one for one in clew.inject.memories.retrieve(SHOP, RetrievalQuery(text="login"))}
-        assert found[far.id].by_graph and found[far.id].relevance == 0
+        assert found[far.id].led_by == near.id and found[far.id].relevance == 0
         alone = clew.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", graph=False))
         assert far.id not in {one.id for one in alone}
 

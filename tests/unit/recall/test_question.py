@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.recall.analyse import query_terms
-from clew.recall.question import ROLES, Asked, Date, name_terms, read_question
+from clew.recall.question import ROLES, Asked, Date, in_words, name_terms, read_question
 
 PEOPLE = ["Ann", "Bob", "Melanie", "Caroline", "Ann Lee", "Jean-Luc", "Zoë"]
 WORDS = "which tea does the gateway like after lunch and why deploy port 8000 index.py 漢字".split()
@@ -320,3 +320,25 @@ def test_in_small_letters_a_part_of_a_name_is_a_word(question: str, left: list[s
 @pytest.mark.parametrize("name", ["Build Bot", "Platform Team"])
 def test_bots_and_teams_are_nobody(name: str) -> None:
     assert words(asked(f"which {name} cache", name).text) == words(f"which {name} cache")
+
+
+@pytest.mark.parametrize(
+    ("text", "compared"),
+    [
+        ("create src/geo/distance.py now", "create geo distance now"),
+        ("why does ./deploy.sh fail", "why does deploy fail"),
+        ("tests/unit/test_pay.py::test_vat fails", "unit test_pay::test_vat fails"),
+        ("see https://example.com/a/b.html", "see https://example.com/a/b.html"),
+        ("up ../.. and on", "up  and on"),
+        ("src/geo/distance.py", "src/geo/distance.py"),
+    ],
+)
+def test_of_a_path_among_words_what_tells_it_from_others_is_compared(text: str, compared: str) -> None:
+    assert in_words(text) == compared
+
+
+@given(st.text(alphabet="ab./\\ -_:@", max_size=40))
+def test_nothing_is_added_to_what_is_compared_and_a_text_without_paths_stays(text: str) -> None:
+    letters = [letter for letter in in_words(text) if letter.isalpha()]
+    assert all(letters.count(letter) <= text.count(letter) for letter in "ab")
+    assert "/" in text or "\\" in text or in_words(text) == text
