@@ -81,8 +81,9 @@ class GraphOptions:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How observations are chosen. Rules lead, as many as `max_rules`; the rest needs the relevance `floor` or a
-    thing that the query names, or has to be what the graph leads to from such a one."""
+    """How observations are chosen. Rules lead, as many as `max_rules`; as many again that users said in prompts
+    come after what is relevant. The rest needs the relevance `floor` or a thing that the query names, or is what
+    the graph leads to from such a one."""
 
     limit: int = 20
     max_rules: int = 5
@@ -156,7 +157,8 @@ def _eligible(
 ) -> Eligible:
     """Retrieve and choose; nothing when that fails, so that the session goes on without."""
     try:
-        query = RetrievalQuery(text=query_text, limit=choice.limit, rules=True, refused=asker.refused)
+        heard = 0 if choice.rules_only else choice.max_rules
+        query = RetrievalQuery(text=query_text, limit=choice.limit, rules=True, heard=heard, refused=asker.refused)
         found = store.retrieve(scope, query)
         named = frozenset(thing.ref for thing in things_in(query_text))
         choice = replace(choice, told_only=_says_little(query_text))
@@ -350,7 +352,7 @@ def _why_not(one: Observation, choice: Choice, about: Collection[str]) -> str:
     if choice.told_only and is_observed(one.memory):
         return "below_floor"
     is_led = one.led_by in about and not choice.told_only
-    return "" if _is_rule(one) or one.id in about or is_led else "below_floor"
+    return "" if _is_rule(one) or one.heard or one.id in about or is_led else "below_floor"
 
 
 def _is_rule(one: Observation) -> bool:

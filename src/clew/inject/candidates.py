@@ -19,9 +19,10 @@ from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
 from clew.ports import Store
 from clew.recall import disputes
-from clew.recall.recall import MAX_LIMIT, Reader, find
+from clew.recall.recall import MAX_LIMIT, Found, Reader, find
 from clew.values import dataclass
 
+HEARD_PAGE = 50  # rules, among which those are looked for that were said in prompts
 MAX_PAGES = 20  # looked through for what is newest and may be told
 Retired = Callable[[str, Sequence[str]], Collection[str]]  # which of these ids of an org outcomes made worthless
 Refused = Callable[[Sequence[Memory]], Mapping[str, str]]  # ids of those that may not be told, with the reasons
@@ -40,6 +41,7 @@ class RetrievalQuery:
     graph: bool = True
     floor: float = 0.0  # with one, rules need it too
     counted: bool = True  # for the rollout of the graph; False for rehearsals
+    heard: int = 0  # so many of the newest rules that users said in prompts of the project, whatever is asked
     margin: float | None = None  # by so much an answer must stand out from what the question finds anyway
     # What may not be told to whoever asks takes no place of what may. Not what is asked, so it is not compared.
     refused: Refused | None = field(default=None, compare=False)
@@ -140,6 +142,8 @@ class RecallStore:
         now, margin = self._now(), query.margin
         ask = partial(find, query.text, reach, options, reader=self._reader, now=now)
         found, background = ask(margin=margin, refused=query.refused)
+        heard = self._heard(scope, query, now) if query.heard and scope.project else {}
+        found += [one for id, one in heard.items() if id not in {other.memory.id for other in found}]
         light = [one.memory.id for one in found if one.memory.weight < self._retire_below]
         retired = self._retired(reach.org, light) if self._retired and light else ()
         return [
@@ -148,6 +152,7 @@ class RecallStore:
                 relevance=one.relevance,
                 weight=one.memory.weight,
                 led_by=one.led_by,
+                heard=one.memory.id in heard,
                 retired=one.memory.id in retired,
                 background=background,
                 disputed_by=one.disputed_by,
@@ -155,3 +160,18 @@ class RecallStore:
             )
             for one in found
         ]
+
+    def _heard(self, scope: Scope, query: RetrievalQuery, now: datetime) -> dict[str, Found]:
+        """Said by a user in a prompt: what people remember as a rule stands before every session anyway."""
+        reach = Reach.of(scope)
+        with self._reader.store.read() as tx:
+            rules = tx.memories.find(reach, Filter(types=("rule",)), now=now, limit=HEARD_PAGE)
+            told = [one for one in rules if _is_heard(one, scope) and is_told_unasked(one)][: query.heard]
+            others = disputes.others_of(tx, reach, [one.id for one in told], now)
+        refused = query.refused(told) if query.refused and told else {}
+        return {one.id: Found(one, 0.0, None, others.get(one.id, ()), refused.get(one.id, "")) for one in told}
+
+
+def _is_heard(memory: Memory, scope: Scope) -> bool:
+    is_captured = memory.metadata.get("captured") == "rule" and memory.layer != "rule"
+    return is_captured and memory.project == scope.project

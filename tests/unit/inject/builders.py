@@ -30,7 +30,9 @@ def memory(
 def observation(
     text: str = "a thing", *, id: str = "mem_a", relevance: float = 0.5, weight: float = 1.0, **changes: Any
 ) -> Observation:
-    own = {name: changes.pop(name) for name in ("led_by", "retired", "transferred_from") if name in changes}
+    own = {
+        name: changes.pop(name) for name in ("heard", "led_by", "retired", "transferred_from") if name in changes
+    }
     return Observation(memory(text, id=id, **changes), relevance, weight, **own)
 
 

@@ -88,7 +88,7 @@ def test_r030_retrieve_then_rank_then_format() -> None:
     [(scope, query)] = store.asked
     assert (scope, query) == (
         Scope("local", "shop", session="ses_1"),
-        RetrievalQuery(text="login", limit=20, rules=True),
+        RetrievalQuery(text="login", limit=20, rules=True, heard=5),
     )
     assert block.memory_ids == ("mem_f", "mem_n")
 
@@ -224,6 +224,16 @@ def test_a_rule_needs_no_relevance_and_what_the_graph_found_from_something_near_
     block = build(*found, choice=Choice(floor=0.2))
     assert block.memory_ids == ("mem_1", "mem_4", "mem_2")
     assert reasons(block) == {"mem_3": "below_floor", "mem_5": "below_floor"}
+
+
+def test_a_rule_that_a_user_said_in_a_prompt_needs_no_relevance_and_comes_after_what_is_near() -> None:
+    found = (
+        observation("never use npm", id="mem_1", relevance=0.0, heard=True),
+        observation("near", id="mem_2", relevance=0.5),
+        observation("far off", id="mem_3", relevance=0.1),
+    )
+    assert build(*found, choice=Choice(floor=0.2)).memory_ids == ("mem_2", "mem_1")
+    assert build(*found, choice=Choice(floor=0.2, rules_only=True)).memory_ids == ()
 
 
 def test_of_what_was_observed_the_best_three_are_told() -> None:

@@ -27,6 +27,22 @@ def test_rules_come_only_when_asked_for(memory: Clew) -> None:
     assert memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", rules=True))
 
 
+def test_the_newest_rules_that_users_said_in_prompts_of_the_project_come_whatever_is_asked(memory: Clew) -> None:
+    def heard(text: str, project: str = "shop", captured: str = "rule") -> str:
+        return memory.remember(text, scope=Scope(project=project), type="rule", layer="long_term",
+                               origin="user_prompt", metadata={"captured": captured}).id  # fmt: skip
+
+    heard("always sign commits")
+    newest = {heard("never use npm"), heard("keep lines short")}
+    heard("other projects use tabs", "web"), heard("let us use cents", captured="decision")
+    memory.remember("rules that people remember stand by themselves", scope=SHOP, type="rule")
+    ask = RetrievalQuery(text="login", heard=2)
+    found = memory.inject.memories.retrieve(SHOP, ask)
+    assert {one.id for one in found if one.heard} == newest
+    for scope, query in ((SHOP, RetrievalQuery(text="login")), (Scope(), ask)):
+        assert not any(one.heard for one in memory.inject.memories.retrieve(scope, query))
+
+
 def test_what_the_graph_leads_to_says_so(tmp_path: Path) -> None:
     with open_toy(tmp_path / "clew.db") as clew:
         near = clew.remember("login uses AuthService", scope=SHOP)
