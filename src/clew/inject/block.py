@@ -9,7 +9,7 @@ down: one that fails is left out.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -33,7 +33,7 @@ from clew.inject.budget import ContextBudgetConfig
 from clew.inject.candidates import MemoryStore, RetrievalQuery
 from clew.inject.graph_block import build_graph_context_block
 from clew.inject.graph_engine import GraphEngine
-from clew.inject.match import line_of, named_beside, said_in_full, told_disputes
+from clew.inject.match import line_of, named_beside, newer_first, outdates, said_in_full, told_disputes
 from clew.learn.explore import draw_of, explore
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph import NodeRef
@@ -50,6 +50,7 @@ _log = logging.getLogger(__name__)
 MAX_SUMMARIES = 2  # rensei.md 2.6
 SUMMARY_SHARE = 0.2  # of the observations' budget, and of the bytes
 TRUSTED = ("agent", "user")
+BELOW_FLOOR = "below_floor"
 
 
 class Transfer(Protocol):
@@ -171,6 +172,8 @@ def choose(
         distinct.setdefault(one.id, one)
     observations = list(distinct.values())
     reasons = {one.id: reason for one in observations if (reason := _why_not(one, choice, named))}
+    for id in _outdating(observations, reasons):
+        del reasons[id]
     asked = [one for one in observations if one.id not in reasons]
     is_moved = {one.id: transfers and one.transferred_from is not None for one in asked}
     reasons |= asker.refused(one.memory for one in asked if not is_moved[one.id])
@@ -178,11 +181,19 @@ def choose(
     kept = [one for one in asked if one.id not in reasons]
     reasons |= dict.fromkeys(said_in_full(kept, kept), "said_by_another")
     kept = told_disputes([one for one in kept if one.id not in reasons], seen=choice.held)
-    ordered, ranks = ranked(kept, choice)
+    in_order, ranks = ranked(kept, choice)
+    ordered = newer_first(in_order)
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
     skipped = tuple(Skipped(one.id, reasons[one.id]) for one in observations if one.id in reasons)
     return Eligible(tuple(one for one in ordered if one.id not in reasons), ranks, skipped, choice.held)
+
+
+def _outdating(observations: Sequence[Observation], reasons: Mapping[str, str]) -> list[str]:
+    """What is only too far from the question, and contradicts what is told: that must not stand alone."""
+    told = [one for one in observations if one.disputed_by and one.id not in reasons]
+    far = [one for one in observations if told and reasons.get(one.id) == BELOW_FLOOR]
+    return [one.id for one in far if any(outdates(one, other) for other in told)]
 
 
 def ranked(observations: Sequence[Observation], choice: Choice) -> tuple[list[Observation], tuple[Considered, ...]]:
@@ -320,11 +331,11 @@ def _why_not(one: Observation, choice: Choice, named: Collection[NodeRef]) -> st
     if one.memory.session in choice.held_sessions:
         return "held"
     if choice.rules_only and not _is_rule(one):
-        return "below_floor"
+        return BELOW_FLOOR
     if _is_rule(one) or one.by_graph or one.relevance >= choice.floor:
         return ""
     text = " ".join((one.memory.title or "", one.memory.content, *one.memory.paths))
-    return "" if named and any(thing.ref in named for thing in things_in(text)) else "below_floor"
+    return "" if named and any(thing.ref in named for thing in things_in(text)) else BELOW_FLOOR
 
 
 def _is_rule(one: Observation) -> bool:
