@@ -40,6 +40,8 @@ _ORDERED = re.compile(
 
 def plainly(words: _Words) -> _Words:
     """The sentence without the frame. Who decides stays: what two people choose for themselves is no conflict."""
+    if _FRAMING.isdisjoint(words):
+        return words
     flat = f" {' '.join(words)} "
     if " from now on " in flat:
         flat = flat.replace(" from now on ", " ")
@@ -56,6 +58,12 @@ def plainly(words: _Words) -> _Words:
     return words[1:] if words[:1] and words[0] in _FILLERS else words
 
 
+_FRAMING = _FILLERS | frozenset(
+    "decided agreed chose opted resolved settled going gone go let decision from fine allowed permitted "
+    "acceptable".split()
+)  # without one of these there is no frame
+
+
 def _decided(text: str) -> _Words:
     words = text.split()
     at = next((at for at, word in enumerate(words) if word not in ("we", "i", "the", "team")), 0)
@@ -66,6 +74,8 @@ def _decided(text: str) -> _Words:
 
 def in_other_words(text: str, words: _Words) -> Iterator[_Words]:
     """What it says besides, as a sentence of its own."""
+    if _TELLING.isdisjoint(words):
+        return
     flat = f" {' '.join(words)} "
     if OVER.search(flat) and (over := _over_first(text)):
         yield over
@@ -79,6 +89,9 @@ def in_other_words(text: str, words: _Words) -> Iterator[_Words]:
         yield tuple(f"you can {match['not'] or ''}{verb} {match['what']}".split())
 
 
+_TELLING = frozenset(
+    "longer more stopped moved switched migrated changed fine ok okay allowed permitted acceptable".split()
+)
 OVER = re.compile(r" (?:no longer|any more|no more|stopped using) ")
 # Where the next main clause begins: `..., we moved to ruff`, `... and now use ruff`.
 _NEXT = re.compile(
