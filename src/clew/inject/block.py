@@ -9,7 +9,7 @@ down: one that fails is left out.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -34,7 +34,7 @@ from clew.inject.budget import ContextBudgetConfig
 from clew.inject.candidates import MemoryStore, RetrievalQuery
 from clew.inject.graph_block import build_graph_context_block
 from clew.inject.graph_engine import GraphEngine
-from clew.inject.match import line_of, named_beside, said_in_full, told_disputes
+from clew.inject.match import line_of, named_beside, newer_first, outdates, said_in_full, told_disputes
 from clew.learn.explore import draw_of, explore
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph import NodeRef
@@ -58,6 +58,7 @@ TRUSTED = ("agent", "user")
 MAX_OBSERVED = 3
 # "Run the tests" (1.1), "continue" (0.7) and "fix it" (0.6) are said in any work. A word that is not common says 1.
 LEAST_SAID = 1.3
+BELOW_FLOOR = "below_floor"
 
 
 class Transfer(Protocol):
@@ -184,6 +185,8 @@ def choose(
     observations = list(distinct.values())
     about = {one.id for one in observations if _is_about(one, choice, named)}
     reasons = {one.id: reason for one in observations if (reason := _why_not(one, choice, about))}
+    for id in _outdating(observations, reasons):
+        del reasons[id]
     asked = [one for one in observations if one.id not in reasons]
     is_moved = {one.id: transfers and one.transferred_from is not None for one in asked}
     reasons |= asker.refused(one.memory for one in asked if not is_moved[one.id])
@@ -191,13 +194,21 @@ def choose(
     kept = [one for one in asked if one.id not in reasons]
     reasons |= dict.fromkeys(said_in_full(kept, kept), "said_by_another")
     kept = told_disputes([one for one in kept if one.id not in reasons], seen=choice.held)
-    ordered, ranks = ranked(kept, choice)
+    in_order, ranks = ranked(kept, choice)
+    ordered = newer_first(in_order)
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
     observed = [one.id for one in ordered if is_observed(one.memory)]
     reasons |= dict.fromkeys(observed[MAX_OBSERVED:], "too_many_observed")
     skipped = tuple(Skipped(one.id, reasons[one.id]) for one in observations if one.id in reasons)
     return Eligible(tuple(one for one in ordered if one.id not in reasons), ranks, skipped, choice.held)
+
+
+def _outdating(observations: Sequence[Observation], reasons: Mapping[str, str]) -> list[str]:
+    """What is only too far from the question, and contradicts what is told: that must not stand alone."""
+    told = [one for one in observations if one.disputed_by and one.id not in reasons]
+    far = [one for one in observations if told and reasons.get(one.id) == BELOW_FLOOR]
+    return [one.id for one in far if any(outdates(one, other) for other in told)]
 
 
 def ranked(observations: Sequence[Observation], choice: Choice) -> tuple[list[Observation], tuple[Considered, ...]]:
@@ -348,11 +359,11 @@ def _why_not(one: Observation, choice: Choice, about: Collection[str]) -> str:
     if one.memory.session in choice.held_sessions:
         return "held"
     if choice.rules_only and not _is_rule(one):
-        return "below_floor"
+        return BELOW_FLOOR
     if choice.told_only and is_observed(one.memory):
-        return "below_floor"
+        return BELOW_FLOOR
     is_led = one.led_by in about and not choice.told_only
-    return "" if _is_rule(one) or one.heard or one.id in about or is_led else "below_floor"
+    return "" if _is_rule(one) or one.heard or one.id in about or is_led else BELOW_FLOOR
 
 
 def _is_rule(one: Observation) -> bool:

@@ -37,6 +37,7 @@ from clew.model.inject import Considered, Observation, Skipped, Triplet, VerbEve
 from clew.model.learning import Candidate, RankedCandidate
 from clew.model.memory import Memory
 from clew.model.scope import Scope
+from clew.remember.trust import trust_of_origin
 from clew.values import dataclass
 
 SAYS_ENOUGH = 20  # characters; fewer stand in another text by chance
@@ -230,11 +231,11 @@ def _observations(allowed: Sequence[Observation], situation: Situation, config: 
         ranking=situation.ranking,
     )
     by_id = {one.id: one for one in allowed}
-    best = [by_id[one.id] for one in ranked[: config.max_suggestions]]
-    lines = [(one.id, line_of(one)) for one in best]
+    ordered = newer_first([by_id[one.id] for one in ranked])
+    lines = [(one.id, line_of(one)) for one in ordered[: config.max_suggestions]]
     packed = pack(OBSERVATIONS_HEADING, lines, situation.budget_tokens, most_bytes=situation.most_bytes)
     left_out = [Skipped(id, "over_budget") for id in packed.left_out]
-    beyond = [Skipped(one.id, "beyond_limit") for one in ranked[config.max_suggestions :]]
+    beyond = [Skipped(one.id, "beyond_limit") for one in ordered[config.max_suggestions :]]
     return Matched(
         packed.text,
         packed.taken,
@@ -281,6 +282,33 @@ def told_disputes(observations: Sequence[Observation], seen: Collection[str] = (
         replace(one, disputed_by=tuple(id for id in one.disputed_by if id in known)) if one.disputed_by else one
         for one in observations
     ]
+
+
+def newer_first(ordered: Sequence[Observation]) -> list[Observation]:
+    """In this order, but for what a later one contradicts: that stands behind it, and where only one of them finds
+    room it is the later one."""
+    by_id = {one.id: one for one in ordered if one.disputed_by}
+    placed: dict[str, Observation] = {}
+
+    def place(one: Observation) -> None:  # ends: each step leads to what was said later
+        for other in (by_id[id] for id in one.disputed_by if id in by_id):
+            if other.id not in placed and outdates(other, one):
+                place(other)
+        placed.setdefault(one.id, one)
+
+    for one in ordered:
+        place(one)
+    return list(placed.values())
+
+
+def outdates(one: Observation, other: Observation) -> bool:
+    """Whether it contradicts the other and was said later; what an agent says does not outdate the user's word."""
+    is_later = (one.memory.at, one.memory.created_at) > (other.memory.at, other.memory.created_at)
+    return one.id in other.disputed_by and is_later and (_is_users(one) or not _is_users(other))
+
+
+def _is_users(one: Observation) -> bool:
+    return trust_of_origin(one.memory.origin) == "user"
 
 
 def named_beside(observations: Sequence[Observation], taken: Collection[str]) -> tuple[str, ...]:

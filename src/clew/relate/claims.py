@@ -17,13 +17,16 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from typing import NamedTuple
 
+from clew.model.host import ASKED
 from clew.model.memory import Memory
+from clew.relate.frames import OVER, in_other_words, plainly
 from clew.relate.wording import (
     ADDING,
     ADDITIVE,
     BARE,
     CLAUSES,
     DOUBT,
+    DRIFTING,
     EMPTY,
     EXCLUSIVE,
     INEXACT,
@@ -38,6 +41,7 @@ from clew.relate.wording import (
     REASONS,
     RELATIONS,
     SEEN_ONCE,
+    SERVING,
     SINGLE,
     STATES,
     STORES,
@@ -75,7 +79,6 @@ VERSION = r"v?(\d{1,9}(?:\.\d{1,9}){0,4})"
 _VERSION = re.compile(VERSION + "$")
 _YEAR = re.compile(r"(?:19|20)\d\d$")
 _DENIES = re.compile(r"n['’]t\b|\bcannot\b|\b(?:" + "|".join(NEGATIONS) + r")\b", re.IGNORECASE)
-_OVER = re.compile(r" (?:no longer|any more|no more|stopped using) ")
 
 
 class Claim(NamedTuple):
@@ -128,13 +131,25 @@ class Reading:
 def read(memory: Memory) -> Reading:
     title = words_of((memory.title or "")[:MAX_SENTENCE])
     places, named = _places(title), naming(title)
-    content = without_taken_back(memory.content[:MAX_CHARS])
+    content = without_taken_back(_told(memory.content[:MAX_CHARS]))
     said: list[Said] = []
     for sentence, words, around in islice(_sentences(content), MAX_SENTENCES):
         places |= _places(words)
-        if len(sentence) <= MAX_SENTENCE and SEEN_ONCE.isdisjoint(named) and not _is_open(sentence, words):
+        if len(sentence) <= MAX_SENTENCE and SEEN_ONCE.isdisjoint(named):
             said += _parts(sentence, words, around, memory.author or "")
     return Reading(tuple(_settled(said)), frozenset(places), named)
+
+
+def _told(content: str) -> str:
+    """What the user asked for was done once; but to use something is to go on with it, if it is said for what."""
+    asked = content.removeprefix(ASKED)
+    return asked if asked != content and _STANDING.match(asked) else content
+
+
+_STANDING = re.compile(
+    r"(?:please |always |never |do not |don['’]t )?use (?![^.\n]{0,200}\b(?:this|that|these|those|it|here|them)\b)",
+    re.IGNORECASE,
+)
 
 
 def _places(words: Iterable[str]) -> set[str]:
@@ -223,10 +238,10 @@ def _first(words: Sequence[str]) -> Around:
     return Around(_NOTHING, lead=named) if _names(words) else Around(_NOTHING, opening=named)
 
 
-def _is_open(sentence: str, words: Sequence[str]) -> bool:
+def _is_open(sentence: str, parts: Iterable[Sequence[str]]) -> bool:
     """Whether it asks, quotes or doubts."""
     is_question = sentence.rstrip("\"')] ").endswith("?")
-    return is_question or not DOUBT.isdisjoint(words) or _is_quoting(sentence)
+    return is_question or not all(map(DOUBT.isdisjoint, parts)) or _is_quoting(sentence)
 
 
 def _is_quoting(sentence: str) -> bool:
@@ -238,11 +253,14 @@ def _is_quoting(sentence: str) -> bool:
 def _parts(sentence: str, words: tuple[str, ...], around: Around, author: str) -> Iterator[Said]:
     """What stands before a colon is a label of what comes after it."""
     cut = sentence.split(": ", MAX_LABELS + 1)
-    parts = [words] if len(cut) == 1 else [words_of(part) for part in cut]
+    parts = [plainly(part) for part in ([words] if len(cut) == 1 else map(words_of, cut))]
+    if len(parts) > MAX_LABELS + 1 or not SEEN_ONCE.isdisjoint(around.lead) or _is_open(sentence, parts):
+        return
     shown = " ".join(sentence.split())[:MAX_SHOWN]
-    for part in parts if len(parts) <= MAX_LABELS + 1 and SEEN_ONCE.isdisjoint(around.lead) else ():
-        if NO_LONGER_SO.isdisjoint(around.near) and (one := _said(shown, part, around, author)):
-            yield one
+    for text, part in zip(cut, parts, strict=True):
+        if NO_LONGER_SO.isdisjoint(around.near):
+            told = (_said(shown, one, around, author) for one in (part, *in_other_words(text, part)))
+            yield from filter(None, told)
         if part is not parts[-1]:
             around = Around(around.near | naming(part), around.lead, around.opening)
 
@@ -273,7 +291,7 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str) -> Sa
         is_denied=bool(negations),
         is_past=is_told and not _is_settled(words),
         is_usage=not known.isdisjoint(USAGE) or not known.isdisjoint(("is", "are")),
-        is_over=bool(_OVER.search(flat)),
+        is_over=bool(OVER.search(flat)),
         is_bare=any(claim.about <= BARE for claim in claims) if claims else about <= BARE,
         flat=flat,
         claims=claims,
@@ -313,7 +331,10 @@ _PARTIAL = frozenset((
 def _claims(words: tuple[str, ...], always: frozenset[str], negations: int) -> Iterator[Claim]:
     found: tuple[Claim | None, ...]
     if not negations:
-        found = (_counted(words), _kind(words), _store(words), _single(words), _owner(words), _state(words))
+        found = (
+            _counted(words), _kind(words), _serving(words), _store(words), _single(words), _owner(words),
+            _state(words),
+        )  # fmt: skip
     else:  # `it is forbidden` gives a state as well as it denies
         found = (None if _SAYS_NOT.isdisjoint(words) else _state(words),)
     for claim in found:
@@ -337,15 +358,28 @@ def _number(words: tuple[str, ...]) -> Claim | None:
     [at] = numbers
     kind, value, used = _measured(words, at)
     cue = next((before for before in range(at) if words[before] in VALUED), None)
-    if cue is None and not (kind == "number s" and _is_timed(words[:at])):
+    is_repeated = words[at + 1 : at + 2] == ("times",) and not _RETRYING.isdisjoint(words[:at])
+    if cue is None and not is_repeated and not (kind == "number s" and _is_timed(words[:at])):
         return None
     if kind == "date" and words[at - 1] not in _ON_DATE:
         return None
     cue = cue or 0
+    about = meaning(words[:at] + words[at + used :])
+    if words[cue] in _HAVING and not (len(about) > 1 and _FIRST.isdisjoint(words) and _lasts(words[at + used :])):
+        return None
     is_of_many = "ports" in words or (kind == "clock" and words[cue] in ("run", "start", "are"))
     if _YEAR.match(words[at]) or is_of_many or len(words) - at - used > 6:
         return None
-    return Claim(f"{kind} {RELATIONS.get(words[at - 1], '')}", value, meaning(words[:at] + words[at + used :]))
+    return Claim(f"{kind} {RELATIONS.get(words[at - 1], '')}", value, about)
+
+
+_RETRYING = frozenset(("retry", "retries"))
+_HAVING = frozenset("has have gets includes include".split())
+
+
+def _lasts(counted: tuple[str, ...]) -> bool:
+    """`3 seats` are given; of `3 warnings` there are more tomorrow."""
+    return DRIFTING.isdisjoint(counted)
 
 
 def _is_timed(before: tuple[str, ...]) -> bool:
@@ -403,6 +437,17 @@ def _kind(words: tuple[str, ...]) -> Claim | None:
     if _IS.isdisjoint(words) and USAGE.isdisjoint(words):
         return None
     return Claim(kind, words[at], meaning(words[:at] + words[at + 1 :]) | {f"<{kind}>"})
+
+
+def _serving(words: tuple[str, ...]) -> Claim | None:
+    """`we use Redis for the job queue`: what one is used for says which others could be in its place."""
+    for purpose, (meant, names) in SERVING.items():
+        named = [at for at, word in enumerate(words) if word in names]
+        if len(named) != 1 or meant.isdisjoint(words) or "for" not in words or USAGE.isdisjoint(words):
+            continue
+        [at] = named
+        return Claim(purpose, words[at], meaning(words[:at] + words[at + 1 :]) | {f"<{purpose}>"})
+    return None
 
 
 def _store(words: tuple[str, ...]) -> Claim | None:

@@ -170,7 +170,7 @@ def _order(said: Said) -> tuple[str, ...]:
     return tuple(word for word in words if word not in ("the", "a", "an")) if is_order else ()
 
 
-_ORDERING = frozenset("please always never do not must you avoid".split())
+_ORDERING = frozenset("please always never do not must you we can avoid".split())
 _ORDERS = frozenset("use run pin store keep write build serve publish call read send deploy host put".split())
 
 
@@ -230,6 +230,10 @@ _FROM_TO = re.compile(
     rf"from {_OLD}to {_NEW}{_TAIL}"
 )
 _DROP = "(?:drop|dropped|ditch|ditched|abandoned|retired|scrapped)"
+_LET_GO = re.compile(
+    r" (?:we|i|the team) (?:(?:have|has|just|now|finally) ){0,2}"
+    rf"(?:dropped|ditched|abandoned|retired|scrapped|removed|got rid of) {_OLD}{_TAIL}"
+)
 # It is still there, or there by another name: what it does holds, and only who says to use it is out of date.
 _OUT_OF_USE = (
     re.compile(rf" {_OLD}{_WAS} deprecated (?:in favour of|(?:so |please )?use) {_NEW}(?:instead )?{_TAIL}"),
@@ -259,6 +263,22 @@ def _changed_over(said: Said) -> Fits | None:
     return partial(_is_of, _change(said, match), said) if match else None
 
 
+def _dropped(said: Said) -> Fits | None:
+    match = _LET_GO.match(said.flat)
+    return partial(_is_dropped, _change(said, match)) if match else None
+
+
+def _is_dropped(change: _Change, old: Said) -> bool:
+    """Whether the old sentence states what is let go, of what it is let go for; who speaks of us may say how."""
+    whole = frozenset(stem(word) for word in old.words)
+    if not change.old or not change.old | change.about <= whole or not old.is_stated:
+        return False
+    more = old.about - change.old - change.about - _HERE
+    if not change.about and more and not _is_chosen(change, old):
+        return False
+    return len(more) <= (old.words[0] in _SPEAKERS or old.words[0] in _ORDERING or old.words[0] in _CHOOSES)
+
+
 def _replaced(said: Said) -> Fits | None:
     match = _first(_REPLACED, said)
     return partial(_is_of, _change(said, match), said) if match else None
@@ -274,13 +294,18 @@ def _first(patterns: Sequence[re.Pattern[str]], said: Said) -> re.Match[str] | N
 
 
 def _says_to_use(change: _Change, said: Said, old: Said) -> bool:
+    return _is_chosen(change, old) and _is_of(change, said, old)
+
+
+def _is_chosen(change: _Change, old: Said) -> bool:
     told = pairwise(word for word in old.words if word not in EMPTY)
-    return any(one in _CHOOSES and stem(two) in change.old for one, two in told) and _is_of(change, said, old)
+    return any(one in _CHOOSES and stem(two) in change.old for one, two in told)
 
 
 def _change(said: Said, match: re.Match[str]) -> _Change:
-    was, now = _stems(match["old"].split()), _stems(match["new"].split())
-    before, what = said.flat[: match.start()].split(), (match.groupdict().get("what") or "").split()
+    named = {name: (words or "").split() for name, words in match.groupdict().items()}
+    was, now, what = _stems(named["old"]), _stems(named.get("new", ())), named.get("what", [])
+    before = said.flat[: match.start()].split()
     subject = _stems(what) if not _SPEAKERS.isdisjoint(before) else _stems(before + what)
     about = _stems([*before, *said.flat[match.end() :].split(), *what])
     return _Change(was, now - was, about - was - now, subject - was - now)
@@ -389,6 +414,7 @@ def _is_lower(one: str, other: str) -> bool:
 
 _RULES: tuple[tuple[Rule, Callable[[Said], Fits | None]], ...] = (
     (NO_LONGER, _no_longer),
+    (NO_LONGER, _dropped),
     (CHANGED, _changed_over),
     (UPGRADED, _newer_version),
     (TURNED, _turned_round),

@@ -78,11 +78,11 @@ GENERIC = frozenset(
 )
 # A label, heading or first line of these alone names nothing.
 LABELS = frozenset(
-    "note notes fact facts rule rules reminder remember decision decided decide today heads up fyi update updated "
-    "tip important attention summary overview config configuration settings convention conventions policy "
-    "policies guideline guidelines review reviewed recap gone agreed confirmed talking about regarding concerning "
-    "re info details context background tldr tl dr memo learned lesson caveat caution warning see follows "
-    "following".split()
+    "note notes fact facts rule rules reminder remember decision decisions decided decide final today heads "
+    "up fyi update updated tip important attention summary overview config configuration settings convention "
+    "conventions policy policies guideline guidelines review reviewed recap gone agreed confirmed talking about "
+    "regarding concerning re info details context background tldr tl dr memo learned lesson caveat caution "
+    "warning see follows following".split()
 )
 # Under such a label, heading or title stands what was seen once.
 OBSERVED = frozenset(
@@ -169,6 +169,14 @@ KINDS = {
     "identity": "auth0 okta cognito keycloak",
     "payment": "stripe adyen braintree",
     "formatter": "black yapf autopep8",
+    "browser tests": "playwright cypress selenium puppeteer webdriverio",
+    "css framework": "tailwind bootstrap bulma",
+    "mail": "sendgrid postmark mailgun mailchimp",
+    "feature flags": "launchdarkly unleash flagsmith",
+    "monitoring": "datadog newrelic dynatrace",
+    "orm": "prisma typeorm sequelize drizzle",
+    "state of a frontend": "redux mobx zustand",
+    "dates": "moment moment.js dayjs date-fns luxon",
     "chat": "slack teams discord mattermost",
     "orchestrator": "kubernetes nomad ecs docker-swarm",
     "wiki": "confluence notion",
@@ -189,6 +197,18 @@ VERSIONED = frozenset(
 )
 STORES = frozenset((*KINDS["database"].split(), *"redis memcached s3 gcs minio etcd vault localstorage".split()))
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}
+# What serves a purpose, whatever it is otherwise: by the words that name the purpose.
+_BROKERS = f"{KINDS['broker']} redis valkey beanstalkd"
+SERVING = {
+    f"for {words.split()[0]}": (frozenset(words.split()), frozenset(names.split()))
+    for words, names in (
+        ("queue queues", f"{_BROKERS} postgres mysql mongodb"),
+        ("jobs tasks", _BROKERS),
+        ("cache caches caching", "redis valkey keydb memcached dragonfly hazelcast"),
+        ("session sessions", "redis valkey memcached postgres mysql mongodb dynamodb"),
+        ("lock locks locking", "redis valkey postgres etcd zookeeper consul"),
+    )
+}
 EXCLUSIVE = frozenset((
     "js package manager", "formatter", "bundler", "infrastructure", "ci", "licence", "indentation", "spelling",
 ))  # fmt: skip
@@ -198,9 +218,18 @@ ALIASES = {
     "github pages": "github-pages", "docker swarm": "docker-swarm", "sql server": "mssql", "licence": "license",
     "in favor of": "in favour of", "anymore": "any more", "time out": "timeout", "by default": "by-default",
 }  # fmt: skip
+# What is sold, and not what somebody is about to do.
+_TIERS = "free basic starter hobby personal standard plus pro premium team business enterprise paid trial developer"
+ALIASES |= {f"{tier} plan": f"{tier}-plan" for tier in _TIERS.split()}
 VALUED = frozenset(
     "is are = equals defaults set expire expires lasts limited runs run starts start retains keeps allows listens "
-    "takes costs timeout exposes serves ends end".split()
+    "takes costs timeout exposes serves ends end has have gets includes include".split()
+)
+# A number of these is how it was when somebody counted.
+DRIFTING = frozenset(
+    "warning warnings error errors failure failures bug bugs issue issues test tests commit commits pr prs line "
+    "lines file files user users customer customers member members row rows record records order orders star "
+    "stars item items open todo todos dependencies vulnerabilities".split()
 )
 VERBS = USAGE | ADDITIVE | PAST | NEGATIONS | VALUED - {"timeout", "set"} | frozenset(
     "always prefer prefers has have do does must should shall can need needs comes come works work means "
@@ -226,6 +255,8 @@ def words_of(text: str) -> tuple[str, ...]:
     if "n't" in flat:
         flat = _CONTRACTED.sub(r"\1 not", flat).replace("can't", "can not").replace("won't", "will not")
     flat = flat.replace("cannot", "can not")
+    if "'" in flat:
+        flat = flat.replace("'re ", " are ").replace("'ve ", " have ")
     for name in _PHRASES:
         if name in flat:
             flat = _PHRASE.sub(lambda match: ALIASES[match[0]], flat)

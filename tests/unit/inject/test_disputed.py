@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import injector_toys as toys
 from builders import Shelf, YesMan, memory, observation
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,10 +14,12 @@ from hypothesis import strategies as st
 from clew.clew import Clew
 from clew.guard.render import excerpt, observation_line
 from clew.inject import build_session_memory_block
+from clew.inject.access import Asker
+from clew.inject.block import Choice, choose
 from clew.inject.candidates import RecallStore, RetrievalQuery
-from clew.inject.match import named_beside, told_disputes
+from clew.inject.match import named_beside, newer_first, told_disputes
 from clew.model.inject import Block, Observation
-from clew.model.scope import Scope
+from clew.model.scope import Identity, Scope
 from findings import found
 from toys import ToldClock
 
@@ -45,6 +49,34 @@ def test_both_sides_say_that_they_are_in_conflict() -> None:
 def test_one_side_says_so_also_when_the_other_does_not_fit() -> None:
     block = build(disputed("mem_a", "mem_b"), disputed("mem_b", "mem_a", text="x" * 300), budget_tokens=40)
     assert (block.memory_ids, "[in conflict with mem_b; " in block.text) == (("mem_a",), True)
+
+
+def said_later(one: Observation, **changes: Any) -> Observation:
+    return replace(one, memory=replace(one.memory, at=one.memory.at + timedelta(hours=1), **changes))
+
+
+def test_of_two_that_contradict_each_other_the_later_one_stands_first() -> None:
+    old, new = disputed("mem_a", "mem_b"), said_later(disputed("mem_b", "mem_a", text="login uses cookies"))
+    ranked = [old, observation("login has a test", id="mem_c"), replace(new, relevance=old.relevance / 2)]
+    assert build(*ranked).memory_ids == ("mem_b", "mem_a", "mem_c")
+    assert [one.id for one in newer_first(ranked)] == ["mem_b", "mem_a", "mem_c"]
+
+
+def test_a_later_word_stands_before_the_rule_it_contradicts_however_little_it_fits() -> None:
+    old, new = disputed("mem_a", "mem_b"), said_later(disputed("mem_b", "mem_a", text="login uses cookies"))
+    rule = replace(old, memory=replace(old.memory, layer="rule"))
+    found, choice = [rule, replace(new, relevance=0.1)], Choice(floor=0.5, rules_only=True)
+    asker = Asker.of(Identity("local", None, "agent", ()), SHOP, pep=YesMan())
+    assert [one.id for one in choose(found, asker, choice).ordered] == ["mem_b", "mem_a"]
+    calm = [replace(one, disputed_by=()) for one in found]
+    assert [one.id for one in choose(calm, asker, choice).ordered] == ["mem_a"]
+
+
+def test_what_an_agent_concludes_does_not_stand_before_the_users_word() -> None:
+    old = disputed("mem_a", "mem_b")
+    for origin, order in (("agent_inference", ["mem_a", "mem_b"]), ("user_prompt", ["mem_b", "mem_a"])):
+        new = said_later(disputed("mem_b", "mem_a"), origin=origin)
+        assert [one.id for one in newer_first([old, new])] == order
 
 
 def test_a_memory_that_may_not_be_shown_is_not_named() -> None:
@@ -124,3 +156,13 @@ def test_a_hint_rests_on_the_other_side_that_it_names() -> None:
     shown, named, seen = disputed("mem_a", "mem_b", "mem_s"), disputed("mem_b", "mem_a"), disputed("mem_c")
     assert named_beside([shown, named, seen], ["mem_a", "mem_c"]) == ("mem_b",)
     assert named_beside([shown, named], ["mem_a", "mem_b"]) == ()
+
+
+def test_of_a_hint_with_room_for_one_the_later_of_two_is_shown(memory: Clew, clock: ToldClock) -> None:
+    one = toys.found(memory, "login uses tokens", 0.9)
+    clock.pass_by(hours=1)
+    other = toys.found(memory, "login uses cookies", 0.8)
+    told = [replace(one, disputed_by=(other.id,)), replace(other, disputed_by=(one.id,))]
+    hints = toys.injector(toys.Told(told), config={"maxSuggestionsPerEvent": 1})
+    block = hints.handle_verb_event(toys.event(query="login")).block or ""
+    assert f"[{other.id}] [in conflict with {one.id}; this was said " in block and "tokens" not in block

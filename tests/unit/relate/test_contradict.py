@@ -18,7 +18,7 @@ from measure_conflicts import labelled, measure, memory_of
 from clew.clew import Clew
 from clew.model.relation import Finding
 from clew.model.scope import Scope
-from clew.relate import claims, contradict, wording
+from clew.relate import claims, contradict, frames, wording
 from clew.relate.claims import MAX_CHARS, read
 from clew.relate.contradict import contradictions
 from told_relations import SHOP, both_ways, edges, remember
@@ -158,6 +158,77 @@ def test_what_is_used_for_something_else_stays(new: str, old: str) -> None:
     assert judge(new, old) is None
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "We use {} for the job queue.",
+        "We decided to use {} for the job queue.",
+        "We've decided on {} for the job queue.",
+        "We decided that we use {} for the job queue.",
+        "We chose {} for the job queue.",
+        "We're going with {} for the job queue.",
+        "Let's use {} for the job queue.",
+        "From now on we use {} for the job queue.",
+        "Final decision: we use {} for the job queue.",
+        "We switched to {} for the job queue.",
+    ],
+)
+def test_what_was_decided_is_compared_in_whatever_words_it_was_decided(frame: str) -> None:
+    old = "We decided to use Redis for the job queue."
+    found = judge(frame.format("RabbitMQ"), old)
+    assert found is not None and (found.type, found.rule) == ("contradicts", "different_value")
+    assert judge(frame.format("Redis"), old) is None
+    assert judge(frame.format("RabbitMQ"), "We decided to use Redis for the rate limits.") is None
+
+
+@pytest.mark.parametrize("frame", ["Last year we decided", "We had decided", "We have not decided", "Did we"])
+def test_a_report_of_a_decision_or_a_question_about_it_decides_nothing(frame: str) -> None:
+    assert judge(f"{frame} to use RabbitMQ for the job queue.", "We use Redis for the job queue.") is None
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("We no longer use black, we moved to ruff for formatting.", "Always use black for formatting."),
+        ("We're not using Redis anymore for sessions, it's Valkey now.", "We use Redis for sessions."),
+        ("We dropped Redis for sessions.", "We use Redis for sessions."),
+        (
+            "We dropped exponential backoff for the payment gateway.",
+            "We retry the payment gateway with exponential backoff.",
+        ),
+    ],
+)
+def test_what_is_told_to_be_over_is_over_whatever_else_the_sentence_says(new: str, old: str) -> None:
+    found = judge(new, old)
+    assert found is not None and (found.type, found.rule) == ("supersedes", "no_longer")
+
+
+def test_what_is_over_for_one_purpose_goes_on_for_another() -> None:
+    assert judge("We no longer use Redis, we use Valkey for sessions.", "We use Redis for locks.") is None
+    assert judge("We dropped Redis for sessions.", "We use Redis for locks.") is None
+    assert judge("When traffic grows, we no longer use Redis.", "We use Redis.") is None
+
+
+def test_what_may_be_done_is_the_opposite_of_what_must_not() -> None:
+    for new in (
+        "Deploying on Fridays is fine from now on.",
+        "It's okay to deploy on Fridays.",
+        "Deploy on Fridays.",
+    ):
+        found = judge(new, "Never deploy on Fridays.")
+        assert found is not None and found.rule == "opposite"
+    assert judge("Deploying on Fridays is fine with two approvals.", "Never deploy on Fridays.") is None
+    assert judge("Deploying on Fridays is not fine.", "Never deploy on Fridays.") is None
+
+
+def test_to_use_something_is_asked_for_more_than_once() -> None:
+    """A task is what happened, but a choice that was asked for is made."""
+    old = "The user asked: Use snake_case for JSON fields."
+    assert judge("The user asked: Use camelCase for JSON fields.", old)
+    assert not judge("The user asked: Use camelCase for these JSON fields.", old)
+    assert not judge("The user asked: Set the gateway timeout to 5 s.", "The gateway timeout is 3 s.")
+
+
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
     general = memory_of("The line length is 88 characters.", project=None)
     own = memory_of("The line length is 88 characters.", user="ada")
@@ -245,7 +316,7 @@ def test_no_more_than_the_beginning_is_read_however_it_repeats(unit: str, tail: 
     assert read(whole) == read(start)
 
 
-@pytest.mark.parametrize("module", [claims, contradict, wording])
+@pytest.mark.parametrize("module", [claims, contradict, frames, wording])
 def test_every_pattern_takes_time_linear_in_the_text(module: ModuleType) -> None:
     """What repeats without a bound comes last and once: there is nothing to go back for."""
     values = [one for value in vars(module).values() for one in (value if isinstance(value, tuple) else (value,))]
@@ -297,6 +368,14 @@ def test_a_rule_adds_an_edge_and_a_conflict_and_supersedes_nothing(memory: Clew)
     [dispute] = memory.conflicts.list(scope=SHOP)
     assert (dispute.a.id, dispute.b.id, dispute.conflict.rule) == (old, new, "no_longer")
     assert dispute.conflict.sentence == "We no longer use Jenkins for CI."
+
+
+def test_decisions_that_changed_are_told_as_conflicts(memory: Clew) -> None:
+    for what, before, after in (("pro plan", 3, 5), ("free plan", 1, 2), ("team plan", 10, 20)):
+        remember(memory, f"The {what} has {before} seats.", f"The {what} has {after} seats.")
+    memory.jobs.run()
+    pairs = {(one.a.content, one.b.content) for one in memory.conflicts.list(scope=SHOP)}
+    assert len(pairs) == 3 and ("The pro plan has 3 seats.", "The pro plan has 5 seats.") in pairs
 
 
 def test_a_contradiction_is_noted_once_in_the_words_of_who_spoke_last(memory: Clew) -> None:
