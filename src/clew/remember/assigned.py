@@ -148,7 +148,8 @@ def find_assigned(text: str, lowered: str) -> Iterator[Span]:
 
 def ends_with_a_name(word: str) -> bool:
     """Whether what follows a word of small letters could be given to a name that it ends with."""
-    return compiled(rf"{_NAME}\Z").search(word) is not None
+    # Small letters do not tell whether `dbPw` was meant; no word of the language ends so.
+    return word.endswith("pw") or compiled(rf"{_NAME}\Z").search(word) is not None
 
 
 def _names_a_secret(match: re.Match[str], text: str) -> bool:

@@ -62,6 +62,7 @@ SPOKEN = (
     "default login me password {}", "**Password:** {}", "**Password**: {}", "| password | {} |", "`password`: `{}`",
     "password: a,{}", "password: 'a b {}'", "iam_key = '{}'", "the password is {}", "the password {}",
     "password for staging is {}", "the password was set to {}", "password -> {}",
+    "dbPw = '{}'", "smtpPW: {}",
 )  # fmt: skip
 
 
