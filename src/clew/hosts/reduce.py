@@ -1,8 +1,8 @@
 """One event of a host, reduced to what may be worth keeping. Pure.
 
-In: an event as it came. Out: a small JSON object or None. Every text is masked as a whole before it is cut,
-every path is told from the root of the repository, and what is ignored leaves no trace, nor does the sentence
-or command that names it.
+In: an event as it came. Out: a small JSON object or None. Every text is masked as a whole before it is cut, a
+command together with what was said of its failure; every path is told from the root of the repository, and what is
+ignored leaves no trace, nor does the sentence or command that names it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from clew.inject.hooks import error_line, paths_of_input
 from clew.model.host import Around, HookEvent
 from clew.model.tool_call import ToolCall
 from clew.remember.observe import is_foreign_place, is_from_elsewhere
-from clew.remember.redact import redact
+from clew.remember.redact import redact, redact_together
 
 # Kinds of facts.
 START, PROMPT, EDIT, RUN, ELSEWHERE, SAY, END = "start", "prompt", "edit", "run", "elsewhere", "say", "end"
@@ -166,7 +166,9 @@ def _tool(event: HookEvent, around: Around) -> dict[str, Any] | None:
 
 
 def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
-    command = _masked(shell_text(event.tool_input.get("command") or event.tool_input.get("cmd")))
+    status = status_of(event)
+    failed = event.kind == "tool_failure" or bool(status)
+    command, said = _ran_and_said(event) if failed else (_masked(_command(event)), "")
     is_outside = any(_is_outside(path, event, around) for path in files_shown(command))
     is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command))
     ran = understood(command)
@@ -179,8 +181,6 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     there = replace(event, cwd=f"{around.root or event.cwd}/{folder}") if folder else event
     if names_ignored(f"{folder}/x {ran.command}", there, around):
         return nothing
-    status = status_of(event)
-    failed = event.kind == "tool_failure" or bool(status)
     if not (failed or _has_worked(event)) or _has_no_end(event):
         return nothing
     if not (ran.tells_failure if failed else ran.tells_status):
@@ -189,7 +189,7 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     told["key"] = " in ".join(filter(None, (ran.key, folder)))
     told |= {"folder": folder} if _FOLDER.fullmatch(folder) else {}
     told |= {"failed": True, "status": status} if failed else {"ok": True}
-    line = what_went_wrong(event) if failed and not is_elsewhere else None
+    line = _what_went_wrong(said) if failed and not is_elsewhere else None
     if line and not (names_ignored(line, event, around) or names_ignored(line, there, around)):
         told["error"] = line
     told |= {"general": True} if ran.is_general else {}
@@ -199,7 +199,7 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
 
 def runs_outside(event: HookEvent, around: Around) -> bool:
     """Whether a command went to another repository: what it names is not what has that name here."""
-    command = shell_text(event.tool_input.get("command") or event.tool_input.get("cmd"))
+    command = _command(event)
     is_shell = (event.tool or "").strip().lower() in SHELLS
     return is_shell and _folder(left_in(command), event, around).startswith(_OUTSIDE)
 
@@ -255,7 +255,17 @@ def status_of(event: HookEvent) -> int | None:
 
 def what_went_wrong(event: HookEvent) -> str | None:
     """The line that says it, the same each time it goes wrong the same way."""
-    text = _masked(_COLOUR.sub("", event.error or "")) or _masked(_COLOUR.sub("", _flat(event.tool_output)))
+    return _what_went_wrong(_ran_and_said(event)[1])
+
+
+def _ran_and_said(event: HookEvent) -> tuple[str, str]:
+    """The command, and what was said of its failure: whatever is secret in one of them is so in the other."""
+    ran = _command(event)
+    command, said = _masked_together(ran, _COLOUR.sub("", event.error or ""))
+    return (command, said) if said else _masked_together(ran, _COLOUR.sub("", _flat(event.tool_output)))
+
+
+def _what_went_wrong(text: str) -> str | None:
     lines = [line for line in own_words(text).splitlines() if not _is_count(line)]
     # A compiler's first complaint is the one to mend; everything else says it last.
     line = next(
@@ -282,6 +292,15 @@ def _is_count(line: str) -> bool:
 
 def _masked(text: str | None) -> str:
     return redact((text or "")[:MAX_TEXT]).text
+
+
+def _masked_together(one: str, other: str) -> tuple[str, str]:
+    first, second = redact_together((one[:MAX_TEXT], other[:MAX_TEXT]))
+    return first.text, second.text
+
+
+def _command(event: HookEvent) -> str:
+    return shell_text(event.tool_input.get("command") or event.tool_input.get("cmd"))
 
 
 def _flat(value: object) -> str:

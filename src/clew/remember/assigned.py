@@ -13,9 +13,11 @@ from clew.remember.looks import (
     compiled,
     could_be_secret,
     has_digit,
+    is_jumbled,
     is_keylike,
     is_mixed,
     is_numbered,
+    is_passphrase,
     is_strong,
     is_worded,
     looks_random,
@@ -106,12 +108,17 @@ _SPOKEN_WAY = (
 _SPOKEN_SET = r"(?i:\b(?:set|sets|setting|changed?|changes|reset|updated?|rotated?)\b[\w '’-]{0,30})$"
 _SPOKEN_BEFORE = (
     r"(?i:(?:^|[\n.,;:(/-]|\b(?:the|my|our|your|his|her|their|its|and|with|use|using|this|temporary|default|initial|new"
-    r"|old|admin|root|sudo|db|database|wifi|ssh|vpn|master|staging|prod|production|das|dem|mein|unser))[ \t]{0,3})$"
+    r"|old|admin|root|sudo|db|database|wifi|ssh|vpn|master|staging|prod|production|wrong|incorrect|invalid|bad|because\sof|due\sto"
+    r"|das|dem|mein|unser))[ \t]{0,3})$"
 )
 _SPOKEN_AFTER = (
     r"(?i:[.,;:!?)\"'’*_]{0,3}(?:\s{0,3}$|\n|\s{1,3}(?:for|on|in|at|to|and|or|is|was|works?|worked|still|as|when|from|with|which"
-    r"|that|until|because|so|if|but|everywhere|again|now|there|here|has|will|does|can|should|must|gets?|got)\b))"
+    r"|that|until|because|being|so|if|but|everywhere|again|now|there|here|has|will|does|can|should|must|gets?|got)\b))"
 )
+_PHRASE_AFTER = r"(?i:[.!?)\"'’*_]{0,3}(?:\s{0,3}\Z|\n|\s{1,3}(?:and|but|for|on)\b)|[,;]|[.!?]{1,3}\s)"
+_FARTHEST = 300  # characters from a name to the first digit of what is given to it in talk
+# Other secrets, in talk and in the messages that refuse them: `token x has expired`, `API key provided: x`.
+_KEY_WAY = r"(?i:(?:\s{1,3}(?:provided|supplied|given|used|sent|received))?:?\s{1,3}\(?)"
 # What people say of passwords and has a digit: versions, lengths, tickets, paths, names of settings, systems and
 # numbered things; ways to hash and to sign in, standards.
 _SPOKEN_OF = (
@@ -125,6 +132,23 @@ _SPOKEN_TOPIC = (
     r"(?i:(?<![a-z0-9])(?:sha-?\d|md5|argon2|[bs]crypt|pbkdf2|hmac|aes-?\d|rsa-?\d|ed25519|x\.?509|oauth-?2|ntlm|utf-?\d"
     r"|base-?\d\d|rfc-?\d|cve-|iso-?\d|nist|fips|1password|log4j|[hr]s256))"
 )
+
+# Four to eight digits behind the name of a PIN. Those of a board have fewer, those of a package have dots.
+_PIN_NAMES = ("pin", "passcode", "puk")
+_PIN = (
+    r"(?<![A-Za-z0-9])(?i:(?P<name>(?:pin|puk|passcode)(?:[ _-]?(?:code|number))?)(?![a-z])"
+    r"(?:[\\\"'`*_\]]{0,4}\s{0,3}[:=]\s{0,3}"
+    r"|(?:\s{1,3}(?:for|of|on|at)(?:\s{1,3}[\w.@'-]{1,40}){1,5}?)?(?:\s{1,3}(?:is|was)(?:\s{1,3}(?:now|still))?|\s{0,2}:):?\s{1,3}"
+    r"|(?:\s{1,3}(?:is|was|has\sbeen|got))?\s{1,3}(?:changed|set|reset)\s{1,3}to\s{1,3}"
+    r"|(?<=code|mber)\s{1,3}|(?<=(?-i:PIN|PUK))\s{1,3}))[\\\"'`*_]{0,4}"
+    r"(?P<v>[0-9]{4,8})(?![\w%]|[.,:/-]\d|\s{0,2}(?:bytes|pages|[mk]?[vV]|k?[hH]z|ohms?)\b)"
+)
+# A board or a version has pins as well; a day is no PIN.
+_OTHER_PIN = (
+    r"(?i:\b(?:gpio|adc|dac|pwm|bcm|analog|digital|header|connector|socket|board|voltage|sensor|i2c|spi|uart|arduino|esp32"
+    r"|versions?|packages?|dependenc(?:y|ies)|librar(?:y|ies)|toolchain|nightly|requirements|lock-?file|memory|pages?)\b)"
+)
+_DAY = r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
 
 Span = tuple[int, int]
 
@@ -146,9 +170,28 @@ def find_assigned(text: str, lowered: str) -> Iterator[Span]:
             at = span[1]
 
 
+def find_pins(text: str) -> Iterator[Span]:
+    lowered = text.lower()
+    if not any(name in lowered for name in _PIN_NAMES):
+        return
+    for match in compiled(_PIN).finditer(text):
+        around = text[max(0, match.start() - 40) : match.start("v")]
+        is_other = compiled(_OTHER_PIN).search(around) or compiled(_DAY).fullmatch(match["v"])
+        # In India a PIN code is that of a post office.
+        is_postal = len(match["v"]) == 6 and compiled(r"(?i:pin[ _-]?code)").fullmatch(match["name"])
+        if not is_other and not is_postal:
+            yield match.span("v")
+
+
+def is_spoken_of(value: str) -> bool:
+    """Whether it is one of the things with a digit that people say of passwords, and of anything else."""
+    return compiled(_SPOKEN_OF).fullmatch(value) is not None or compiled(_SPOKEN_TOPIC).search(value) is not None
+
+
 def ends_with_a_name(word: str) -> bool:
     """Whether what follows a word of small letters could be given to a name that it ends with."""
-    return compiled(rf"{_NAME}\Z").search(word) is not None
+    # Small letters do not tell whether `dbPw` was meant; no word of the language ends so.
+    return word.endswith("pw") or compiled(rf"{_NAME}\Z").search(word) is not None
 
 
 def _names_a_secret(match: re.Match[str], text: str) -> bool:
@@ -381,16 +424,39 @@ def _given_secret(match: re.Match[str], text: str) -> Span | None:
 def _spoken_secret(match: re.Match[str], text: str) -> Span | None:
     """``the password for staging is x1y2z3``, ``use the password x1y2z3 for it``; with a letter and a digit."""
     if not names_a_password(match["name"]):
-        return _key_alone(match, text)
+        return _key_alone(match, text) or _spoken_key(match, text)
     way = compiled(_SPOKEN_WAY).match(text, match.end("name"))
     if way is not None and way["to"]:  # set to; but `move the password to vault2`
         is_set = compiled(_SPOKEN_SET).search(text[max(0, match.start() - 40) : match.start()])
         way = way if is_set else None
-    if way is not None and (span := _spoken_span(text, way.end(), match["name"])):
+    if way is not None and (span := _spoken_span(text, way.end(), match["name"]) or _phrase_span(text, way.end())):
         return span
+    if match["bare"] and _is_prose(match):
+        return _phrase_span(text, match.start("bare"))
     space = compiled(r"[ \t]{1,3}").match(text, match.end("name"))
     span = _spoken_span(text, space.end(), match["name"]) if space else None
-    return span if span and _is_named_so(text, match.start(), span[1]) else None
+    return span if span and (is_jumbled(text[slice(*span)]) or _is_named_so(text, match.start(), span[1])) else None
+
+
+def _phrase_span(text: str, start: int) -> Span | None:
+    """``the password of the office is correct-horse-battery``; not what goes on, as an adjective does."""
+    words = compiled(r"[A-Za-z-]{14,200}+").match(text, start)
+    if words is None or not is_passphrase(words[0]) or not compiled(_PHRASE_AFTER).match(text, words.end()):
+        return None
+    return words.span()
+
+
+def _spoken_key(match: re.Match[str], text: str) -> Span | None:
+    """By what no name looks like: nobody says such a word behind `token` but of the token itself."""
+    name_end = match.end("name")
+    if compiled("[0-9]").search(text, name_end, name_end + _FARTHEST) is None:
+        return None
+    for ways in (_SPOKEN_WAY, _KEY_WAY):
+        way = compiled(ways).match(text, name_end)
+        span = _spoken_span(text, way.end(), match["name"]) if way else None
+        if span and is_jumbled(text[slice(*span)]):
+            return span
+    return None
 
 
 def _key_alone(match: re.Match[str], text: str) -> Span | None:
@@ -406,11 +472,7 @@ def _spoken_span(text: str, start: int, name: str) -> Span | None:
     value = bare[0][: _first_unmatched(bare[0])].rstrip(".,;:!?*_") if bare else ""
     if not is_worded(value) or not could_be_secret(name, value):
         return None
-    if (
-        compiled(_SPOKEN_OF).fullmatch(value)
-        or compiled(_SPOKEN_TOPIC).search(value)
-        or compiled(_CALL).match(value)
-    ):
+    if is_spoken_of(value) or compiled(_CALL).match(value):
         return None
     return start, start + len(value)
 

@@ -84,6 +84,7 @@ COMMAND_RULES = (
     _taken_by("w", needs=("ldap",), commands="ldap(?:search|modify|add|delete|passwd|whoami|compare)"),
     _taken_by("P", needs=("sqlcmd",), commands="sqlcmd"),
     _taken_by("P", needs=("zip",), commands="(?:un)?zip"),
+    _taken_by("p", needs=("useradd",), commands="useradd"),
     _taken_by("k", needs=("openssl enc",), commands="openssl enc"),
     _taken_by("[NP]", needs=("ssh-keygen",), commands="ssh-keygen"),
     _taken_by("(?:b|-body)", needs=("secret set",), commands="gh secret set"),
@@ -116,6 +117,15 @@ COMMAND_RULES = (
         ("sqlplus",),
         r"(?i:\bsqlplus)(?P<o>(?:\s{1,2}-\w{1,8}){1,4})?\s{1,2}[\"']?[\w.$#-]{1,64}/"
         r"(?P<v>(?(o)(?=[^\s@]{0,200}[\d@]))[^\s\"'`;|&<>()@/]{1,200}+)(?(o)|(?=@))",
+        _is_command_password,
+    ),
+    # Behind the share or behind the user; `*` asks for it.
+    Rule(
+        "login",
+        ("/user:",),
+        r"(?i:\bnet\s{1,2}use\s{1,2}(?:[a-z]:\s{1,2})?\\{2,4}[^\s\"'`]{1,200}(?=[^\n]{0,300}/user:)"
+        r"(?:\s{1,2}/[a-z]{1,12}(?::[^\s\"'`]{1,100})?){0,4})"
+        rf"\s{{1,2}}(?!/)(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|{_SHELL_WORD}))",
         _is_command_password,
     ),
     # Glued to its letter, and behind a command of one or two: there it is no talk.

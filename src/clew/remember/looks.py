@@ -36,6 +36,11 @@ _PATH = r"(?:~|\.{1,2})?/[\w./-]+"
 PASSWORDS_ELSEWHERE = (
     "kennwort", "contraseña", "senha", "wachtwoord", "пароль", "hasło", "heslo", "lösenord", "şifre",
 )  # fmt: skip
+_OF_ADJECTIVES = frozenset(
+    "only with from over than that this wide well free less like once time read case term long never always must "
+    "pass secret token auth".split()
+)
+_ENDS_ADJECTIVE = ("ed", "ly", "able", "ible", "ing", "word", "key")
 _STRONG_SIGNS = frozenset("!@#$%^&~")
 
 
@@ -86,6 +91,34 @@ def is_worded(value: str) -> bool:
 def is_numbered(value: str) -> bool:
     """One of several things of a name: replica-2, chromium-v2."""
     return compiled(_NUMBERED).fullmatch(value) is not None
+
+
+def is_jumbled(value: str) -> bool:
+    """Letters and digits in an order that nobody would say. Names change between them seldom and have words in them
+    (`oauth2Client`, `users_2024`): in its longest piece a run of one sort, where a capital begins one, has at most
+    2.5 characters on average and no six letters. In one case, as numbered names are, more is asked.
+    """
+    piece = max(re.split(r"[^A-Za-z0-9]", value), key=len)
+    runs = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", piece)
+    numbers = sum(map(str.isdigit, runs))
+    if len(piece) < 8 or not 0 < numbers < len(runs) or 5 * len(runs) < 2 * len(piece):
+        return False
+    if any(len(run) >= 6 and run.isalpha() for run in runs):
+        return False
+    in_both_cases = piece.lower() != piece != piece.upper()
+    return in_both_cases or (numbers >= 2 and len(piece) >= 10 and piece == value)
+
+
+def is_passphrase(value: str) -> bool:
+    """Words joined to a password: correct-horse-battery. Not `end-to-end` nor `long-since-expired`."""
+    parts = value.lower().split("-")
+    return len(parts) >= 3 and all(
+        4 <= len(part) <= 20
+        and part.isalpha()
+        and part not in _OF_ADJECTIVES
+        and not part.endswith(_ENDS_ADJECTIVE)
+        for part in parts
+    )
 
 
 def could_be_secret(name: str, value: str) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from clew.errors import InvalidInput
@@ -18,7 +19,7 @@ from clew.guard.trust import OBSERVED, is_reserved
 from clew.hosts.patterns import ELSEWHERE, any_of
 from clew.model.memory import Draft
 from clew.model.tool_call import ToolCall
-from clew.remember.redact import redact
+from clew.remember.redact import Redacted, redact, redact_together
 
 TOOL_CHARS = 60
 FIELD_CHARS = 200  # an error line is quoted for what went wrong, not for what it says at length
@@ -29,6 +30,8 @@ _FETCHING_ANYWHERE = re.compile(r"https?://|(?<![\w.-])(?:curl|wget)(?![\w-])", 
 def draft_of_call(call: ToolCall, *, edited: Sequence[str] = ()) -> Draft:
     """The same call gives the same text, so seeing it twice is remembered once. `edited`: files that were changed
     before it worked, which may be why."""
+    quotes = not is_from_elsewhere(call)
+    call = _masked(call)
     tool, file = _field(call.tool, TOOL_CHARS), _field(call.file)
     if not tool:
         raise _nothing("the tool has no name")
@@ -36,7 +39,9 @@ def draft_of_call(call: ToolCall, *, edited: Sequence[str] = ()) -> Draft:
     if call.exit_status is None and not any(map(_field, told)):
         raise _nothing(f"the call of '{tool}' has nothing worth recording")
     return Draft(
-        content="; ".join(filter(None, (_what(call, tool), file and f"file {file}", _later(call), _after(edited))))
+        content="; ".join(
+            filter(None, (_what(call, tool, quotes=quotes), file and f"file {file}", _later(call), _after(edited)))
+        )
         + ".",
         origin=OBSERVED,
         paths=(file,) if file else (),
@@ -75,8 +80,18 @@ def _places() -> re.Pattern[str]:
 
 def secrets_in(call: ToolCall) -> tuple[str, ...]:
     """The kinds of secrets that `draft_of_call` masks."""
+    return tuple(sorted({kind for part in _redacted(call) for kind in part.kinds}))
+
+
+def _masked(call: ToolCall) -> ToolCall:
+    tool, command, error_line, file, fixed_by, id = (one.text for one in _redacted(call))
+    return replace(call, tool=tool, command=command, error_line=error_line, file=file, fixed_by=fixed_by, id=id)
+
+
+def _redacted(call: ToolCall) -> list[Redacted]:
+    """Together: an error may name what an option of the command was given."""
     told = (call.tool, call.command, call.error_line, call.file, call.fixed_by, call.id)
-    return tuple(sorted({kind for value in told for kind in redact(value or "").kinds}))
+    return redact_together(value or "" for value in told)
 
 
 def refuse_reserved(draft: Draft) -> Draft:
@@ -96,10 +111,10 @@ def refuse_reserved(draft: Draft) -> Draft:
     return draft
 
 
-def _what(call: ToolCall, tool: str) -> str:
+def _what(call: ToolCall, tool: str, *, quotes: bool) -> str:
     command, error = _field(call.command), _field(call.error_line)
     subject = f"Command `{command}` ({tool})" if command else f"Tool `{tool}`"
-    quoted = f': "{error}"' if error and not is_from_elsewhere(call) else ""
+    quoted = f': "{error}"' if error and quotes else ""
     return f"{subject} {_ending(call.exit_status, error)}{quoted}"
 
 

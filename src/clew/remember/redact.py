@@ -5,7 +5,7 @@ Nothing is kept; running it twice changes nothing; a text without secrets comes 
 Why this is an own rule table and not a library: docs/adr/0005-secret-masking.md.
 
 What is given to a name is found in `assigned.py`, what commands take in `command_lines.py`; what a value looks like
-is told in `looks.py`.
+is told in `looks.py`. A value that was masked once is masked wherever else it stands, by `again.py`.
 
 INVARIANT: linear time on any input. Each pattern here fails after a bounded number of characters, or consumes
 what it matched, or can start only once per run of its own characters. A new rule needs a line in the hostile
@@ -15,9 +15,11 @@ so that a marker never makes its neighbours look suspicious.
 
 import re
 from binascii import a2b_base64
+from collections.abc import Iterable
 from functools import cache
 
-from clew.remember.assigned import NAME_WORDS, find_assigned
+from clew.remember.again import Found, mask_again
+from clew.remember.assigned import NAME_WORDS, find_assigned, find_pins
 from clew.remember.command_lines import COMMAND_RULES, Rule, is_not_a_variable
 from clew.remember.looks import (
     compiled,
@@ -47,47 +49,69 @@ def redact(text: str, *, keep_lines: bool = False) -> Redacted:
 
     With ``keep_lines`` the line ends of what is taken out stay, so that what follows keeps its line number.
     """
+    return _redacted(text, {}, keep_lines)
+
+
+def redact_together(texts: Iterable[str]) -> list[Redacted]:
+    """Texts that tell of the same thing: what was masked in one of them is masked in all."""
+    each = [(text, Found()) for text in texts]
+    alone = [_redacted(text, found, keep_lines=False) for text, found in each]
+    all_found = {secret: None for _text, found in each for secret in found}
+    if not all_found:
+        return alone
+    return [_with_others(one, found, all_found) for one, (_text, found) in zip(alone, each, strict=True)]
+
+
+def _with_others(alone: Redacted, found: Found, others: Found) -> Redacted:
+    text = mask_again(alone.text, others, found)
+    again = _redacted(text, found, keep_lines=False)  # what was masked may have uncovered something
+    return Redacted(again.text, again.kinds, alone.private_spans + again.private_spans)
+
+
+def _redacted(text: str, found: Found, keep_lines: bool) -> Redacted:
     text, private_spans = _cut_private(text, keep_lines)
-    kinds: set[str] = set()
     # Masking one secret can uncover the border of the next, hence a second look; four passes are a safety
     # limit against text built to uncover one secret per pass.
     for _ in range(4):
-        masked = _mask_once(text, kinds, keep_lines)
+        masked = _mask_once(text, found, keep_lines)
+        if found:
+            masked = mask_again(masked, found, found)
         if masked == text:
             break
         text = masked
-    return Redacted(text, tuple(sorted(kinds)), private_spans)
+    return Redacted(text, tuple(sorted({kind for kind, _value in found})) if found else (), private_spans)
 
 
-def _mask_once(text: str, kinds: set[str], keep_lines: bool) -> str:
+def _mask_once(text: str, found: Found, keep_lines: bool) -> str:
     # Plain substring searches are the cheapest prefilter there is. Keys with a prefix are long words; prose
     # has hardly any of 20 characters, and where there are some only those need searching.
     long_words = " ".join([word for word in text.split() if len(word) >= SHORTEST_PREFIXED])
     if long_words:
         for rule in dict.fromkeys([_PREFIXED[prefix] for prefix in _PREFIXES if prefix in long_words]):
-            text = _apply(rule, text, kinds)
+            text = _apply(rule, text, found)
     lowered = _lowered(text)
     hints = [hint for hint in HINTS if hint in lowered]
     if hints:
-        text = _mask_hinted(text, hints, kinds, has_long_words=bool(long_words), keep_lines=keep_lines)
-    return text if _FOUR_DIGITS.search(text) is None else _mask_numbers(text, kinds)
+        text = _mask_hinted(text, hints, found, has_long_words=bool(long_words), keep_lines=keep_lines)
+    return text if _FOUR_DIGITS.search(text) is None else _mask_numbers(text, found)
 
 
-def _mask_hinted(text: str, hints: list[str], kinds: set[str], *, has_long_words: bool, keep_lines: bool) -> str:
+def _mask_hinted(text: str, hints: list[str], found: Found, *, has_long_words: bool, keep_lines: bool) -> str:
     for rule in dict.fromkeys([_PHRASED[hint] for hint in hints if hint in _PHRASED]):
-        text = _apply(rule, text, kinds, keep_lines=keep_lines)  # no other secret has more than one line
+        text = _apply(rule, text, found, keep_lines=keep_lines)  # no other secret has more than one line
     if hints[-1] not in NAME_WORDS:
         return text
-    text = _mask_assigned(text, kinds)
-    return _mask_random(text, kinds) if has_long_words else text
+    text = _mask_spans(text, find_assigned(text, _lowered(text)), found)
+    return _mask_random(text, found) if has_long_words else text
 
 
-def _mask_numbers(text: str, kinds: set[str]) -> str:
+def _mask_numbers(text: str, found: Found) -> str:
+    text = _mask_spans(text, find_pins(text), found)
     # Before cards: groups of its digits could be one. In small letters only where the text speaks of one.
     is_told = "iban" in text or "IBAN" in text
     if is_told or _IBAN_LIKE.search(text) is not None:
-        text = _apply(_iban_rule(in_any_case=is_told), text, kinds)
-    return text if _CARD_LIKE.search(text) is None else _apply(_CARD, text, kinds)
+        text = _apply(_iban_rule(in_any_case=is_told), text, found)
+    return text if _CARD_LIKE.search(text) is None else _apply(_CARD, text, found)
 
 
 def _lowered(text: str) -> str:
@@ -152,13 +176,13 @@ def _outside_private(text: str, keep_lines: bool) -> tuple[str, int]:
 # --- keys with a known shape ----------------------------------------------------------------------
 
 
-def _apply(rule: Rule, text: str, kinds: set[str], *, keep_lines: bool = False) -> str:
+def _apply(rule: Rule, text: str, found: Found, *, keep_lines: bool = False) -> str:
     def mask(match: re.Match[str]) -> str:
         start, end = match.span("v" if "v" in match.re.groupindex else 0)
         value = text[start:end]
         if value.startswith("[masked:") or (rule.is_secret is not None and not rule.is_secret(value)):
             return match[0]
-        kinds.add(rule.kind)
+        found[rule.kind, value] = None
         lines = "\n" * value.count("\n") if keep_lines else ""
         return f"{text[match.start() : start]}[masked:{rule.kind}]{lines}{text[end : match.end()]}"
 
@@ -517,15 +541,15 @@ def _iban_rule(*, in_any_case: bool) -> Rule:
 # --- values given to a name -----------------------------------------------------------------------
 
 
-def _mask_assigned(text: str, kinds: set[str]) -> str:
+def _mask_spans(text: str, spans: Iterable[tuple[int, int]], found: Found) -> str:
     kept: list[str] = []
     at = 0
-    for start, end in find_assigned(text, _lowered(text)):
+    for start, end in spans:
         kept += text[at:start], "[masked:assigned]"
+        found["assigned", text[start:end]] = None
         at = end
     if not at:
         return text
-    kinds.add("assigned")
     return "".join([*kept, text[at:]])
 
 
@@ -536,13 +560,13 @@ _COMPANY = r"(?i:passw|passphrase|secret|token|credential|(?:api|access|private)
 _CHECKSUM = r"(?i)(?:sha|md5|integrity|checksum|digest|fingerprint)[\w-]{0,4}[ :=-]{0,3}[\"']?$"
 
 
-def _mask_random(text: str, kinds: set[str]) -> str:
+def _mask_random(text: str, found: Found) -> str:
     def mask(match: re.Match[str]) -> str:
         before, after = text[max(0, match.start() - 48) : match.start()], text[match.end() : match.end() + 24]
         in_company = compiled(_COMPANY).search(f"{before} {after}") is not None
         if not in_company or not looks_random(match[0]) or re.search(_CHECKSUM, before):
             return match[0]
-        kinds.add("random")
+        found["random", match[0]] = None
         return "[masked:random]"
 
     return compiled(_CANDIDATE).sub(mask, text)

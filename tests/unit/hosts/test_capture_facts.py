@@ -152,6 +152,33 @@ def test_private_passages_and_secrets_are_gone_before_anything_is_stored() -> No
     assert "ACME" not in json.dumps(found)
 
 
+SECRET = "q8Zr2LkP0" + "xVb77"
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (f"npm publish --token={SECRET}", f"npm ERR! 401 Unauthorized: {SECRET} is not valid"),
+        (f"make deploy TOKEN={SECRET}", f"error: the server refused {SECRET}"),
+        (f"make deploy WHO={SECRET}", f"error: invalid token: {SECRET}"),
+    ],
+)
+def test_a_command_and_its_failure_are_masked_together(command: str, error: str) -> None:
+    for failed in (
+        ran(command, error=f"Exit code 1\n{error}"),
+        ran(command, output={"stderr": error, "exit_code": 1}),
+    ):
+        assert failed["error"].endswith(error.replace(SECRET, "[masked:assigned]"))
+        assert failed["command"] == command.replace(SECRET, "[masked:assigned]")
+        assert SECRET not in json.dumps(failed)
+
+
+def test_a_token_that_the_agent_speaks_of_is_masked() -> None:
+    said = f"The release is late. Publishing failed because the token {SECRET} has expired."
+    found = told("stop", message=said)
+    assert found["said"] and SECRET not in json.dumps(found)
+
+
 def test_a_private_passage_whose_beginning_was_cut_away_stays_private() -> None:
     found = prompt(
         "the merger with Umbrella is secret</private> Rename the cart module to basket everywhere please"

@@ -65,6 +65,14 @@ def test_secrets_in_a_command_are_masked(memory: Clew) -> None:
     assert stored.masked
 
 
+def test_what_is_secret_in_a_command_is_so_in_its_error(memory: Clew) -> None:
+    secret = "q8Zr2LkP0" + "xVb77"
+    call = ToolCall("Bash", f"npm publish --token={secret}", 1, f"401: {secret} is refused", fixed_by=f"x {secret}")
+    stored = memory.observe(call)
+    assert secret not in stored.memory.content
+    assert stored.masked == ("assigned",)
+
+
 @pytest.mark.parametrize("before", [175, 185, 199, 400])
 def test_a_field_is_masked_before_it_is_cut(memory: Clew, before: int) -> None:
     stored = memory.observe(ToolCall("Bash", command="x" * before + f" {SECRET}", exit_status=1))

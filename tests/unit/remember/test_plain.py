@@ -25,7 +25,7 @@ TRICKY = (
     "login me **Password:** | `password` 'it's-x1' p@ss,w0rd1 re_use ops_team token budget: 4000 FlyV1 fm2_ "
     "ibm_cloud_iam_key cookie Cookie: Set-Cookie: sid=hunter2hunter2 zip unzip -P ssh-keygen -N htpasswd -b "
     "sqlplus me/hunter2 smbclient -U me%hunter2 -passin pass:hunter2 storepass -storepass gh set --body git config "
-    "NO93 8601 1117 947"
+    "NO93 8601 1117 947 pin pinned PIN: mapping 4711 is passcode useradd net use /user:x q8Zr2LkP0xVb77"
 ).split()
 WORDS = st.sampled_from(TRICKY) | st.text(alphabet="abkeytopswdsrn.,;!?_-:= 0123456789", min_size=1, max_size=21)
 
@@ -62,12 +62,23 @@ SPOKEN = (
     "default login me password {}", "**Password:** {}", "**Password**: {}", "| password | {} |", "`password`: `{}`",
     "password: a,{}", "password: 'a b {}'", "iam_key = '{}'", "the password is {}", "the password {}",
     "password for staging is {}", "the password was set to {}", "password -> {}",
+    "dbPw = '{}'", "smtpPW: {}",
+    "net use \\\\h\\s /user:x {}", "useradd -p {} bob", "useradd -p'{}' bob", "the token {} has expired",
+    "API key provided: {}", "the pin is {}", "the pin of the phone is {}", "PIN: {}", "the passcode {}",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("frame", SPOKEN)
 def test_what_gives_a_secret_away_in_several_words_is_not_plain(frame: str) -> None:
-    for value in ("swordfish", "hunter2xyz", "p@ss,w0rd1", "aB3(xY9z!Q"):
+    for value in (
+        "swordfish",
+        "hunter2xyz",
+        "p@ss,w0rd1",
+        "aB3(xY9z!Q",
+        "4711",
+        "q8Zr2LkP0xVb77",
+        "some-able-seas",
+    ):
         for joint in " \n\t":
             assert agrees(text := frame.replace("{}", value).replace(" ", joint)), text
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.remember.redact import redact
+from clew.remember.redact import redact, redact_together
 
 HEX = "0123456789abcdef"
 MIXED = "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xYz"
@@ -233,6 +233,11 @@ PARTLY = [
     ('"mnemonic": "{}"', "legal winner thank year wave sausage worth useful coil winner thank yellow", "wallet"),
     ("refunds go to the iban {} of ours", "de89370400440532013000", "iban"),
     ("iban: {}", "gb29 nwbk 6016 1331 9268 19", "iban"),
+    ("net use \\\\host\\share /user:x {}", "hunter2", "login"),
+    ("net use Z: \\\\host\\share /user:corp\\x {} /persistent:yes", "swordfish", "login"),
+    ("net use \\\\host\\share '{}' /user:x", "correct horse", "login"),
+    ("useradd -m -p {} bob", "hunter2", "login"),
+    ("sudo useradd -p '{}' bob", "correct horse", "login"),
 ]
 
 
@@ -372,6 +377,96 @@ def test_odd_values_are_masked_whole_and_code_is_not(text: str, masked: str) -> 
     assert redact(text).text == masked
 
 
+JUMBLED = "q8Zr2LkP0" + "xVb77"
+SPOKEN = [
+    ("npm ERR! 401 Unauthorized: token {} is not valid", JUMBLED),
+    ("Publishing failed because the token {} has expired.", JUMBLED),
+    ("the access token ({}) was revoked", JUMBLED),
+    ("token {}: 403 Forbidden", "x7k2m9" + "qp41zt"),
+    ("invalid api key: {}", JUMBLED),
+    ("Incorrect API key provided: {}. See the docs.", JUMBLED),
+    ("the client secret {} is rejected", JUMBLED),
+    ("The API token for the staging server is {}.", JUMBLED),
+    ("Login failed because of password {} being wrong", JUMBLED),
+    ("the password {} being wrong, we are locked out", "hunter2"),
+    ("wrong password {} for root", "hunter2"),
+    ("The wifi password of the office is {}, remember that", "correct-horse-battery"),
+    ("the password is {}", "correct-horse-battery-staple"),
+    ("the password was changed to {}.", "correct-horse-battery"),
+    ("Remember: the pin of the test phone is {}", "4711"),
+    ("the PIN is {}.", "471108"),
+    ("PIN {} unlocks it", "4711"),
+    ("SIM_PIN={}", "4711"),
+    ('{{"pin": "{}"}}', "12345678"),
+    ("the pin code for the door: {}", "4711"),
+    ("the passcode of the second phone is {}", "4711"),
+    ("the pin was changed to {}", "4711"),
+]
+
+
+@pytest.mark.parametrize(("frame", "secret"), SPOKEN)
+def test_a_secret_that_is_said_is_masked(frame: str, secret: str) -> None:
+    assert redact(frame.format(secret)).text == frame.format("[masked:assigned]")
+
+
+@pytest.mark.parametrize(
+    ("frame", "secret", "kind"),
+    [
+        ("npm publish --token={0}\nnpm ERR! 401: {0} is not valid", JUMBLED, "assigned"),
+        ("make deploy TOKEN={0}\nthe server refused {0}, see {0}.", JUMBLED, "assigned"),
+        ("log in as {0}, the password is {0}", "hunter2", "assigned"),
+        ("'{0}' worked in curl -u ci:{0} https://host", "hunter2", "url"),
+        ('"password": "{0}", "log": "a\\n{0} b%3D{0}"', "hunter2", "assigned"),
+        ("passphrase: {0}\ntry {0}", "correct-horse-battery", "assigned"),
+        ("DB_PASSWORD={0}\n{0}-old, ({0}) and {0}.", "p4ss,w0rd", "assigned"),
+    ],
+)
+def test_a_secret_is_masked_wherever_else_it_stands(frame: str, secret: str, kind: str) -> None:
+    found = redact(frame.replace("{0}", secret))
+    assert found.text == frame.replace("{0}", f"[masked:{kind}]")
+    assert found.kinds == (kind,)
+
+
+def test_a_secret_is_found_again_without_the_signs_that_were_masked_with_it() -> None:
+    assert redact(f"TOKEN={JUMBLED}; use {JUMBLED}").text == "TOKEN=[masked:assigned] use [masked:assigned]"
+
+
+@pytest.mark.parametrize(
+    ("setting", "talk"),
+    [
+        ("password=postgres", "postgres listens on 5432"),
+        ("password=test", "run test, then test again"),
+        ("PASSWORD=administrator", "the administrator may log in"),
+        ("PASSWORD=47110815", "order 47110815 is late"),
+        ("POSTGRES_PASSWORD=postgres16", "the image postgres16"),
+        ("PASSWORD=replica-2", "restart replica-2"),
+        ("PASSWORD=release-2.4.1", "tag v2.4.1"),
+        ("PASSWORD=hunter2", "hunter2x, xhunter2, my_hunter2 and hunter22 are others"),
+    ],
+)
+def test_a_word_that_is_a_password_elsewhere_goes_on_to_mean_what_it_means(setting: str, talk: str) -> None:
+    name, _, _value = setting.partition("=")
+    assert redact(f"{setting}\n{talk}").text == f"{name}=[masked:assigned]\n{talk}"
+
+
+def test_of_texts_that_belong_together_each_lacks_what_was_masked_in_another() -> None:
+    told = (f"deploy {JUMBLED} --to shop", f"refused: {JUMBLED}", f"TOKEN={JUMBLED}", "nothing of it")
+    masked = redact_together(told)
+    assert [one.text for one in masked] == [
+        "deploy [masked:assigned] --to shop",
+        "refused: [masked:assigned]",
+        "TOKEN=[masked:assigned]",
+        "nothing of it",
+    ]
+    assert [one.kinds for one in masked] == [("assigned",), ("assigned",), ("assigned",), ()]
+
+
+def test_texts_that_belong_together_are_not_read_as_one() -> None:
+    masked = redact_together(["the password:", "hunter2hunter2", "a<private>b", "c</private>d"])
+    assert [one.text for one in masked] == ["the password:", "hunter2hunter2", "a", "d"]
+    assert [one.private_spans for one in masked] == [0, 0, 1, 1]
+
+
 def test_an_account_ends_where_its_country_says_and_the_next_word_stays() -> None:
     assert redact("BE68 5390 0754 7034 CODE 1234").text == "[masked:iban] CODE 1234"
 
@@ -507,6 +602,25 @@ CLEAN = [
     "seed phrase: twelve words from the list which the wallet shows once and never again after that",
     "mnemonic = test test test test test test test test test test test junk", "the mnemonic is shown once",
     "de89370400440532013000 is a build", "iban de88370400440532013000",
+    "the token count is 4096", "password field was renamed to secret_hash", "token expired after 15 minutes",
+    "the pin is 13", "pin numpy to 2.1.3", "commit q8Zr2Lk is broken", "the key users_2024 is not valid",
+    "session token middleware2 is slow", "the pin of the package is 2.1", "the nightly pin is 20240115",
+    "GPIO pin was set to 1023", "the ADC pin is 4095", "the pin on the connector is 1204",
+    "pin 8192 pages in memory", '"pincode": "560001"', "pin code 560001 is Bengaluru",
+    "spinning up 4711 workers, mapping 2024 rows", "the pin was moved to 2024.1", "the pin of pytz is 2024.1",
+    "the secret app-config-8mbdf7882g was not found", "the token of OAuth2ClientV3 is cached for 3600 seconds",
+    "the token v1alpha1 is not valid in this API group", "token bucket refills 1000 per second",
+    "the token parser in lexer2go is slow", "the token sha256Digest is computed twice",
+    "token JIRA-1234 tracks the work",
+    "the access token TTL is 3600", "the wrong token type oauth2v3 was requested", "invalid token at line 1204:17",
+    "the password for staging is case-sensitive and rotated weekly", "the password is machine-generated-daily",
+    "the password of the admin is end-to-end encrypted", "the password for prod is long-since-expired",
+    "the password is well-known-only-here", "wrong password for user alice42", "due to password rules of 2024",
+    "the api key for maps is in settings_2024.yaml", "API key provided: none",
+    "secret k8s-worker-2 uses has expired",
+    "net use shows the shares, /user: names one", "net use \\\\host\\share /user:x *",
+    "net use \\\\h\\s /user:x $PASS",
+    "useradd -p expects a hash", "useradd -p $HASH bob", "useradd -G docker bob2",
     "order 1234567890123456", "at 1700000000000000", "4111 1111 1111 1112", "call 5500 0000", "v4.1111.1111",
 ]  # fmt: skip
 NEAR_MISSES = [
@@ -612,7 +726,7 @@ def test_a_marker_is_never_suspicious_itself(kind: str) -> None:
 
 
 PIECES = [key for _, key in WHOLE] + CLEAN + NEAR_MISSES + [frame.format(s) for frame, s, _ in PARTLY]
-PIECES += [frame.replace("{}", "hunter2") for frame in ASSIGNED]
+PIECES += [frame.replace("{}", "hunter2") for frame in ASSIGNED] + [frame.format(s) for frame, s in SPOKEN]
 GLUE = st.sampled_from(
     ["", " ", "\n", "=", ": ", '"', "'", ",", "<private>", "</private>", "<private/>", "＜private＞", "\u200b", "-"]
 )
@@ -660,6 +774,13 @@ def test_the_secret_of_rails_is_masked() -> None:
 
 
 HOSTILE = [
+    "token q8Zr2LkP0x ", "token q8Z", "token a1", "token (", "api key provided: ", "token for a is q8Zr2LkP0x ",
+    "password=a1b2c3d ", "password=a1b2c3d\na1b2c3d ", "password a1B2c3D4 being ", "password is abcd-",
+    "password of a is abcd-efgh-ijkl ", "passphrase: 'abcd-efgh-ijkl' abcd-efgh-ijkl ",
+    "pin", "pin ", "pin: ", "pin: 4711 ", "PIN 4711", "pin of a ", "pin of a 4711 ", "pin is ", "pin code ",
+    "4711 pin",
+    "net use ", "net use \\\\a /user:x ", "net use \\\\a\\b /user:", "/user:", "useradd ", "useradd -p ",
+    "useradd -p a1 ",
     "key=", "auth=", "=pass", "key:=", "://1key", "key='", "key=\"a",
     "<private ", "<private>", "< ", "</private>", "<pri<private>", "-----BEGIN RSA PRIVATE KEY-----",
     "-----BEGIN ", "-",
@@ -730,6 +851,15 @@ def test_the_cost_grows_with_the_length_and_not_with_its_square(unit: str, head:
     fast = min(seconds(short) for _ in range(3))
     # Eight times the text: 8 is linear, 64 is quadratic; the millisecond forgives the clock's grain.
     assert any(seconds(long) < 24 * fast + 0.001 for _ in range(3))
+
+
+def many_secrets(count: int) -> str:
+    return " ".join(f"password=a{at}b{at}c7 and a{at}b{at}c7 again, xa{at}b{at}c7" for at in range(count))
+
+
+def test_the_cost_grows_with_the_length_also_where_every_secret_is_another() -> None:
+    fast = min(seconds(many_secrets(100)) for _ in range(3))
+    assert any(seconds(many_secrets(800)) < 24 * fast + 0.001 for _ in range(3))
 
 
 def reported_formats(text: str) -> set[str]:
