@@ -563,6 +563,19 @@ def test_a_command_in_another_repository_brings_no_hint_about_a_file_with_its_na
 UNSEEN = Around(is_known=False, inject=False, capture=False)
 
 
+def test_where_there_is_no_project_nothing_is_brought_but_what_is_said_to_the_session(host: FakeHost) -> None:
+    host.clew.remember("Always answer in English when a charge is retried", type="rule")
+    host.around = Around(root="/home/dev")
+    about = {"prompt": "Retry a charge with its idempotency key"}
+    assert (host.tell("SessionStart.startup"), host.tell("UserPromptSubmit", **about)) == ("", "")
+    host.say("stop here")
+    assert host.tell("UserPromptSubmit", prompt="and now?") == "stop here"
+    host.around = AROUND
+    told = host.tell("UserPromptSubmit", prompt="Retry a charge with its idempotency key, in the shop")
+    assert ABOUT_RETRY in told and "Always answer in English" in told
+    assert host.ours().project == PROJECT
+
+
 def test_a_session_keeps_its_project_where_nobody_can_look(host: FakeHost) -> None:
     host.tell("SessionStart.startup")
     before = host.ours()
