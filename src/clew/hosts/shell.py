@@ -46,6 +46,13 @@ _RUNNERS = (
     r"(?:(?:[\w./~-]*/)?python[\d.]* -m )?"
 )
 _AT = r"(?:[\w.~-]*/)*"  # where a program lies
+_RUNNER = re.compile(_RUNNERS)
+_VERSION = re.compile(r"(?<=[a-z])[\d.]+$")
+_ADDS = re.compile(  # packages by name, and not what the project lists
+    rf"{_RUNNERS}{_AT}(?:(?:uv )?pip[\d.]* install|(?:uv|poetry|pdm|npm|pnpm|yarn|bun|cargo|bundle) add"
+    r"|(?:npm|pnpm|bun) (?:install|i)|pipenv install|gem install|go get|composer require|dotnet add package)"
+    r"(?: --?[\w-]+)*+ (?!\S*\.(?:txt|toml|whl|tgz)\b|pip\b|[./-])[\w@]"
+)
 
 
 @cache
@@ -113,6 +120,22 @@ def understood(command: str) -> Ran | None:
     is_general = kind in ("package", "migrate", "deploy") or _SPECIFIC.search(shown) is None
     folder = _gone_to(text for text, _sign in parts[: told[-1].at])
     return Ran(shown, kind, _key(shown), folder, tells, tells and len(told) == len(known), is_general)
+
+
+def programs_in(command: str) -> tuple[str, ...]:
+    """The programs of a command line by their bare names, and those that run another one. Without those that only
+    look around, which stand in every second line."""
+    found: list[str] = []
+    for text, _sign in _parts(command[:MAX_READ]):
+        run = _reduced(text)
+        if run and _kind(run):
+            found += (run, _RUNNER.sub("", run, count=1))
+    names = (_VERSION.sub("", run.split(" ", 1)[0].rpartition("/")[2]) for run in found)
+    return tuple(name for name in dict.fromkeys(names) if name)
+
+
+def adds_package(command: str) -> bool:
+    return any(_ADDS.match(_reduced(text)) for text, _sign in _parts(command[:MAX_READ]))
 
 
 def shell_text(command: object) -> str:

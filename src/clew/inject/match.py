@@ -24,12 +24,12 @@ from clew.guard.render import (
 )
 from clew.guard.trust import is_observed
 from clew.inject.access import Asker
-from clew.inject.asking import PATH, Question, focal_path, questions_of
+from clew.inject.asking import QUERY, Question, asked_of_rules, focal_path, questions_of
 from clew.inject.boost import BOOST, boost_by_path_overlap
 from clew.inject.candidates import MemoryStore, Refused, RetrievalQuery
 from clew.inject.config import InSessionConfig
 from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
-from clew.inject.precision import CANDIDATES, background_of, is_sure
+from clew.inject.precision import CANDIDATES, OF_RULES, RULE, background_of, is_sure
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph_fact import GraphContextBlock, GraphFact
 from clew.model.host import ASKED
@@ -111,9 +111,10 @@ def match(
 ) -> Matched:
     """`check` raises when nobody waits for the answer any more; it is called between the steps."""
     questions = questions_of(event)
-    if not questions:
+    of_rules = asked_of_rules(event) if by.precise else ()
+    if not questions and not of_rules:
         return Matched(reason="nothing_asked")
-    found, skipped = _found(event, questions, situation, by, check)
+    found, skipped = _found(event, (*questions, *of_rules), situation, by, check)
     seen |= _own(found, event)
     new = [one for one in found if one.id not in seen]
     refused = {one.id: one.withheld for one in new if one.withheld}
@@ -133,7 +134,7 @@ def match(
         block,
         text=join_sections((block.text, graph.block)),  # type: ignore[arg-type]  # both were made by the renderer
         graph=graph,
-        questions=questions,
+        questions=(*questions, *of_rules),
         skipped=(*skipped, *block.skipped),
         reason=None if block.text or graph.block else _why_nothing(found, new, allowed, skipped),
     )
@@ -186,9 +187,10 @@ def _query(
         session=event.session if event.memory_scope == "session" else None,
         namespace=event.memory_namespace,
         all_projects=event.memory_scope == "org",
-        graph=question.kind != PATH,  # what the graph leads to is about another file
+        types=(RULE,) if question.kind in OF_RULES else (),
+        graph=question.kind == QUERY,  # what the graph leads to is about another file
         floor=max(0.0, floor),
-        margin=floor if by.precise and question.kind != PATH else None,
+        margin=floor if by.precise and question.kind == QUERY else None,
         refused=refused,
     )
 

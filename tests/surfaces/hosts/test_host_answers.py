@@ -191,6 +191,30 @@ def test_a_failing_command_brings_what_is_known_about_it(codex: FakeHost) -> Non
     assert codex.tell("PostToolUse", tool_input={"command": patch}, tool_use_id="call_9") == ""
 
 
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("Always use pnpm, never npm.", "npm install stripe"),
+        ("Never add dependencies without asking me first", "pip install lxml"),
+    ],
+)
+def test_a_command_brings_the_rule_that_speaks_against_it_and_not_that_it_worked(
+    codex: FakeHost, rule: str, command: str
+) -> None:
+    codex.around = ON_MAIN
+    for package in ("lodash", "stripe", "lxml", "zod"):
+        codex.clew.remember(f"We looked at {package} and what it costs to install {package}", scope=SHOP)
+    before = FakeHost(codex.clew, "claude-code", around=ON_MAIN)
+    before.tell("SessionStart.startup")
+    before.tell("UserPromptSubmit", prompt=rule)
+    before.tell("PostToolUse", tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": ""})
+    while codex.clew.hosts.capture_waiting():
+        pass
+    codex.tell("SessionStart.startup")
+    told = codex.tell("PostToolUse", tool_name="Bash", tool_input={"command": command})
+    assert rule.rstrip(".") in told and "succeeded" not in told
+
+
 def test_an_error_that_was_seen_before_is_known_by_what_went_wrong(host: FakeHost) -> None:
     """However its output ends: a test runner counts there."""
     host.around = ON_MAIN
