@@ -6,6 +6,7 @@ at. Nothing is written, and nothing is marked: running it twice finds the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import field, replace
 from datetime import datetime
@@ -40,6 +41,7 @@ from clew.model.scope import Scope
 from clew.values import dataclass
 
 SAYS_ENOUGH = 20  # characters; fewer stand in another text by chance
+_QUOTED_ERROR = re.compile(r' failed[^:"]*: "([^"]+)"')  # as `remember/observe.py` writes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,15 +262,23 @@ def line_of(one: Observation) -> SafeText:
 
 
 def said_in_full(notes: Sequence[Observation], beside: Sequence[Observation]) -> frozenset[str]:
-    """The ids of what was asked for of which others beside it say every word: it stands again in what was changed
-    for it. Everything else is said for itself."""
+    """The ids of what others beside it say as well: every word of what was asked for, which stands again in what
+    was changed for it; or an error that nobody had mended, with what mended it another time. Everything else is
+    said for itself."""
     words = {one.id: _told(one) for one in beside}
-    return frozenset(
+    mended = {_error(one) for one in beside if one.memory.metadata.get("captured") == "fix"} - {""}
+    failed = (one for one in notes if one.memory.metadata.get("captured") == "failure")
+    return frozenset(one.id for one in failed if _error(one) in mended) | frozenset(
         one.id
         for one in notes
         if one.text.startswith(ASKED) and len(told := _told(one)) >= SAYS_ENOUGH
         if any(id != one.id and len(other) > len(told) and told in other for id, other in words.items())
     )
+
+
+def _error(one: Observation) -> str:
+    found = _QUOTED_ERROR.search(one.text)
+    return found[1] if found else ""
 
 
 def _told(one: Observation) -> str:
