@@ -78,6 +78,10 @@ _PLAIN = re.compile(r"[!-~]+")
 _OUTSIDE = ("/", "~", "..")
 _WORKTREE = re.compile(r"^(?:\.claude/worktrees|\.worktrees)/[^/]+/")
 _FOLDER = re.compile(r"[\w@+.][\w@+./ -]*")  # and not `$DIR`, of which nobody knows where it is
+_SAYS_NOTHING = re.compile(
+    r"(?:\W|\b(?:an?|errors?|err|failed|failure|fatal|exception|exit(?:ed)?|with|code|status|command|\d+)\b)*+",
+    re.IGNORECASE,
+)
 _VARYING = re.compile(r" in \d+(?:\.\d+)?m?s\b.*$|0x[0-9a-fA-F]{6,}|/tmp/\S+")
 
 
@@ -193,6 +197,8 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     if line and not (names_ignored(line, event, around) or names_ignored(line, there, around)):
         told["error"] = line
     told |= {"general": True} if ran.is_general else {}
+    told |= {"fixes": True} if ran.fixes else {}
+    told |= {"set": list(ran.variables)} if ran.variables else {}
     told |= {"elsewhere": True} if is_elsewhere else {}
     return _with_paths(told | _id(event), [ran.command], there, around)
 
@@ -263,7 +269,8 @@ def what_went_wrong(event: HookEvent) -> str | None:
     ) or error_line("\n".join(lines))
     if line and len(line) < SHORT and (rest := _after(line, lines)):
         line = f"{line} {rest}"  # a headline: what it is about stands below
-    return " ".join(_VARYING.sub("", line).strip(" =-").split()) or None if line else None
+    told = " ".join(_VARYING.sub("", line).strip(" =-").split()) if line else ""
+    return None if _SAYS_NOTHING.fullmatch(told) else told
 
 
 def _after(line: str, lines: Sequence[str]) -> str:

@@ -36,8 +36,7 @@ def draft_of_call(call: ToolCall, *, edited: Sequence[str] = ()) -> Draft:
     if call.exit_status is None and not any(map(_field, told)):
         raise _nothing(f"the call of '{tool}' has nothing worth recording")
     return Draft(
-        content="; ".join(filter(None, (_what(call, tool), file and f"file {file}", _later(call), _after(edited))))
-        + ".",
+        content="; ".join(filter(None, (_what(call, tool), file and f"file {file}", _later(call, edited)))) + ".",
         origin=OBSERVED,
         paths=(file,) if file else (),
         tool_call=_field(call.id, TOOL_CHARS) or None,
@@ -109,14 +108,14 @@ def _ending(status: int | None, error: str) -> str:
     return f"failed with exit status {int(status)}" if status else "succeeded"
 
 
-def _later(call: ToolCall) -> str:
-    fix = _field(call.fixed_by)
+def _later(call: ToolCall, edited: Sequence[str]) -> str:
+    """A command that ran in between is the fix where nothing else was done; else nobody knows which it was."""
+    fix, files = _field(call.fixed_by), ", ".join(filter(None, map(_field, edited)))
+    if fix and files:
+        return f"worked after edits of {files} and `{fix}`"
+    if files:
+        return f"worked after edits of {files}"
     return f"later fixed by `{fix}`" if fix else ""
-
-
-def _after(edited: Sequence[str]) -> str:
-    files = ", ".join(filter(None, map(_field, edited)))
-    return f"worked after edits of {files}" if files else ""
 
 
 def _field(value: str | None, limit: int = FIELD_CHARS) -> str:

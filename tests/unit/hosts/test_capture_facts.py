@@ -14,7 +14,7 @@ from clew.guard.render import OBSERVATIONS_HEADING as OBSERVATIONS
 from clew.guard.render import SUMMARIES_HEADING as SUMMARIES
 from clew.guard.render import TRIPLETS_HEADING as TRIPLETS
 from clew.guard.render import observation_line, pack, summary_line, triplet_line
-from clew.hosts.capture import facts_of
+from clew.hosts.capture import MENDING, facts_of
 from clew.hosts.strip import own_words
 from clew.model.host import Around, HookEvent
 
@@ -209,6 +209,59 @@ def test_a_command_comes_down_to_what_it_runs_and_how_it_ended() -> None:
     )
     assert (found["command"], found["kind"], found["status"]) == ("pytest -q", "test", 1)
     assert found["error"] == "E ValueError: bad port"
+
+
+@pytest.mark.parametrize(
+    ("command", "given"),
+    [
+        ("NODE_OPTIONS=--openssl-legacy-provider npm run build", ["NODE_OPTIONS=--openssl-legacy-provider"]),
+        ('cd web && NODE_OPTIONS="--a --b" CI=1 npm run build', ['NODE_OPTIONS="--a --b"', "CI=1"]),
+        ("export CI=1 && npm run build", ["CI=1"]),
+        ("env CI=1 npm run build", ["CI=1"]),
+        ("SHA=$(git rev-parse HEAD); npm run build", None),
+        ("npm run build && CI=1 echo done", None),
+    ],
+)
+def test_the_variables_that_a_command_is_given_are_told_beside_it(command: str, given: list[str] | None) -> None:
+    found = ran(command)
+    assert (found["command"], found.get("set")) == ("npm run build", given)
+
+
+def test_a_secret_among_the_variables_is_masked() -> None:
+    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    assert key not in str(ran(f"GITHUB_TOKEN={key} npm run build"))
+    assert "hunter2hunter2" not in str(ran("DB_PASSWORD=hunter2hunter2 npm run build"))
+
+
+@pytest.mark.parametrize(
+    ("command", "mends"),
+    [
+        ("terraform force-unlock 7f3a", True),
+        ("aws sso login --profile prod", True),
+        ("docker login ghcr.io", True),
+        ("ruff check --fix .", True),
+        ("npx eslint src --fix", True),
+        ("black src", True),
+        ("black --check src", False),
+        ("ruff check .", False),
+    ],
+)
+def test_a_command_may_mend_something_if_it_changes_something(command: str, mends: bool) -> None:
+    found = ran(command)
+    assert (found["kind"] in MENDING or found.get("fixes", False)) is mends
+
+
+@pytest.mark.parametrize("command", ["git stash", "git stash pop", "git switch -c fix", "git checkout -b fix"])
+def test_what_only_puts_work_aside_mends_nothing(command: str) -> None:
+    assert (ran(command) or {}).get("kind") not in MENDING
+
+
+@pytest.mark.parametrize(
+    "error", ["Exit code 1\nError:", "Exit code 2\nError: Exit code 2\n", "Exit code 1\nfailed"]
+)
+def test_an_error_that_says_nothing_is_none(error: str) -> None:
+    assert "error" not in ran("make deploy", error=error)
+    assert ran("make deploy", error="Exit code 1\nError: window closed")["error"] == "Error: window closed"
 
 
 @pytest.mark.parametrize(
