@@ -172,7 +172,10 @@ def _tool(event: HookEvent, around: Around) -> dict[str, Any] | None:
 def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     command = _masked(shell_text(event.tool_input.get("command") or event.tool_input.get("cmd")))
     is_outside = any(_is_outside(path, event, around) for path in files_shown(command))
-    is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command))
+    status = status_of(event)
+    failed = event.kind == "tool_failure" or bool(status)
+    printed = None if failed else _printed(event)
+    is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command), printed=printed)
     ran = understood(command)
     nothing = {"k": ELSEWHERE} if is_elsewhere else None
     if ran is None or names_ignored(command, event, around) or phrase("refused").search((event.error or "")[:500]):
@@ -183,8 +186,6 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     there = replace(event, cwd=f"{around.root or event.cwd}/{folder}") if folder else event
     if names_ignored(f"{folder}/x {ran.command}", there, around):
         return nothing
-    status = status_of(event)
-    failed = event.kind == "tool_failure" or bool(status)
     if not (failed or _has_worked(event)) or _has_no_end(event):
         return nothing
     if not (ran.tells_failure if failed else ran.tells_status):
@@ -250,6 +251,13 @@ def _has_no_end(event: HookEvent) -> bool:
     if isinstance(output, Mapping):
         return bool(output.get("backgroundTaskId")) or output.get("interrupted") is True
     return isinstance(output, str) and _LEFT_RUNNING.match(output) is not None
+
+
+def _printed(event: HookEvent) -> str:
+    """What a command said, without what the host says of it."""
+    output = event.tool_output
+    told = output.get("stdout", output.get("output")) if isinstance(output, Mapping) else output
+    return told[:MAX_BEGUN] if isinstance(told, str) else ""
 
 
 def status_of(event: HookEvent) -> int | None:
