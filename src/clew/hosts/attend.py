@@ -162,8 +162,10 @@ class Attendant:
             tx, event, told.around, told.who, self.policy, self.now(), told.replayed, self.starting.__contains__
         )
         place = self._placed(placing, told)
+        keeps = told.captures and not place.is_nowhere
         facts = facts_abroad(told) if is_abroad(told, place) else told.facts
-        tx.hosts.place(org, event.event_id, place.session, facts=facts, ends=place.ended if told.captures else ())
+        ends = place.ended if keeps else ()
+        tx.hosts.place(org, event.event_id, place.session, facts=facts if keeps else "", ends=ends)
         return Attended(place, is_point(event, batch_fires=self._batch_fires(tx, told)))
 
     def _batch_fires(self, tx: Tx, told: Told) -> bool:
@@ -216,6 +218,8 @@ class Attendant:
 
     def _find(self, told: Told, place: Place, ticket: Ticket, *, waits: bool) -> None:
         """On the session's queue, if there is anything. An extra: the event is kept, and the queue has more."""
+        if place.is_nowhere:  # what somebody says to the session itself arrives
+            return
         ticket = Ticket(max(0.0, ticket.remaining_s - SPARE_S))  # the answer itself takes a moment, too
         try:
             if place.starts and place.session:

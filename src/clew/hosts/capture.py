@@ -259,7 +259,7 @@ class _Story:
         elif told.get("ok"):
             self._worked(fact)
         for key, failure in self.failures.items():
-            if key != told["key"] and told.get("ok") and told["kind"] in MENDING:
+            if key != told["key"] and told.get("ok") and (told["kind"] in MENDING or told.get("fixes")):
                 failure.ran.append(_command(told))
 
     def _failed(self, fact: Fact) -> None:
@@ -273,6 +273,8 @@ class _Story:
     def _worked(self, fact: Fact) -> None:
         told = fact.told
         failure = self.failures.pop(told["key"], None)
+        if failure and (given := _newly_set(told, failure.fact.told)):
+            failure.ran.append(f"{given} {_command(told)}")
         fix, files = _fix(failure) if failure else ("", ())
         if failure and (fix or files):
             self._observe("fix", failure.fact, at=fact, fixed_by=fix, files=files)
@@ -333,7 +335,7 @@ class _Story:
             tool=told["tool"],
             command=_command(told),
             exit_status=told.get("status") if told.get("failed") else 0,
-            error_line=told.get("error") or (told.get("failed") and "failed") or None,
+            error_line=told.get("error") or ("failed" if told.get("failed") and not told.get("status") else None),
             fixed_by=fixed_by,
             id=told.get("id"),
             at=fact.at,
@@ -354,13 +356,18 @@ def _said_by_user(content: str, fact: Fact, *, type: str) -> Draft:
 
 
 def _fix(failure: _Failure) -> tuple[str, tuple[str, ...]]:
-    """What was done between a failure and the first time it worked: the commands, or else the files that were
-    edited last. Of many edits nobody knows which it was."""
+    """What was done between a failure and the first time it worked: the commands, and the files that were edited
+    last. Of many nobody knows which it was."""
     commands = list(dict.fromkeys(failure.ran))[-2:]
     told = failure.fact.told
     about = f"{told['command']} {told.get('error', '')}"
     files = [path for path in failure.edited if not _is_doc(path) or path.rpartition("/")[2] in about]
-    return ", ".join(commands), () if commands else tuple(files[-MAX_EDITS:])
+    return ", ".join(commands), tuple(files[-MAX_EDITS:])
+
+
+def _newly_set(told: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """The variables with which a command worked that failed without them."""
+    return " ".join(one for one in told.get("set", ()) if one not in before.get("set", ()))
 
 
 def _command(told: Mapping[str, Any]) -> str:

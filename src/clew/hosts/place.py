@@ -1,9 +1,9 @@
 """Which session of ours serves an event: found, opened, held, ended. Telling, inside one transaction.
 
 A session of a host has one of ours at a time; a subagent in it has its own. `clear`, `compact` and `fork` always
-open another, because the agent has lost what it was told; so does a session that ended and goes on. The lock on it
-belongs to the worker `<host>:<session>`, and whoever lost it by being silent for long takes it again under a larger
-token.
+open another, because the agent has lost what it was told; so does a session that ended and goes on, and one
+without a project that gets one. The lock on it belongs to the worker `<host>:<session>`, and whoever lost it by
+being silent for long takes it again under a larger token.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Teller:
 @dataclass(frozen=True, slots=True)
 class Place:
     """`session` None: nobody serves this event. `starts`: a start block is due, without what is `held`. `is_lost`:
-    someone else holds the session, so nothing is handed out."""
+    someone else holds the session, so nothing is handed out. `is_nowhere`: it has no project, so nothing is looked
+    for and nothing kept: what has no project is told in every one."""
 
     row: HostSession | None = None
     session: AgentSession | None = None
@@ -65,6 +66,10 @@ class Place:
     held: Held = NOTHING_HELD
     ended: tuple[str, ...] = ()
     is_lost: bool = False
+
+    @property
+    def is_nowhere(self) -> bool:
+        return self.row is not None and self.row.project is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ class Placing:
     def placed(self, found: Place) -> Place:
         """The session that serves this event: the one that was found, or a new one where one is due."""
         event, row, session = self.event, found.row, found.session
-        if row and session and event.source not in ANEW:
+        if row and session and event.source not in ANEW and not self._got_project(session):
             return self._kept(found, row, session)
         is_over = (
             row is not None and self.replayed and event.kind not in STARTS
@@ -137,6 +142,10 @@ class Placing:
         if event.kind not in OPENS or is_over:
             return found
         return self._opened(found)
+
+    def _got_project(self, session: AgentSession) -> bool:
+        """Nothing is brought or kept where there is no project; a repository may be made, or gone to, meanwhile."""
+        return session.project is None and self.around.project is not None
 
     def _kept(self, found: Place, row: HostSession, session: AgentSession) -> Place:
         event = self.event

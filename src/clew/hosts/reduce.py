@@ -78,6 +78,10 @@ _PLAIN = re.compile(r"[!-~]+")
 _OUTSIDE = ("/", "~", "..")
 _WORKTREE = re.compile(r"^(?:\.claude/worktrees|\.worktrees)/[^/]+/")
 _FOLDER = re.compile(r"[\w@+.][\w@+./ -]*")  # and not `$DIR`, of which nobody knows where it is
+_SAYS_NOTHING = re.compile(
+    r"(?:\W|\b(?:an?|errors?|err|failed|failure|fatal|exception|exit(?:ed)?|with|code|status|command|\d+)\b)*+",
+    re.IGNORECASE,
+)
 _VARYING = re.compile(r" in \d+(?:\.\d+)?m?s\b.*$|0x[0-9a-fA-F]{6,}|/tmp/\S+")
 
 
@@ -170,7 +174,10 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     failed = event.kind == "tool_failure" or bool(status)
     command, said = _ran_and_said(event) if failed else (_masked(_command(event)), "")
     is_outside = any(_is_outside(path, event, around) for path in files_shown(command))
-    is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command))
+    status = status_of(event)
+    failed = event.kind == "tool_failure" or bool(status)
+    printed = None if failed else _printed(event)
+    is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command), printed=printed)
     ran = understood(command)
     nothing = {"k": ELSEWHERE} if is_elsewhere else None
     if ran is None or names_ignored(command, event, around) or phrase("refused").search((event.error or "")[:500]):
@@ -193,6 +200,8 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     if line and not (names_ignored(line, event, around) or names_ignored(line, there, around)):
         told["error"] = line
     told |= {"general": True} if ran.is_general else {}
+    told |= {"fixes": True} if ran.fixes else {}
+    told |= {"set": list(ran.variables)} if ran.variables else {}
     told |= {"elsewhere": True} if is_elsewhere else {}
     return _with_paths(told | _id(event), [ran.command], there, around)
 
@@ -246,6 +255,13 @@ def _has_no_end(event: HookEvent) -> bool:
     return isinstance(output, str) and _LEFT_RUNNING.match(output) is not None
 
 
+def _printed(event: HookEvent) -> str:
+    """What a command said, without what the host says of it."""
+    output = event.tool_output
+    told = output.get("stdout", output.get("output")) if isinstance(output, Mapping) else output
+    return told[:MAX_BEGUN] if isinstance(told, str) else ""
+
+
 def status_of(event: HookEvent) -> int | None:
     """The exit status, where the host tells it: as a number, or in words."""
     status = exit_code(event.tool_output)
@@ -273,7 +289,8 @@ def _what_went_wrong(text: str) -> str | None:
     ) or error_line("\n".join(lines))
     if line and len(line) < SHORT and (rest := _after(line, lines)):
         line = f"{line} {rest}"  # a headline: what it is about stands below
-    return " ".join(_VARYING.sub("", line).strip(" =-").split()) or None if line else None
+    told = " ".join(_VARYING.sub("", line).strip(" =-").split()) if line else ""
+    return None if _SAYS_NOTHING.fullmatch(told) else told
 
 
 def _after(line: str, lines: Sequence[str]) -> str:

@@ -20,10 +20,13 @@ from clew.values import dataclass
 
 MAX_COMMAND = 300
 MAX_READ = 4_000
+FIXING = "fixing"  # checks that also change what they find
 WORTH_KNOWING = ("test", "build", "check", "migrate", "deploy", "package")
 
 _SPACE = re.compile(r"\s+")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
+_VARIABLE = r"[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|[^\s\"'])*+"
+_ASSIGNMENT = re.compile(_VARIABLE)
+_VARIABLES = re.compile(rf"[\s({{]*(?:(?:env|export) )?((?:{_VARIABLE}(?:\s+|$))++)")
 _REDIRECT = re.compile(r"\s*\d?(?:>>?|<)(?:&\d|\s*[^\s&|;<>]+)")
 _WRAPPERS = re.compile(
     r"(?:sudo(?: -\w+)*|time|nice(?: -n ?\d+)?|nohup|command|exec|env|stdbuf(?: -\w+)+|xvfb-run(?: -\w+)*"
@@ -46,14 +49,24 @@ _RUNNERS = (
     r"(?:(?:[\w./~-]*/)?python[\d.]* -m )?"
 )
 _AT = r"(?:[\w.~-]*/)*"  # where a program lies
+_RUNNER = re.compile(_RUNNERS)
+_VERSION = re.compile(r"(?<=[a-z])[\d.]+$")
+_ADDS = re.compile(  # packages by name, and not what the project lists
+    rf"{_RUNNERS}{_AT}(?:(?:uv )?pip[\d.]* install|(?:uv|poetry|pdm|npm|pnpm|yarn|bun|cargo|bundle) add"
+    r"|(?:npm|pnpm|bun) (?:install|i)|pipenv install|gem install|go get|composer require|dotnet add package)"
+    r"(?: --?[\w-]+)*+ (?!\S*\.(?:txt|toml|whl|tgz)\b|pip\b|[./-])[\w@]"
+)
 
 
 @cache
 def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The first that fits decides. `change`: may be what made something else work, and is nothing by itself."""
-    return tuple(
-        (kind, re.compile(rf"{_RUNNERS}{_AT}{any_of(COMMANDS, kind)}(?=\s|$)")) for kind in sections(COMMANDS)
-    )
+    return tuple((kind, _beginning(kind)) for kind in sections(COMMANDS) if kind != FIXING)
+
+
+@cache
+def _beginning(section: str) -> re.Pattern[str]:
+    return re.compile(rf"{_RUNNERS}{_AT}{any_of(COMMANDS, section)}(?=\s|$)")
 
 
 # A file, a test, or a choice among tests.
@@ -94,6 +107,8 @@ class Ran:
     tells_status: bool
     tells_failure: bool  # it is this one that failed, and not another of the same line
     is_general: bool
+    fixes: bool = False  # a check that may be what made something else work
+    variables: tuple[str, ...] = ()  # that were set for it
 
 
 def understood(command: str) -> Ran | None:
@@ -112,7 +127,26 @@ def understood(command: str) -> Ran | None:
     tells = _tells_status(parts, told[-1].at)
     is_general = kind in ("package", "migrate", "deploy") or _SPECIFIC.search(shown) is None
     folder = _gone_to(text for text, _sign in parts[: told[-1].at])
-    return Ran(shown, kind, _key(shown), folder, tells, tells and len(told) == len(known), is_general)
+    fixes = any(_beginning(FIXING).match(one.text) for one in told)
+    set_for_it = tuple(name for text, _sign in parts[: told[-1].at + 1] for name in _variables(text))
+    is_alone = tells and len(told) == len(known)
+    return Ran(shown, kind, _key(shown), folder, tells, is_alone, is_general, fixes, set_for_it)
+
+
+def programs_in(command: str) -> tuple[str, ...]:
+    """The programs of a command line by their bare names, and those that run another one. Without those that only
+    look around, which stand in every second line."""
+    found: list[str] = []
+    for text, _sign in _parts(command[:MAX_READ]):
+        run = _reduced(text)
+        if run and _kind(run):
+            found += (run, _RUNNER.sub("", run, count=1))
+    names = (_VERSION.sub("", run.split(" ", 1)[0].rpartition("/")[2]) for run in found)
+    return tuple(name for name in dict.fromkeys(names) if name)
+
+
+def adds_package(command: str) -> bool:
+    return any(_ADDS.match(_reduced(text)) for text, _sign in _parts(command[:MAX_READ]))
 
 
 def shell_text(command: object) -> str:
@@ -193,11 +227,20 @@ def _kind(text: str) -> str:
 
 def _reduced(text: str) -> str:
     """One command without variables, wrappers and redirections."""
+    found = _VARIABLES.match(text)
+    text = text[found.end() :] if found else text
     words = _SPACE.sub(" ", _REDIRECT.sub(" ", _SPACE.sub(" ", text))).strip().strip("(){} ").split(" ")
     while wrapped := _wrapped(words):
         words = words[wrapped:]
     first = words[0] if words else ""
     return "" if first.startswith(("#", "$", '"', "'", "-")) or _PRINTED.fullmatch(first) else " ".join(words)
+
+
+def _variables(text: str) -> list[str]:
+    """Those that a command is given, or that are exported before it; not what another command prints."""
+    found = _VARIABLES.match(text)
+    named = _ASSIGNMENT.findall(found[1]) if found else ()
+    return [one for one in named if len(one) <= MAX_COMMAND and "$(" not in one and "`" not in one]
 
 
 def _wrapped(words: Sequence[str]) -> int:

@@ -1,7 +1,8 @@
-"""What is asked about a tool call: its focal path, and its text. Pure.
+"""What is asked about a tool call: its focal path, its text, and the rules about what it runs. Pure.
 
 A path is asked for as the project knows it, without the folders that only this machine has. Of a shell command only
-what it is about counts: programs and options are in every second command and say nothing.
+what it is about counts: programs and options are in every second command and say nothing. But a rule may name the
+program ("use pnpm, never npm"), or speak of new dependencies: these are asked for by themselves.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from clew.hosts.shell import adds_package, programs_in
 from clew.inject.hooks import cut
 from clew.model.inject import VerbEvent
 from clew.recall.analyse import terms
 from clew.values import dataclass
 
 PATH, QUERY = "path", "query"
+PROGRAM, ADDING = "program", "adding"  # asked of rules
+MAX_PROGRAMS = 2  # of a command: each is a question
+ADDED = "dependency package library"
+ADDING_WORDS = frozenset(terms("add adding new install introduce"))
 PATH_PARTS = 4  # of a path from the root of the disk: `src/billing/vat.py` and a folder more
 SHELLS = frozenset(
     ("bash", "shell", "local_shell", "exec_command", "execute_command", "run_terminal_cmd", "terminal")
@@ -45,6 +51,17 @@ def questions_of(event: VerbEvent) -> tuple[Question, ...]:
     """At most one about the path and one about the text; none for a call that says nothing."""
     found = (_about_path(focal_path(event)), _about_text(event))
     return tuple(one for one in found if one is not None and one.text)
+
+
+def asked_of_rules(event: VerbEvent) -> tuple[Question, ...]:
+    """By the names of a command's programs, with the words of the whole command; and about what it adds."""
+    command = cut(event.query)
+    if not _is_command(event) or not command:
+        return ()
+    words = frozenset(terms(command_words(command)))
+    programs = programs_in(command)[:MAX_PROGRAMS]
+    adding = [Question(ADDING, ADDED, ADDING_WORDS, is_command=True)] if adds_package(command) else []
+    return (*(Question(PROGRAM, name, words, is_command=True) for name in programs), *adding)
 
 
 def focal_path(event: VerbEvent) -> str | None:
@@ -86,9 +103,13 @@ def _about_path(path: str | None) -> Question | None:
     return Question(PATH, path, name_words(path)) if path else None
 
 
+def _is_command(event: VerbEvent) -> bool:
+    return event.phase != "failure" and event.tool.casefold() in SHELLS
+
+
 def _about_text(event: VerbEvent) -> Question | None:
     text = cut(event.query)
-    is_command = event.phase != "failure" and event.tool.casefold() in SHELLS
+    is_command = _is_command(event)
     asked = " ".join((command_words(text) if is_command else text).split())
     words = frozenset(terms(asked))
     return Question(QUERY, asked, words, is_command, event.phase == "failure") if words else None

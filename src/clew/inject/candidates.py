@@ -38,6 +38,7 @@ class RetrievalQuery:
     session: str | None = None
     namespace: str | None = None
     all_projects: bool = False
+    types: tuple[str, ...] = ()  # none: all
     graph: bool = True
     floor: float = 0.0  # with one, rules need it too
     counted: bool = True  # for the rollout of the graph; False for rehearsals
@@ -133,6 +134,7 @@ class RecallStore:
         options = RecallOptions(
             limit=min(max(1, query.limit), MAX_LIMIT),
             rules=query.rules,
+            types=query.types,
             session=query.session,
             namespace=query.namespace,
             graph=None if query.graph else False,

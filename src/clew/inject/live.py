@@ -21,7 +21,7 @@ from clew.deliver import queue
 from clew.deliver.rights import SessionRights
 from clew.deliver.states import DeliverPolicy
 from clew.inject.access import Decider
-from clew.inject.asking import questions_of
+from clew.inject.asking import asked_of_rules, questions_of
 from clew.inject.config import InSessionConfig
 from clew.inject.deadline import Late, Ticket
 from clew.inject.gates import OPEN, delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
@@ -228,7 +228,8 @@ def _asked_text(event: VerbEvent, matched: Matched) -> str:
     masked = redact(query).text
     questions = matched.questions
     if questions and masked != query:
-        questions = questions_of(replace(event, query=masked))
+        asked = replace(event, query=masked)
+        questions = (*questions_of(asked), *asked_of_rules(asked))
     return redact("\n".join(question.text for question in questions)).text[:MAX_LOGGED_CHARS]
 
 

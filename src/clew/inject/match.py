@@ -6,6 +6,7 @@ at. Nothing is written, and nothing is marked: running it twice finds the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import field, replace
 from datetime import datetime
@@ -24,12 +25,12 @@ from clew.guard.render import (
 )
 from clew.guard.trust import is_observed
 from clew.inject.access import Asker
-from clew.inject.asking import PATH, Question, focal_path, questions_of
+from clew.inject.asking import QUERY, Question, asked_of_rules, focal_path, questions_of
 from clew.inject.boost import BOOST, boost_by_path_overlap
 from clew.inject.candidates import MemoryStore, Refused, RetrievalQuery
 from clew.inject.config import InSessionConfig
 from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
-from clew.inject.precision import CANDIDATES, background_of, is_sure
+from clew.inject.precision import CANDIDATES, OF_RULES, RULE, background_of, is_sure
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph_fact import GraphContextBlock, GraphFact
 from clew.model.host import ASKED
@@ -41,6 +42,7 @@ from clew.remember.trust import trust_of_origin
 from clew.values import dataclass
 
 SAYS_ENOUGH = 20  # characters; fewer stand in another text by chance
+_QUOTED_ERROR = re.compile(r' failed[^:"]*: "([^"]+)"')  # as `remember/observe.py` writes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +114,10 @@ def match(
 ) -> Matched:
     """`check` raises when nobody waits for the answer any more; it is called between the steps."""
     questions = questions_of(event)
-    if not questions:
+    of_rules = asked_of_rules(event) if by.precise else ()
+    if not questions and not of_rules:
         return Matched(reason="nothing_asked")
-    found, skipped = _found(event, questions, situation, by, check)
+    found, skipped = _found(event, (*questions, *of_rules), situation, by, check)
     seen |= _own(found, event)
     new = [one for one in found if one.id not in seen]
     refused = {one.id: one.withheld for one in new if one.withheld}
@@ -134,7 +137,7 @@ def match(
         block,
         text=join_sections((block.text, graph.block)),  # type: ignore[arg-type]  # both were made by the renderer
         graph=graph,
-        questions=questions,
+        questions=(*questions, *of_rules),
         skipped=(*skipped, *block.skipped),
         reason=None if block.text or graph.block else _why_nothing(found, new, allowed, skipped),
     )
@@ -187,9 +190,10 @@ def _query(
         session=event.session if event.memory_scope == "session" else None,
         namespace=event.memory_namespace,
         all_projects=event.memory_scope == "org",
-        graph=question.kind != PATH,  # what the graph leads to is about another file
+        types=(RULE,) if question.kind in OF_RULES else (),
+        graph=question.kind == QUERY,  # what the graph leads to is about another file
         floor=max(0.0, floor),
-        margin=floor if by.precise and question.kind != PATH else None,
+        margin=floor if by.precise and question.kind == QUERY else None,
         refused=refused,
     )
 
@@ -259,15 +263,23 @@ def line_of(one: Observation) -> SafeText:
 
 
 def said_in_full(notes: Sequence[Observation], beside: Sequence[Observation]) -> frozenset[str]:
-    """The ids of what was asked for of which others beside it say every word: it stands again in what was changed
-    for it. Everything else is said for itself."""
+    """The ids of what others beside it say as well: every word of what was asked for, which stands again in what
+    was changed for it; or an error that nobody had mended, with what mended it another time. Everything else is
+    said for itself."""
     words = {one.id: _told(one) for one in beside}
-    return frozenset(
+    mended = {_error(one) for one in beside if one.memory.metadata.get("captured") == "fix"} - {""}
+    failed = (one for one in notes if one.memory.metadata.get("captured") == "failure")
+    return frozenset(one.id for one in failed if _error(one) in mended) | frozenset(
         one.id
         for one in notes
         if one.text.startswith(ASKED) and len(told := _told(one)) >= SAYS_ENOUGH
         if any(id != one.id and len(other) > len(told) and told in other for id, other in words.items())
     )
+
+
+def _error(one: Observation) -> str:
+    found = _QUOTED_ERROR.search(one.text)
+    return found[1] if found else ""
 
 
 def _told(one: Observation) -> str:

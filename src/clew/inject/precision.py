@@ -7,15 +7,18 @@ one. So a memory must also
 - found by the text: stand out from what the same question finds anyway, and share words with it: two; or, if it
   stands out by more, a single one that is a name and no word of the language. A shell command always needs two,
   and an error as much as two names say, or half of a short one: every second one has `error`, `not found` or
-  `run ... first` in it.
+  `run ... first` in it. That a command works is no news to whoever runs one;
+- found by the program of a command: be a rule that names it, and speaks against it or shares another word with the
+  command; found by what a command adds: be a rule about adding such things.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from clew.guard.trust import is_told_unasked
-from clew.inject.asking import PATH, Question
+from clew.inject.asking import ADDING, PATH, PROGRAM, Question
 from clew.inject.boost import is_about_path, paths_of
 from clew.model.inject import Observation
 from clew.recall.analyse import hash_term, terms
@@ -25,6 +28,12 @@ READ_CHARS = 2_000  # of a memory, when its words are compared
 CANDIDATES = 20  # asked of the store per question
 ERROR_SAYS = 2.0  # how much the words that an error shares with a memory must say; a name says 1
 ONE_WORD = 0.1  # by so much more a memory must stand out that shares a single word
+RULE = "rule"
+OF_RULES = (PROGRAM, ADDING)  # questions that only rules answer
+_AGAINST = (  # and up to two words between that and what it speaks against
+    r"(?:\b(?:never|not|no|avoid|over|instead of|rather than|stop)|n['\u2019]t)"
+    r"(?: (?:ever|use|using|run|running|call|calling|plain|bare|the|with)){0,2} ['\"`]?"
+)
 
 
 def is_sure(
@@ -32,6 +41,10 @@ def is_sure(
 ) -> bool:
     if question.kind == PATH:
         return path is not None and _is_about(candidate, path, question)
+    if question.kind in OF_RULES:
+        return candidate.memory.type == RULE and _is_rule_about(candidate, question)
+    if question.is_command and candidate.memory.metadata.get("captured") == "command":
+        return False
     above = candidate.relevance - background - floor
     return above >= 0 and _shares_words(candidate, question, above=above)
 
@@ -48,6 +61,17 @@ def _is_about(candidate: Observation, path: str, question: Question) -> bool:
     if is_about_path(candidate.memory, path):
         return True
     return not paths_of(candidate.memory) and bool(question.words) and question.words <= _words(candidate)
+
+
+def _is_rule_about(candidate: Observation, question: Question) -> bool:
+    words, named = _words(candidate), frozenset(terms(question.text))
+    if question.kind == ADDING:
+        return bool(words & named and words & question.words)
+    if not named or not named <= words:
+        return False
+    content = candidate.memory.content[:READ_CHARS]
+    is_against = re.search(rf"{_AGAINST}{re.escape(question.text)}(?![\w-])", content, re.IGNORECASE)
+    return is_against is not None or bool(question.words & words - named)
 
 
 def _shares_words(candidate: Observation, question: Question, *, above: float) -> bool:

@@ -27,6 +27,26 @@ _FETCHING_TOOL = re.compile(r"web|fetch|browser|http|mcp__|\w{0,20}mcp_?resource
 _FETCHING_ANYWHERE = re.compile(r"https?://|(?<![\w.-])(?:curl|wget)(?![\w-])", re.IGNORECASE)
 
 
+# What shows nothing of others, in a line of commands. A longer line is not looked at for it.
+MAX_HARMLESS = 4_000
+NOTHING = "true"
+_BEGINS = r"(?:^|(?<=[;&|(])) ?(?:(?:until|while|if|do|then|!|time) ){0,2}"
+_FIRST = r"^(?:cd [\w./~-]{1,200} ?&& ?)?(?:git (?:checkout|switch) [\w./-]{1,100} ?&& ?)?"  # it has printed first
+_WORDS = (
+    r"(?: (?:[\w@%+=:,./~^-]|'[^']{0,4000}'|\"[^\"$`\\]{0,4000}\"){1,300}+){0,30}"  # no `#`: a comment hides quotes
+)
+_LOOPBACK = r"(?:https?://)?(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1\])(?::\d{1,5})?"
+_PATH = r"(?:[/?](?:(?!//)[\w./?=%,~+-]){0,300})?"
+_QUOTED = rf"{_LOOPBACK}{_PATH}(?:&[\w.=%-]{{0,100}}){{0,20}}"
+_URL = rf"(?:{_LOOPBACK}{_PATH}|'{_QUOTED}'|\"{_QUOTED}\")(?= |$|[;&|)])"
+_GIT = r"git(?: -C [\w./~-]{1,200})?"
+_REDIRECTED = r"(?: [12]?>{1,2} ?(?:&[12]|[\w./-]{1,100})){0,2}"
+_NOTHING_NEW = re.compile(
+    r"\s*(?:Your branch is up to date with '[^'\n]{1,200}'\.\s*)?"
+    r"(?:Already up[ -]to[ -]date|Current branch \S{1,200} is up to date)\."
+)
+
+
 def draft_of_call(call: ToolCall, *, edited: Sequence[str] = ()) -> Draft:
     """The same call gives the same text, so seeing it twice is remembered once. `edited`: files that were changed
     before it worked, which may be why."""
@@ -40,7 +60,7 @@ def draft_of_call(call: ToolCall, *, edited: Sequence[str] = ()) -> Draft:
         raise _nothing(f"the call of '{tool}' has nothing worth recording")
     return Draft(
         content="; ".join(
-            filter(None, (_what(call, tool, quotes=quotes), file and f"file {file}", _later(call), _after(edited)))
+            filter(None, (_what(call, tool, quotes=quotes), file and f"file {file}", _later(call, edited)))
         )
         + ".",
         origin=OBSERVED,
@@ -51,11 +71,14 @@ def draft_of_call(call: ToolCall, *, edited: Sequence[str] = ()) -> Draft:
     )
 
 
-def is_from_elsewhere(call: ToolCall) -> bool:
-    """Whether what the tool says may have been written by somebody outside this machine."""
+def is_from_elsewhere(call: ToolCall, *, printed: str | None = None) -> bool:
+    """Whether what the tool says may have been written by somebody outside this machine. `printed`: what it said
+    where it has worked; what only sends, or shows nothing of what it fetched, is then no such tool."""
     if _FETCHING_TOOL.match(call.tool.strip()):
         return True
     command = ";".join(" ".join(line.split()) for line in (call.command or "").splitlines())
+    if len(command) <= MAX_HARMLESS:
+        command = _without_harmless(command, printed)
     return bool(_FETCHING_ANYWHERE.search(command) or _fetching().search(command) or is_foreign_place(command))
 
 
@@ -71,6 +94,24 @@ def _fetching() -> re.Pattern[str]:
     wrapped = rf"(?<![\w-]){before}(?: -\S{{1,40}}| \d{{1,6}}[smh]?| [A-Za-z_]\w{{0,60}}=\S{{0,200}}){{0,4}} "
     begins = rf"(?:^|[;&|(){{}}`\"']|{wrapped}) ?(?:[A-Za-z_]\w{{0,60}}=\S{{0,200}} ){{0,4}}"
     return re.compile(rf"{begins}(?:[\w.~-]{{0,80}}/){{0,8}}{commands}(?![\w.=/-])")
+
+
+def _without_harmless(command: str, printed: str | None) -> str:
+    command = _harmless("own").sub(NOTHING, command)
+    if printed is None:
+        return command
+    if _NOTHING_NEW.match(printed):
+        command = _harmless("pulls", _FIRST).sub(NOTHING, command)
+    return _harmless("sends").sub(NOTHING, command)
+
+
+@cache
+def _harmless(section: str, begins: str = _BEGINS) -> re.Pattern[str]:
+    """A whole command of the table, and where its output goes. For one line, with single spaces."""
+    commands = any_of(ELSEWHERE, section)
+    for name, stands_for in (("WORDS", _WORDS), ("URL", _URL), ("GIT", _GIT)):
+        commands = commands.replace(name, stands_for)
+    return re.compile(rf"{begins} ?{commands}{_REDIRECTED} ?(?=$|[;&|)])")
 
 
 @cache
@@ -124,14 +165,14 @@ def _ending(status: int | None, error: str) -> str:
     return f"failed with exit status {int(status)}" if status else "succeeded"
 
 
-def _later(call: ToolCall) -> str:
-    fix = _field(call.fixed_by)
+def _later(call: ToolCall, edited: Sequence[str]) -> str:
+    """A command that ran in between is the fix where nothing else was done; else nobody knows which it was."""
+    fix, files = _field(call.fixed_by), ", ".join(filter(None, map(_field, edited)))
+    if fix and files:
+        return f"worked after edits of {files} and `{fix}`"
+    if files:
+        return f"worked after edits of {files}"
     return f"later fixed by `{fix}`" if fix else ""
-
-
-def _after(edited: Sequence[str]) -> str:
-    files = ", ".join(filter(None, map(_field, edited)))
-    return f"worked after edits of {files}" if files else ""
 
 
 def _field(value: str | None, limit: int = FIELD_CHARS) -> str:

@@ -19,6 +19,7 @@ import clew
 from clew.clew import Clew
 from clew.errors import Unavailable
 from clew.hosts.checkup import check_hooks, receipts_check
+from clew.hosts.named import allow_name
 from clew.hosts.off import switch_off
 from clew.model.host import Around
 from clew.model.report import WorkReport
@@ -213,6 +214,20 @@ def test_hooks_as_they_are_installed_are_well(nobody: Path) -> None:
     install(nobody / "home", nobody)
     assert [one.ok for one in install_checks(nobody / "home", nobody)] == [True]
     assert install_checks(nobody / "home", nobody)[0].detail.startswith("hooks are in the user configuration")
+
+
+def test_why_hooks_are_silent_where_there_is_no_project_is_told(nobody: Path) -> None:
+    install(nobody / "home", nobody)
+    told = around(nobody / "home", nobody)["project"]
+    assert told.ok
+    assert told.detail.startswith("hooks neither bring nor keep anything here: no repository is around")
+    assert "clew init --project NAME" in told.detail
+    (nobody / ".clew.toml").write_text('project = "notes"\n')
+    allow_name(nobody / "home", nobody, "notes")
+    assert "project" not in around(nobody / "home", nobody)
+    (nobody / ".clew.toml").unlink()
+    (nobody / ".git").mkdir()
+    assert "project" not in around(nobody / "home", nobody)
 
 
 @pytest.mark.parametrize(

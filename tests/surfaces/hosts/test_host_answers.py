@@ -191,6 +191,30 @@ def test_a_failing_command_brings_what_is_known_about_it(codex: FakeHost) -> Non
     assert codex.tell("PostToolUse", tool_input={"command": patch}, tool_use_id="call_9") == ""
 
 
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("Always use pnpm, never npm.", "npm install stripe"),
+        ("Never add dependencies without asking me first", "pip install lxml"),
+    ],
+)
+def test_a_command_brings_the_rule_that_speaks_against_it_and_not_that_it_worked(
+    codex: FakeHost, rule: str, command: str
+) -> None:
+    codex.around = ON_MAIN
+    for package in ("lodash", "stripe", "lxml", "zod"):
+        codex.clew.remember(f"We looked at {package} and what it costs to install {package}", scope=SHOP)
+    before = FakeHost(codex.clew, "claude-code", around=ON_MAIN)
+    before.tell("SessionStart.startup")
+    before.tell("UserPromptSubmit", prompt=rule)
+    before.tell("PostToolUse", tool_name="Bash", tool_input={"command": command}, tool_response={"stdout": ""})
+    while codex.clew.hosts.capture_waiting():
+        pass
+    codex.tell("SessionStart.startup")
+    told = codex.tell("PostToolUse", tool_name="Bash", tool_input={"command": command})
+    assert rule.rstrip(".") in told and "succeeded" not in told
+
+
 def test_an_error_that_was_seen_before_is_known_by_what_went_wrong(host: FakeHost) -> None:
     """However its output ends: a test runner counts there."""
     host.around = ON_MAIN
@@ -561,6 +585,19 @@ def test_a_command_in_another_repository_brings_no_hint_about_a_file_with_its_na
 # -- where nobody can look -----------------------------------------------------------------------------------
 
 UNSEEN = Around(is_known=False, inject=False, capture=False)
+
+
+def test_where_there_is_no_project_nothing_is_brought_but_what_is_said_to_the_session(host: FakeHost) -> None:
+    host.clew.remember("Always answer in English when a charge is retried", type="rule")
+    host.around = Around(root="/home/dev")
+    about = {"prompt": "Retry a charge with its idempotency key"}
+    assert (host.tell("SessionStart.startup"), host.tell("UserPromptSubmit", **about)) == ("", "")
+    host.say("stop here")
+    assert host.tell("UserPromptSubmit", prompt="and now?") == "stop here"
+    host.around = AROUND
+    told = host.tell("UserPromptSubmit", prompt="Retry a charge with its idempotency key, in the shop")
+    assert ABOUT_RETRY in told and "Always answer in English" in told
+    assert host.ours().project == PROJECT
 
 
 def test_a_session_keeps_its_project_where_nobody_can_look(host: FakeHost) -> None:

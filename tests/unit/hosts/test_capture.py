@@ -103,9 +103,37 @@ def test_an_error_and_what_was_done_until_it_worked_are_one_memory() -> None:
     )
     [fix] = [one for one in found if one.kind == "fix"]
     assert fix.draft.content == (
-        'Command `pytest` (Bash) failed with exit status 1: "ValueError: x"; later fixed by `pip install y`.'
+        'Command `pytest` (Bash) failed with exit status 1: "ValueError: x"; '
+        "worked after edits of a.py and `pip install y`."
     )
-    assert (fix.draft.origin, fix.draft.paths, fix.event_id) == ("observed", (), "e5")
+    assert (fix.draft.origin, fix.draft.paths, fix.event_id) == ("observed", ("a.py",), "e5")
+
+
+def test_a_command_alone_is_the_fix() -> None:
+    [fix] = texts(kept(run("pytest", error="no y"), run("pip install y", kind="package"), run("pytest")), "fix")
+    assert fix.endswith('"no y"; later fixed by `pip install y`.')
+
+
+def test_a_check_that_changes_what_it_finds_may_be_the_fix() -> None:
+    fixing = run("ruff check --fix .", kind="check", fixes=True)
+    [fix] = texts(kept(run("make lint", error="F401", kind="check"), fixing, run("make lint", kind="check")), "fix")
+    assert fix.endswith("later fixed by `ruff check --fix .`.")
+    looking = run("mypy", kind="check")
+    assert texts(kept(run("make lint", error="F401"), looking, run("make lint")), "fix") == []
+
+
+def test_the_variables_with_which_a_command_works_are_the_fix() -> None:
+    given = "NODE_OPTIONS=--openssl-legacy-provider"
+    failed = run("npm run build", error="ERR_OSSL_EVP_UNSUPPORTED", kind="build")
+    [fix] = texts(kept(failed, run("npm run build", kind="build", set=[given])), "fix")
+    assert fix.endswith(f'"ERR_OSSL_EVP_UNSUPPORTED"; later fixed by `{given} npm run build`.')
+    assert texts(kept(failed | {"set": [given]}, run("npm run build", kind="build", set=[given])), "fix") == []
+
+
+def test_a_failure_without_a_word_about_it_is_told_with_its_status_alone() -> None:
+    failed = {key: value for key, value in run("make", error="x").items() if key != "error"}
+    [fix] = texts(kept(failed, edit("a.py"), run("make")), "fix")
+    assert fix == "Command `make` (Bash) failed with exit status 1; worked after edits of a.py."
 
 
 def test_a_command_is_told_as_it_can_be_run_again_from_the_root() -> None:

@@ -368,6 +368,42 @@ def test_a_project_that_gets_a_repository_or_a_remote_is_the_same(memory: Clew, 
     assert kinds(captured(memory)) == {"command"}
 
 
+def test_what_is_said_and_done_without_a_project_is_not_kept(memory: Clew) -> None:
+    nowhere = Around(root="/tmp/scratch")
+    tell(memory, "SessionStart", source="startup", around=nowhere)
+    prompt = "We always deploy client Foo to the Frankfurt region. Fix the deployment of client Foo"
+    tell(memory, "UserPromptSubmit", prompt=prompt, around=nowhere)
+    tell(memory, "PostToolUse", tool_name="Edit", tool_input={"file_path": "/tmp/scratch/foo.py"}, around=nowhere)
+    built = {"tool_name": "Bash", "tool_input": {"command": "npm run build"}}
+    tell(memory, "PostToolUse", **built, around=nowhere)
+    tell(memory, "SessionEnd", reason="other", around=nowhere)
+    with memory.store.read() as tx:
+        assert tx.hosts.waiting("local", limit=9) == []
+    assert captured(memory) == []
+    with memory.store.read() as tx:
+        assert tx.injections.summaries(memory.sessions.start(project="shop"), limit=5) == []
+
+
+def test_what_is_said_on_the_way_through_a_place_without_a_project_is_kept(memory: Clew) -> None:
+    """The session is the repository's."""
+    tell(memory, "SessionStart", source="startup")
+    scratch = Around(root="/tmp/scratch")
+    tell(memory, "UserPromptSubmit", prompt="We never retry a charge without its key", around=scratch)
+    assert [(one.project, one.type) for one in captured(memory)] == [("shop", "rule")]
+
+
+def test_a_session_that_comes_into_a_repository_is_of_that_from_then_on(memory: Clew) -> None:
+    nowhere = Around(root="/home/dev")
+    tell(memory, "SessionStart", source="startup", around=nowhere)
+    tell(memory, "UserPromptSubmit", prompt="Add a health check to the client Foo in shop", around=nowhere)
+    tell(memory, "UserPromptSubmit", prompt="We never retry a charge without its key")
+    tell(memory, "Stop", last_assistant_message="I used a fake clock instead of sleeping in the test.")
+    assert {(one.project, one.type, one.trust) for one in captured(memory)} == {
+        ("shop", "rule", "agent"),
+        ("shop", "decision", "untrusted"),  # what it had read before, nobody knows
+    }
+
+
 def test_each_memory_knows_its_session_and_its_project(memory: Clew) -> None:
     a_session(memory)
     [session] = memory.sessions.list(project="shop")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from injector_toys import MEMORY, event
 
-from clew.inject.asking import command_words, name_words, project_path, questions_of
+from clew.inject.asking import asked_of_rules, command_words, name_words, project_path, questions_of
 from clew.inject.precision import CANDIDATES, background_of, is_sure
 from clew.model.inject import Observation
 
@@ -108,6 +108,55 @@ def test_a_command_needs_two_words_in_any_case() -> None:
 
 def test_an_error_line_of_a_shell_is_no_command() -> None:
     assert sure(candidate("ENOSPC: prune the runner"), tool="Bash", phase="failure", query="ENOSPC")
+
+
+def named(rule: str, command: str, *, type: str = "rule") -> bool:
+    """Whether a rule is sure for one of the questions that a command asks of rules."""
+    one = replace(candidate(rule), memory=replace(MEMORY, content=rule, type=type))
+    asked = asked_of_rules(event(tool="Bash", query=command))
+    return any(is_sure(one, question, path=None, background=1.0, floor=0.4) for question in asked)
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("Always use pnpm, never npm.", "npm install stripe"),
+        ("Always use pnpm, never npm.", "cd web && NODE_ENV=test npm run build"),
+        ("Use uv instead of pip", "pip3 install lxml"),
+        ("Don't run `alembic` by hand.", "uv run alembic upgrade head"),
+        ("Always run terraform plan before terraform apply", "terraform apply"),
+        ("Never add dependencies without asking me first", "pip install lxml"),
+        ("No new packages without a reason in the ADR", "npm i --save-dev left-pad"),
+    ],
+)
+def test_a_rule_that_names_what_a_command_runs_or_adds_is_sure(rule: str, command: str) -> None:
+    assert named(rule, command)
+    assert not named(rule, command, type="note")
+
+
+@pytest.mark.parametrize(
+    ("rule", "command"),
+    [
+        ("Always use pnpm, never npm.", "pnpm add stripe"),
+        ("Always use pnpm, never npm.", "grep -rn npm docs"),
+        ("Celery tasks get ids as arguments, never objects", "celery -A src.platform inspect active"),
+        ("Never merge without a green pytest run", "pytest -q"),
+        ("Never add dependencies without asking me first", "pip install -r requirements.txt"),
+        ("Never add dependencies without asking me first", "npm install"),
+        ("Never add dependencies without asking me first", "pip install -e ."),
+        ("Migrations add columns nullable first", "uv add lxml"),
+    ],
+)
+def test_a_rule_about_something_else_is_not(rule: str, command: str) -> None:
+    assert not named(rule, command)
+
+
+def test_that_a_command_works_is_no_news_to_whoever_runs_it() -> None:
+    works = candidate("Command `npm install stripe` (Bash) succeeded.")
+    captured = replace(works, memory=replace(works.memory, metadata={"captured": "command"}))
+    assert sure(works, tool="Bash", query="npm install stripe")
+    assert not sure(captured, tool="Bash", query="npm install stripe")
+    assert sure(captured, query="how do I install stripe")
 
 
 KUBE = "Error: kube context 'parcel-staging' not found. Run `make kube-login` first."

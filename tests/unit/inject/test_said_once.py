@@ -195,3 +195,18 @@ def test_what_another_line_has_said_in_full_is_no_hint(shop: Clew, both: tuple[s
 def test_a_decision_is_said_beside_what_was_changed_for_it(shop: Clew, both: tuple[str, str]) -> None:
     decision = shop.remember(ASKED_FOR, scope=SHOP, type="decision").memory.id
     assert {decision, both[1]} <= set(shop.inject.start(running(shop, title=ASKED_FOR).id).memory_ids)
+
+
+def test_an_error_that_was_mended_is_said_with_what_mended_it_alone(shop: Clew) -> None:
+    error = 'failed with exit status 1: "ERR_OSSL_EVP_UNSUPPORTED in webpack"'
+    keep = {
+        "failure": f"Command `npm run build` (Bash) {error}.",
+        "fix": f"Command `make web` (Bash) {error}; later fixed by `NODE_OPTIONS=--legacy make web`.",
+    }
+    ids = {kind: shop.remember(text, scope=SHOP, metadata={"captured": kind}) for kind, text in keep.items()}
+    asked = {"tool": "Bash", "phase": "failure", "query": "ERR_OSSL_EVP_UNSUPPORTED in webpack"}
+    told = said(shop, running(shop, title="zebra crossing"), **asked)
+    assert told.memory_ids == (ids["fix"].memory.id,)
+    shop.forget(ids["fix"].memory.id)
+    told = said(shop, running(shop, title="zebra crossing"), **asked)
+    assert told.memory_ids == (ids["failure"].memory.id,)

@@ -37,6 +37,7 @@ def check_around(home: Path, directory: Path, *, shared: bool = False) -> Iterat
     for host in HOSTS:
         yield from _installed(host, home, directory)
     yield from _named(home, directory)
+    yield from _nowhere(home, directory)
     yield from _called(home, directory, shared=shared)
 
 
@@ -77,6 +78,16 @@ def _named(home: Path, directory: Path) -> Iterator[Check]:
     instead = f"they take it for '{own}'" if own else "they neither bring nor keep anything"
     confirm = f"if that is right, in {file.parent}: clew init --project {shlex.quote(named)}"
     yield Check("project", True, f"hooks do not heed that {file} names '{named}': {instead}; {confirm}")
+
+
+def _nowhere(home: Path, directory: Path) -> Iterator[Check]:
+    """Why hooks are silent here: what has no project would be told in every one."""
+    is_used = (home / "run").exists() or any(installed(host, directory=directory) for host in HOSTS)
+    file = find_project_file(directory)
+    if is_used and not (file and project_named_in(file)) and project_at(directory, home=home) is None:
+        why = f"no repository is around {directory}, and no file names a project"
+        move = "begin one with: git init; or name one: clew init --project NAME"
+        yield Check("project", True, f"hooks neither bring nor keep anything here: {why}; {move}")
 
 
 def _called(home: Path, directory: Path, *, shared: bool) -> Iterator[Check]:
