@@ -174,8 +174,6 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     failed = event.kind == "tool_failure" or bool(status)
     command, said = _ran_and_said(event) if failed else (_masked(_command(event)), "")
     is_outside = any(_is_outside(path, event, around) for path in files_shown(command))
-    status = status_of(event)
-    failed = event.kind == "tool_failure" or bool(status)
     printed = None if failed else _printed(event)
     is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command), printed=printed)
     ran = understood(command)
