@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 COMMANDS, PHRASES, ELSEWHERE = "commands.txt", "phrases.txt", "elsewhere.txt"
+_NAMED = re.compile(r"(?<!\\)\{([a-z][a-z ]+)\}")
 
 
 @cache
@@ -23,8 +24,9 @@ def sections(name: str) -> dict[str, tuple[str, ...]]:
 
 
 def any_of(name: str, section: str) -> str:
-    """One group that fits what any pattern of the section fits."""
-    return f"(?:{'|'.join(sections(name)[section])})"
+    """One group that fits what any pattern of the section fits. `{title}` in a pattern is that section's group."""
+    patterns = "|".join(sections(name)[section])
+    return f"(?:{_NAMED.sub(lambda title: any_of(name, title[1]), patterns)})"
 
 
 @cache

@@ -22,7 +22,9 @@ MAX_READ = 20_000  # characters of a prompt or message that are looked at
 MAX_SPOKEN = 1_500  # characters somebody types; more is a document, and its rules are not those of who pasted it
 MAX_TASK = 600
 MAX_SENTENCE = 300
-MAX_RULES = 3  # rules and decisions in one prompt; more in a row is a document
+MAX_RULES = 8  # rules and decisions in one prompt; more in a row is a document
+FEW_RULES = 3  # more of them are a list that somebody typed only if they are half of what is said
+MIN_ITEM = 8  # characters of what is listed as a rule
 MAX_LINES = 10  # of a prompt that somebody typed
 MAX_DECISIONS = 3
 ENOUGH = 5  # what a task has to say of its own, names counted twice and more
@@ -58,21 +60,22 @@ _QUESTION = re.compile(
     r"|had|should|shall|am|any idea|anything)\b",
     re.IGNORECASE,
 )
-# What may stand before a rule or a decision.
-_LEAD = (
-    r"^(?:(?:ok(?:ay)?|please|also|and|but|so|remember|note|important|reminder|fyi|btw|one more thing|rule|actually"
-    r"|no|oh|hey|wait|hm+|again|never ?mind|(?:like |as )?i (?:told you|said)(?: before| already)?)[,:;.!\s-]+"
-    r"(?:that |to )?)*"
+# What may stand before a rule or a decision and says nothing: a rule is read by whoever was not there.
+_GREETING = r"(?:(?:hi|hello|hey)(?: (?!always|never|we\b)[a-z]+){0,2}[,.:!]\s*)?"
+_IDLE = (
+    r"ok(?:ay)?|oh|hey|hm+|wait|btw|fyi|also|and|but|so|again|never ?mind|one more thing|actually|by the way"
+    r"|just so you know|for (?:the record|your information)|heads[ -]?up|first(?: of all|ly)|(?:just )?to be clear"
+    r"|(?:quick|small|side|short) (?:note|reminder)|whatever (?:you do|happens)|correction|change of plans?"
+    r"|that(?:'s| is) (?:not|no longer) (?:true|right|the case)(?: any ?more)?"
+    r"|(?:like |as )?i (?:already )?(?:told you|said)(?: before| already)?(?:,? (?:that|to)\b)?+"
 )
-# Of it what says nothing: a rule is read by whoever was not there.
+_LEAD = rf"^{_GREETING}(?:(?:{_IDLE}|please|remember|note|important|reminder|rule|no)[,:;.!\s-]+(?:that |to )?)*"
 _FILLER = re.compile(
-    r"(?:(?:(?:ok(?:ay)?|oh|hey|hm+|wait|btw|fyi|also|and|but|so|again|never ?mind|one more thing|actually"
-    r"|(?:like |as )?i (?:told you|said)(?: before| already)?)[,:;.!\s-]|no(?: wait)?[,:;.!-])[,:;.!\s-]*)+(?=\S)",
-    re.IGNORECASE,
+    rf"{_GREETING}(?:(?:(?:{_IDLE})[,:;.!\s-]|no(?: wait)?[,:;.!-])[,:;.!\s-]*)*(?=\S)", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"[,;:.]\s+|\s(?:and|so|but|then|-+)\s+|\b(?=please\b)", re.IGNORECASE)
 # A statement that goes on to ask for something is its reason. Not `use`, `run` or `create`: rules go on like that.
-_DECLARED = re.compile(r"(?:we|our|the|i|they)\b", re.IGNORECASE)
+_DECLARED = re.compile(r"(?:we|our|the|this|in this|in our|i|they)\b", re.IGNORECASE)
 _THEN = re.compile(r"[,;:.]\s+|\b(?=please\b)")
 _WANTED = re.compile(
     r"(?:please |and |so |then ){0,3}(?:add|check|debug|figure out|find|fix|implement|investigate|look|migrate"
@@ -85,6 +88,29 @@ _ABOUT = re.compile(
     r"(.{3,80}?)(?: (?:thing|stuff|part|idea|rule|decision))?"
     r"(?:$|[,;:.!](?=\s|$)|\s-+\s|\s(?:and|because|since|again)\s)"
 )
+# A request that is a rule, though it ends in a question mark.
+_POLITE = re.compile(
+    _LEAD + r"(?:can|could|would|will) you (?:please |also )*(?:always|never)\b[^?]*\?$", re.IGNORECASE
+)
+# A rule at the end of a task. Only what is done to a repository: `and never return null` is part of the task.
+_BESIDE = re.compile(
+    r"(?:[,;]\s+(?:(?:and|but|also|please) ){0,3}|\s(?:and|but) please )"
+    r"(?=always (?:use|run|ask|squash|rebase|test|commit|push|bump)\b"
+    r"|never (?:use|add|mock|commit|push|merge|deploy|touch|edit|install|import|hard-?code|force|skip|rebase)\b)",
+    re.IGNORECASE,
+)
+# What it is about stands in another sentence.
+_DANGLES = re.compile(
+    _LEAD + r"(?:(?:can|could|would|will) you (?:please )?|you (?:must|should) |from now on,? )?"
+    r"(?:always|never|(?:do not|don'?t) ever) \w+ "
+    r"(?:it|them|this|these|those|that(?=\W*$| (?:again|before|after|when|in|on|way)\b))\b",
+    re.IGNORECASE,
+)
+_LASTS = re.compile(r"\b(?:always|never|ever|must|from now on|going forward|any ?more|no longer)\b", re.IGNORECASE)
+_SETTLED = re.compile(r"\b(?:decided|agreed|chose|chosen|settled|decision)\b", re.IGNORECASE)
+_REASON = re.compile(r"\b(?:because|since|due to)\b", re.IGNORECASE)
+_CONDITION = re.compile(r"\b(?:if|unless|otherwise)\b", re.IGNORECASE)
+_NAME = re.compile(r"\s[A-Z]\w+")
 _BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
 
 
@@ -112,7 +138,8 @@ def understood_prompt(text: str) -> Prompt:
         written = [instead, *written[1:]] if instead else written[1:]
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
         return Prompt(takes_back=bool(takes_back), takes_back_about=about)
-    rules, decisions = _stated(written)
+    written = [part for one in written for part in _parted(one)]
+    rules, decisions = _stated(written, _listed(text[:MAX_READ]))
     rest = [one for one in written if one not in rules and one not in decisions]
     if not any(_is_task(one) and not _FORBIDS.match(one) for one in rest):
         weak = tuple(one for one in rest if _is_weak_rule(one))
@@ -122,8 +149,7 @@ def understood_prompt(text: str) -> Prompt:
         rest = [one for one in rest if not _may_be_an_order(one)]
     task = _task(rest)
     kept_rules, kept_decisions = (
-        tuple(_FILLER.sub("", one, count=1) if _FILLER.match(one) else one for one in said if MASK not in one)
-        for said in (rules, decisions)
+        tuple(_FILLER.sub("", one, count=1) for one in said if MASK not in one) for said in (rules, decisions)
     )
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
     return Prompt(task, kept_rules, kept_decisions, is_aside, bool(takes_back), about)
@@ -140,7 +166,7 @@ def without_orders(text: str) -> str:
     """A prompt as it is, or, where somebody else's words seem to be in it, without what would be a rule, a decision
     or something to run."""
     written = _written(text)
-    rules, decisions = _stated(written)
+    rules, decisions = _stated(written, _listed(text))
     if _is_own(text, written, [*rules, *decisions]):
         return text
     lines = ([one for one in sentences(line) if not _orders(one)] for line in text.splitlines())
@@ -168,10 +194,45 @@ def sentences(text: str) -> list[str]:
     return [one for part in parts if (one := " ".join(part.split()))]
 
 
-def _stated(written: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _stated(written: Sequence[str], listed: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Rules and decisions."""
-    rules = tuple(one for one in written if _is_rule(one))
+    rules = tuple(one for one in written if one in listed or _is_rule(one))
     return rules, tuple(one for one in written if one not in rules and _is_decision(one))
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """What somebody lists as rules: `Our conventions:`, and items below it to the end. Below a task they are part
+    of it, and what is to be done once is none."""
+    lines = [line.strip() for line in own_words(text).splitlines() if line.strip()]
+    at = next((at for at, line in enumerate(lines) if phrase("own list", _LEAD, r"\s*:$").match(line)), None)
+    if (
+        at is None
+        or len(lines) > MAX_LINES
+        or any(map(_asks, lines[:at]))
+        or not all(map(_BULLET.match, lines[at + 1 :]))
+    ):
+        return ()
+    items = (sentences(_BULLET.sub("", line))[:1] for line in lines[at + 1 :])
+    return tuple(one for item in items for one in item if _is_item(one))
+
+
+def _is_item(sentence: str) -> bool:
+    if not MIN_ITEM <= len(sentence) <= MAX_SENTENCE or not _may_state(sentence):
+        return False
+    return not (
+        phrase("done once", "^", r"\b").match(sentence) or phrase("complaint", r"\b", r"\b").search(sentence)
+    )
+
+
+def _parted(sentence: str) -> list[str]:
+    """A task and the rule at its end, apart."""
+    beside = _BESIDE.search(sentence[:MAX_SENTENCE]) if _is_task(sentence) else None
+    return [sentence[: beside.start()], sentence[beside.end() :]] if beside else [sentence]
+
+
+def _is_not_meant(sentence: str) -> bool:
+    is_played = phrase("pretended", _LEAD).match(sentence)
+    return bool(is_played or phrase("joked", r"(?<!\w)", r"[\s.!)]*$").search(sentence[-40:]))
 
 
 def _written(text: str) -> list[str]:
@@ -190,14 +251,16 @@ def _is_own(text: str, written: Sequence[str], stated: Sequence[str]) -> bool:
     foreign = sum(bool(_FENCED.match(line) or phrase("pasted", r"^\s*").match(line)) for line in lines)
     return not (
         len(stated) > MAX_RULES
+        or FEW_RULES < len(stated) < len(written) / 2
         or len(lines) > MAX_LINES
         or sum(map(len, written)) > MAX_SPOKEN
         or foreign
         or sum(bool(_HEADER.match(line)) for line in lines) > 1
         or any(line.lstrip().startswith("# ") for line in lines)
-        or any(_INTRODUCES.search(line) for line in lines)
+        or sum(bool(_INTRODUCES.search(line)) for line in lines) > bool(_listed(text))
         or _QUOTED.search(" ".join(lines))
         or phrase("quotes", r"\b").search(" ".join(lines))
+        or any(map(_is_not_meant, written))
         or any(_PIPED.search(one) or _is_to_the_agent(one) for one in stated)
     )
 
@@ -224,21 +287,43 @@ def _is_blob(line: str) -> bool:
 
 
 def _is_rule(sentence: str) -> bool:
-    if "?" in sentence or not 12 <= len(sentence) <= MAX_SENTENCE or _is_for_once(sentence) or _wants(sentence):
+    if not 12 <= len(sentence) <= MAX_SENTENCE or not _may_state(sentence) or _DANGLES.match(sentence):
         return False
-    return bool(phrase("rule", _LEAD).match(sentence)) and len(sentence.split()) > 3
+    return bool(phrase("rule", _LEAD).match(sentence)) and len(sentence.split()) > 2
 
 
 def _is_weak_rule(sentence: str) -> bool:
     """What is a rule only where nothing else is asked for."""
-    is_rule = phrase("rule alone", _LEAD).match(sentence) and not _is_for_once(sentence)
-    return bool(is_rule) and "?" not in sentence
+    if len(sentence) > MAX_SENTENCE or not _may_state(sentence):
+        return False
+    return bool(phrase("rule alone", _LEAD).match(sentence)) or _is_told(sentence)
+
+
+def _is_told(sentence: str) -> bool:
+    """Whether it says where something is or how it is kept, and not to have it changed."""
+    is_amiss = _asks(sentence) or phrase("amiss", r"\b", r"\b").search(sentence)
+    return not is_amiss and bool(phrase("told", _LEAD).match(sentence))
 
 
 def _is_decision(sentence: str) -> bool:
-    if "?" in sentence or not 15 <= len(sentence) <= MAX_SENTENCE or _is_for_once(sentence) or _wants(sentence):
+    if not 15 <= len(sentence) <= MAX_SENTENCE or not _may_state(sentence):
         return False
-    return bool(phrase("decision", _LEAD).match(sentence)) and _weight([sentence]) >= 2
+    is_settled = _SETTLED.search(sentence) or not _CONDITION.search(sentence)
+    says_enough = _weight([sentence]) >= 2 or _NAME.search(sentence)
+    return bool(phrase("decision", _LEAD).match(sentence) and is_settled and says_enough)
+
+
+def _may_state(sentence: str) -> bool:
+    """Whether it may hold beyond its task: no question, not for once, not what is to be mended, no guess."""
+    is_question = "?" in sentence and not _POLITE.match(sentence)
+    if is_question or _INTRODUCES.search(sentence) or _is_for_once(sentence) or _wants(sentence):
+        return False
+    if _LASTS.search(sentence) or _SETTLED.search(sentence):
+        return True
+    said = _REASON.split(sentence, maxsplit=1)[0]
+    is_complaint = _DECLARED.match(said) and phrase("complaint", r"\b", r"\b").search(said)
+    is_guess = phrase("unsettled", r"\b", r"\b").search(sentence)
+    return not (is_complaint or is_guess or phrase("one place", _LEAD).match(sentence))
 
 
 def _wants(sentence: str) -> bool:
@@ -258,7 +343,7 @@ def _task(rest: Sequence[str]) -> str:
         return ""
     # A mere remark is out of date by the next day. What asks in Chinese is not known; small talk is short there.
     asks = any(map(_asks, told)) or any(map(_UNSPACED.search, told))
-    if _weight(told) < (ENOUGH if asks else ALONE):
+    if _weight(told) < (ENOUGH if asks else ALONE) or not (asks or _tells_more(told)):
         return ""
     text = ""
     for sentence in told:
@@ -266,6 +351,11 @@ def _task(rest: Sequence[str]) -> str:
             break
         text = f"{text} {sentence}".strip()
     return text[:MAX_TASK]
+
+
+def _tells_more(told: Sequence[str]) -> bool:
+    """Than how something went, or where it is: a report, which is a task as well."""
+    return not all(phrase("remark", _LEAD).match(one) or _is_told(one) for one in told)
 
 
 def _asks(sentence: str) -> bool:

@@ -701,7 +701,15 @@ def test_facts_are_small_json_whatever_is_said(text: str, kind: str) -> None:
 
 def test_a_hostile_text_takes_no_time() -> None:
     began = process_time()
-    for text in ("so?" * 9_000, "a " * 15_000, "npm " + "-C -x " * 5_000, "(" * 30_000, "ok, " * 8_000 + "x"):
+    leads = "I said that " * 24 + "x", "our code " * 2_000 + "rules:\n- a"
+    for text in (
+        "so?" * 9_000,
+        "a " * 15_000,
+        "npm " + "-C -x " * 5_000,
+        "(" * 30_000,
+        "ok, " * 8_000 + "x",
+        *leads,
+    ):
         for kind in ("prompt", "stop"):
             told(kind, prompt=text, message=text)
         ran(text, error=text)
