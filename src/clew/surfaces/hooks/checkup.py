@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clew.errors import Misconfigured
 from clew.hosts.known import Note, note_at, project_at
 from clew.hosts.named import may_name
 from clew.model.upkeep import Check
@@ -70,7 +71,10 @@ def _transport(home: Path) -> Transport:
 def _named(home: Path, directory: Path) -> Iterator[Check]:
     """The name that the project file here gives, where hooks do not heed it. If it is a stranger's, all is well."""
     file = find_project_file(directory)
-    named = project_named_in(file) if file else None
+    try:
+        named = project_named_in(file) if file else None
+    except Misconfigured:  # whoever reads the settings tells of it
+        return
     if file is None or named is None or may_name(home, file.parent, named):
         return
     own = project_at(directory, home=home)

@@ -20,7 +20,7 @@ from clew.model.scope import Scope
 from clew.setting_values import BudgetOverrides
 from clew.settings import PROJECT_FILE, USER_FILE, Settings, project_named_in
 from clew.surfaces.cli import render
-from clew.surfaces.cli.context import here, opened, project_around, settings_of
+from clew.surfaces.cli.context import here, opened, project_around, settings_despite, settings_of, tell
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
 from clew.wire.address import is_address
@@ -91,7 +91,8 @@ def _project_line(name: str) -> str:
 
 
 def config_show(args: Namespace) -> None:
-    settings = settings_of(args)
+    settings, refused = settings_despite(args)
+    tell(refused)
     entries = [
         {"path": path, "value": _as_told(value), "source": source, "doc": doc}
         for path, value, source, doc in settings.items()
