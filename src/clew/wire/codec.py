@@ -20,7 +20,7 @@ import msgspec
 from clew import errors
 from clew.errors import ClewError, InvalidInput
 from clew.model.metadata import metadata_text
-from clew.model.scope import Identity, Scope
+from clew.model.scope import AcrossProjects, Identity, Scope
 from clew.wire.names import type_of
 from clew.wire.verbs import Verb
 
@@ -38,18 +38,21 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     agent: str | None = None
     session: str | None = None
     namespace: str | None = None
+    across_projects: bool = False
 
     @classmethod
     def of(cls, scope: Scope) -> Place:
         """`local` is what nobody names: the place where one is, and that is the credential's."""
         given = {name: getattr(scope, name) for name in Scope.__slots__}
+        given["across_projects"] = isinstance(scope, AcrossProjects)
         return cls(**given | {"org": None if scope.org == "local" else scope.org})
 
     def scope(self, verb: Verb, identity: Identity) -> Scope:
         """See `Verb.puts`."""
-        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        given = {name: getattr(self, name) for name in Scope.__slots__}
         user = self.user if verb.puts or self.user is not None else identity.user
-        return Scope(**given | {"org": identity.org if self.org is None else self.org, "user": user})
+        kind = AcrossProjects if self.across_projects else Scope
+        return kind(**given | {"org": identity.org if self.org is None else self.org, "user": user})
 
 
 def encode(value: Any) -> bytes:

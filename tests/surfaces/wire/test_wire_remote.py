@@ -17,6 +17,7 @@ import clew
 from clew import Clew, Conflict, Denied, Draft, Filter, Identity, InvalidInput, NotFound, Scope
 from clew.errors import ClewError, Misconfigured, StoreRefused, Unavailable
 from clew.model.memory import Past
+from clew.model.scope import AcrossProjects
 from clew.wire.calls import call
 from clew.wire.codec import decode_answer, encode_answer, error_document, error_of
 from clew.wire.verbs import VERBS
@@ -107,6 +108,14 @@ def test_a_memory_written_from_afar_has_all_its_fields(remote: Clew, served: Cle
     assert (stored.memory.tags, stored.memory.at, stored.memory.metadata) == (("a", "b"), at, {"n": 1})
     edited = remote.edit(stored.memory.id, tags=("c",), expected_version=1)
     assert edited.tags == ("c",) and remote.forget(edited.id, hard=True).ids == (edited.id,)
+
+
+def test_what_a_user_sees_in_every_project_is_asked_for_from_afar_as_well(remote: Clew, served: Clew) -> None:
+    id = served.remember("of ann", scope=Scope(project="shop", user="ann")).id
+    assert remote.show(id, scope=AcrossProjects(user="ann")).id == id
+    for hidden in (AcrossProjects(user="bob"), Scope(user="ann")):
+        with pytest.raises(NotFound):
+            remote.show(id, scope=hidden)
 
 
 def test_many_are_written_as_they_are_asked_for(remote: Clew, served: Clew) -> None:

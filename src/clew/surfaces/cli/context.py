@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from clew.errors import ClewError, InvalidInput, Misconfigured
 from clew.model.address import is_shared
-from clew.model.scope import Scope
+from clew.model.scope import AcrossProjects, Scope
 from clew.model.times import parse_time
 from clew.settings import Settings, load_settings
 from clew.surfaces.cli import refusal
@@ -126,8 +126,8 @@ def _has_memories(settings: Settings, project: str) -> bool:
 
 def scope_of_id(args: Namespace) -> Scope | None:
     """An id is looked up everywhere unless a scope is asked for."""
-    if args.project is None and args.user is None and not args.no_project:
-        return None
+    if args.project is None and not args.no_project:
+        return None if args.user is None else AcrossProjects(user=args.user)
     return Scope(project=_named_project(args), user=args.user)
 
 
