@@ -19,6 +19,7 @@ import msgspec
 
 from clew import errors
 from clew.errors import ClewError, InvalidInput
+from clew.model import numbers
 from clew.model.metadata import metadata_text
 from clew.model.scope import AcrossProjects, Identity, Scope
 from clew.wire.names import type_of
@@ -26,6 +27,7 @@ from clew.wire.verbs import Verb
 
 OR = " or "
 MAX_WHOLE = 2**53
+_NUMBERS = {"confidence": numbers.confidence, "weight": numbers.weight}
 ONE_OR_MANY = frozenset(("paths", "tags", "types"))
 
 
@@ -63,6 +65,7 @@ def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
     given = {name: _as_sent(name, one) for name, one in arguments.items()}
     for one in (arguments, *arguments.get("drafts", ()), arguments.get("content")):
         _check_metadata(one)
+        _check_numbers(one)
     try:
         _check_sendable(arguments)
         return msgspec.json.encode(given, enc_hook=_sendable)
@@ -86,6 +89,14 @@ def _check_metadata(given: Any) -> None:
     metadata = given.get("metadata") if isinstance(given, Mapping) else getattr(given, "metadata", None)
     if metadata:
         metadata_text(metadata)
+
+
+def _check_numbers(given: Any) -> None:
+    """The same: what JSON cannot say is refused by its name, as at home."""
+    for name, check in _NUMBERS.items():
+        number = given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+        if isinstance(number, float) and not isfinite(number):
+            check(number)
 
 
 def _check_sendable(value: Any) -> None:

@@ -252,7 +252,19 @@ def test_bytes_are_no_text(remote: Clew, served: Clew) -> None:
 
 def test_what_is_no_number_is_not_sent_as_nothing(remote: Clew) -> None:
     with pytest.raises(InvalidInput, match="cannot be sent"):
-        remote.remember("Not a number.", weight=float("nan"))
+        remote.recall("Not a number.", floor=float("nan"))
+
+
+@pytest.mark.parametrize("given", [{"weight": float("nan")}, {"confidence": float("inf")}])
+def test_what_is_no_number_is_refused_from_afar_as_at_home(
+    remote: Clew, served: Clew, given: dict[str, float]
+) -> None:
+    said = []
+    for memory in (served, remote):
+        with pytest.raises(InvalidInput) as refused:
+            memory.remember("Not a number.", **given)
+        said.append(refused.value.as_json())
+    assert said[0] == said[1]
 
 
 def test_only_an_import_brings_ids_and_a_past_along(remote: Clew) -> None:
