@@ -124,7 +124,8 @@ def _spool(home: Path, is_up: bool, trouble: str) -> Iterator[Check]:
     move = "look at the log of the daemon: clew serve" if is_up else "start the daemon: clew serve"
     if lost:
         detail = f"{lost:,} events were too large or found the spool full, and are lost"
-        yield Check("spool", False, detail, move)
+        known = f"nothing brings them back; to be told no more: rm {shlex.quote(str(folder / spool.DROPPED))}"
+        yield Check("spool", False, detail, move if waiting and not is_up else known)
     if _size(folder / spool.NAME) > NEARLY_FULL * MAX_SPOOL:
         yield Check("spool", False, f"{waiting:,} of {MAX_SPOOL:,} bytes: what comes when it is full is lost", move)
     elif damaged:
