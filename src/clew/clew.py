@@ -17,7 +17,7 @@ from clew.model.limit import check_limit
 from clew.model.memory import Draft, Filter, Memory, Remembered, Version
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import Recalled, RecallOptions
-from clew.model.scope import OWNER, Identity, Reach, Scope
+from clew.model.scope import OWNER, AcrossProjects, Identity, Reach, Scope
 from clew.relate.courtesy import Courtesy
 from clew.verbs.topics import Topics
 
@@ -850,6 +850,8 @@ class Clew(Topics):
     def _reach_of_id(self, scope: Scope | None, identity: Identity | None) -> Reach:
         """An id is looked up in the whole org unless a scope narrows it; other users' stay hidden."""
         identity = identity or Identity()
+        if isinstance(scope, AcrossProjects):
+            return Reach.across_projects(self._scope(scope, identity))
         if scope is not None:
             return Reach.of(self._scope(scope, identity))
         if "owner" in identity.roles:

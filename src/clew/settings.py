@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -26,13 +26,28 @@ PROJECT_FILE = ".clew.toml"
 USER_FILE = "config.toml"
 
 
-def _setting(default: Any, doc: str, *, project: bool = False, narrows: bool = False, **allowed: Any) -> Any:
+Narrows = Callable[[Any, Any], Any]
+
+
+def _setting(
+    default: Any, doc: str, *, project: bool = False, narrows: Narrows | None = None, **allowed: Any
+) -> Any:
     """`project`: a project's own file may set it. Such a file comes with a cloned repository, so it may
-    narrow what Clew does, never say where text is stored or sent. `narrows`: it may set it, but not take back
-    what the user's file says: a switch only off, a list only longer. `allowed`: `choices`, or `least`, `above`
-    and `most`, the ends of a number's range."""
-    about = {"doc": doc, "project": project or narrows, "narrows": narrows, "choices": ()}
+    narrow what Clew does, never say where text is stored or sent. `narrows`: it may set it, and what counts is
+    this of what stood before and what the file says: `min` of a switch, which it may only turn off, and of a
+    size, `max` of a floor, `_joined` of lists. `allowed`: `choices`, or `least`, `above` and `most`, the ends of a
+    number's range."""
+    about = {"doc": doc, "project": project or narrows is not None, "narrows": narrows, "choices": ()}
     return field(default=default, metadata={**about, **allowed})
+
+
+def _joined(before: tuple[str, ...], said: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*before, *said)))
+
+
+def _smaller_budget(before: int, said: int) -> int:
+    """0 is no size but what the work type has, and nobody knows here which of the two is less."""
+    return min(before, said) or before
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -162,20 +177,26 @@ class GraphSettings:
 class InjectSettings:
     """Defaults are Rensei's (rensei.md R-090). What the org and the project allow is stored: `clew project`."""
 
-    enabled: bool = _setting(True, "look for something to inject on tool calls", narrows=True)
+    enabled: bool = _setting(True, "look for something to inject on tool calls", narrows=min)
     runtime: bool = _setting(
-        True, "push blocks to running sessions, where the project's switch is on as well", narrows=True
+        True, "push blocks to running sessions, where the project's switch is on as well", narrows=min
     )
     org_overrides: BudgetOverrides = _setting(
         BudgetOverrides(), 'tokens of memories at the start, by org and work type: {"acme": {"feature": 300}}'
     )
-    latency_ms: int = _setting(100, "how long a tool call's injection may take at most", least=1, most=10_000)
-    floor: float = _setting(0.4, "least relevance of what is injected on a tool call", least=0, most=1)
-    budget_tokens: int = _setting(200, "tokens injected per tool call; 0: what the work type has", least=0)
-    max_suggestions: int = _setting(3, "memories injected per tool call at most", least=1, most=50)
-    skip_tools: tuple[str, ...] = _setting(("TodoWrite", "BashOutput"), "tools that are never looked at")
-    extra_skip_tools: tuple[str, ...] = _setting((), "more tools that are never looked at", narrows=True)
-    disabled_for_agents: tuple[str, ...] = _setting((), "agents that get nothing on tool calls", narrows=True)
+    latency_ms: int = _setting(
+        100, "how long a tool call's injection may take at most", narrows=min, least=1, most=10_000
+    )
+    floor: float = _setting(0.4, "least relevance of what is injected on a tool call", narrows=max, least=0, most=1)
+    budget_tokens: int = _setting(
+        200, "tokens injected per tool call; 0: what the work type has", narrows=_smaller_budget, least=0
+    )
+    max_suggestions: int = _setting(3, "memories injected per tool call at most", narrows=min, least=1, most=50)
+    skip_tools: tuple[str, ...] = _setting(
+        ("TodoWrite", "BashOutput"), "tools that are never looked at", narrows=_joined
+    )
+    extra_skip_tools: tuple[str, ...] = _setting((), "more tools that are never looked at", narrows=_joined)
+    disabled_for_agents: tuple[str, ...] = _setting((), "agents that get nothing on tool calls", narrows=_joined)
     work_type: str = _setting("feature", "the work type of a session that names none", project=True)
     threads: int = _setting(8, "tool calls looked at at once; when all are stuck, nothing is", least=1, most=64)
     start_floor: float = _setting(0.2, "least relevance of what is injected at the start", least=0, most=1)
@@ -300,8 +321,8 @@ class ServeSettings:
 class HookSettings:
     """What the hooks of agents are answered, and what is kept of what they tell."""
 
-    inject: bool = _setting(True, "let hooks bring memories to the agent", narrows=True)
-    capture: bool = _setting(True, "keep prompts, edits, commands, errors and decisions of agents", narrows=True)
+    inject: bool = _setting(True, "let hooks bring memories to the agent", narrows=min)
+    capture: bool = _setting(True, "keep prompts, edits, commands, errors and decisions of agents", narrows=min)
     answer_ms: int = _setting(600, "how long a hook waits for its block at most", least=1, most=30_000)
 
 
@@ -383,17 +404,14 @@ def load_settings(
     for source, layer in [(f"preset {preset}", preset_values), *layers]:
         for path, value in layer.items():
             parsed = _parsed(path, value, source)
-            if (source, layer) in of_project and path in values and _meta(path)["narrows"]:
-                parsed = _narrowed(values[path], parsed)
-                if parsed == values[path]:
+            narrows = _meta(path)["narrows"] if (source, layer) in of_project else None
+            if narrows is not None:
+                before = values.get(path, _meta(path)["default"])
+                parsed = narrows(before, parsed)
+                if parsed == before:
                     continue
             values[path], sources[path] = parsed, source
     return _assembled(home, values, sources, project)
-
-
-def _narrowed(before: Any, said: Any) -> Any:
-    """Off where either says so; both lists."""
-    return tuple(dict.fromkeys((*before, *said))) if isinstance(before, tuple) else before and said
 
 
 def _check_project(layers: Iterable[tuple[str, dict[str, Any]]]) -> None:
@@ -566,7 +584,7 @@ def _meta(path: str, source: str = "") -> Mapping[str, Any]:
 @cache
 def _known() -> Mapping[str, Mapping[str, Any]]:
     return {
-        f"{section}.{entry.name}": {**entry.metadata, "type": entry.type}
+        f"{section}.{entry.name}": {**entry.metadata, "type": entry.type, "default": entry.default}
         for section, cls in _SECTIONS.items()
         for entry in fields(cls)
     }

@@ -48,6 +48,9 @@ REFUSED = [
     (["recall", "x", "--as-of", "soon"], 2, "TIME_INVALID"),
     (["recall", "two", "words"], 2, "USAGE"),
     (["recall", "x", "--project", "p", "--no-project"], 2, "USAGE"),
+    (["recall", "x", "--home", ""], 2, "USAGE"),
+    (["--home", " ", "recall", "x"], 2, "USAGE"),
+    (["backup", "nowhere/b.db"], 3, "FILE_NOT_FOUND"),
     (["why", "x"], 2, "USAGE"),
     (["why", "x", "--expect", UNKNOWN], 3, "MEMORY_NOT_FOUND"),
     (["list", "--type", "memo"], 2, "MEMORY_TYPE_INVALID"),
@@ -153,6 +156,12 @@ def test_a_file_that_is_not_ours_is_left_alone(cli: Cli) -> None:
     outcome = cli("remember", "x", "--json")
     assert (outcome.code, outcome.error["code"]) == (1, "STORE_FOREIGN")
     assert (cli.home / "clew.db").read_text() == "shopping list"
+
+
+@pytest.mark.parametrize("words", [["export"], ["graph", "export"]])
+def test_an_export_to_stdout_is_no_single_document(cli: Cli, words: list[str]) -> None:
+    refused = cli(*words, "-", "--json")
+    assert (refused.code, refused.error["code"]) == (2, "USAGE") and "leave --json out" in refused.error["next"]
 
 
 def test_a_backup_where_nothing_can_be_written_says_to_name_another_file(cli: Cli) -> None:
@@ -308,6 +317,7 @@ def test_a_choice_that_is_not_there_is_named_by_its_option(cli: Cli, words: list
     ("words", "wanted"),
     [
         (["list", "--limit", "0"], "a whole number from 1"),
+        (["list", "--limit", "9" * 20], "a smaller number"),
         (["session", "refresh", "s", "--token", "x"], "a whole number from 0"),
         (["recall", "x", "--floor", "2"], "a number from 0 to 1"),
         (["retention", "set", "--project", "p", "soon"], "a number"),

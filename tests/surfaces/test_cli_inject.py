@@ -34,7 +34,7 @@ def test_the_log_as_document_and_as_text(cli: Cli, session: str) -> None:
     cli("inject", "start", session)
     [entry] = cli("inject", "log", session, "--json").json
     assert entry["delivered"] is True and entry["graph_status"] == "ok" and entry["session_id"] == session
-    assert "delivered" in cli("inject", "log", session).out
+    assert entry["state"] == "pending" and "injected, pending in the queue" in cli("inject", "log", session).out
 
 
 def test_a_session_that_has_ended_gets_no_advice_to_claim_it(cli: Cli, session: str) -> None:

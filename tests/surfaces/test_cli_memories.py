@@ -122,6 +122,36 @@ def test_rules_that_come_along_do_not_hide_that_nothing_is_known(cli: Cli) -> No
     assert "nothing" not in cli("recall", "stripe", "--project", "acme/shop").out
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "{id}"),
+        ("history", "{id}"),
+        ("edit", "{id}", "--title", "Gateway"),
+        ("feedback", "--memory", "{id}", "up"),
+        ("learn", "show", "{id}"),
+        ("link", "{id}", "depends_on", "{other}"),
+        ("forget", "{id}"),
+    ],
+)
+def test_a_user_alone_is_meant_in_every_project(cli: Cli, words: tuple[str, ...]) -> None:
+    id, other = (cli.remember(f"GatewayService {text}", "--project", "shop", "--user", "ann") for text in "xy")
+    called = [word.format(id=id, other=other) for word in words]
+    assert cli(*called, "--user", "bob").code == 3
+    assert cli(*called, "--user", "ann", "--no-project").code == 3
+    assert cli(*called, "--user", "ann").code == 0
+
+
+def test_the_graph_of_a_user_is_that_of_every_project(cli: Cli) -> None:
+    cli.remember("GatewayService depends on PostgresDB", "--project", "shop", "--user", "ann")
+
+    def nodes(*words: str) -> int:
+        return int(cli("graph", "status", *words, "--json").json["counts"]["nodes"])
+
+    assert nodes("--user", "ann") == nodes("--user", "ann", "--project", "shop") > 0
+    assert nodes("--user", "bob") == nodes("--user", "ann", "--no-project") == 0
+
+
 def test_whoever_finds_nothing_here_is_told_how_to_look_in_every_project(cli: Cli) -> None:
     cli.remember("kept elsewhere", "--project", "acme/shop")
     for words in (("list",), ("recall", "zebra")):

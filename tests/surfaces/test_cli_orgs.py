@@ -53,6 +53,18 @@ def test_the_active_org_is_chosen_and_left(acme: Cli) -> None:
     assert "acme" in acme("org", "use").out
 
 
+@pytest.mark.parametrize("words", [("use", "labs"), ("map", "labs-gh", "labs")])
+def test_an_org_that_is_seen_and_not_ones_own_is_denied_with_the_way_in(acme: Cli, words: tuple[str, ...]) -> None:
+    acme("org", "create", "Labs", "--owner", "ann")
+    denied = acme("org", *words, "--json")
+    assert (denied.code, denied.error["code"]) == (4, "MEMBERS_ONLY")
+    assert denied.error["next"].endswith("clew org members labs --add ''")
+    assert acme("org", *words, "--user", "bob", "--json").error["next"].endswith("--add bob")
+    acme("org", "members", "labs", "--add", "")
+    assert acme("org", *words).code == 0
+    assert acme("org", words[0], *words[1:-1], "nowhere").code == 3
+
+
 def test_the_operator_looks_where_another_user_is_led(acme: Cli) -> None:
     acme("org", "members", "acme", "--add", "ann")
     users = [

@@ -196,6 +196,35 @@ def test_init_with_the_name_that_a_file_gives_lets_hooks_heed_it(cli: Cli) -> No
     assert "project" not in {one["name"] for one in cli("doctor", "--json").json["checks"]}
 
 
+@pytest.mark.parametrize("says", ['[store]\nurl = "x.db"', "[recall\nlimit =", "[recall]\nflor = 1"])
+def test_the_ways_out_work_where_the_project_file_is_refused(cli: Cli, says: str) -> None:
+    (cli.directory / ".clew.toml").write_text(says)
+    assert cli("list").code == 2
+    for words in (("off",), ("on",), ("config", "show"), ("config", "show", "recall.floor", "--json")):
+        outcome = cli(*words)
+        assert outcome.code == 0 and ".clew.toml" in outcome.err and outcome.err.count("\n") == 1
+    doctor = cli("doctor", "--json")
+    [check] = [one for one in doctor.json["checks"] if one["name"] == "settings"]
+    assert doctor.code == 1 and not check["ok"] and ".clew.toml" in check["detail"] and check["next"]
+
+
+def test_a_project_may_narrow_what_is_injected_and_everything_works_on(cli: Cli) -> None:
+    (cli.directory / ".clew.toml").write_text("minRelevanceScore = 0.9\n[inject]\nbudget_tokens = 5000\n")
+    assert cli("list").code == 0
+    assert cli("config", "show", "inject.floor", "--json").json["value"] == 0.9
+    assert cli("config", "show", "inject.budget_tokens", "--json").json["value"] == 200
+
+
+def test_of_a_value_from_the_environment_the_environment_is_named_first(cli: Cli) -> None:
+    cli.patch.setenv("CLEW_RECALL__FLOOR", "0.3")
+    text = cli("config", "show", "recall.floor").out
+    assert text.index("CLEW_RECALL__FLOOR=0.3") < text.index("[recall]")
+
+
+def test_a_help_that_asks_ends_with_its_question(cli: Cli) -> None:
+    assert "does it help?\n" in cli("rollout", "replay", "--help").out
+
+
 def test_config_show_of_one_setting_tells_how_to_change_it(cli: Cli) -> None:
     text = cli("config", "show", "recall.floor").out
     assert str(cli.home / "config.toml") in text
@@ -240,7 +269,7 @@ def test_a_list_that_config_show_suggests_for_the_environment_means_the_same(
     monkeypatch.setenv(name, given)
     before = cli("config", "show", path, "--json").json["value"]
     assert before == (json.loads(given) if given.startswith("[") else given.split(","))
-    line = cli("config", "show", path).out.splitlines()[-1].strip()
+    [line] = [line for line in cli("config", "show", path).out.splitlines() if line.strip().startswith(name)]
     [(_, told)] = [word.split("=", 1) for word in shlex.split(line)]
     monkeypatch.setenv(name, told)
     assert cli("config", "show", path, "--json").json["value"] == before

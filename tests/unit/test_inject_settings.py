@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from clew.model.host import Limits
 from clew.model.inject import Block, InjectionResult, VerbEvent
-from clew.model.scope import Scope
+from clew.model.scope import Identity, Scope
 from toys import ToyEmbedder, open_toy
 
 SHOP = Scope(project="shop")
@@ -146,6 +148,20 @@ def test_inject_max_suggestions_is_live(tmp_path: Path) -> None:
         with called(tmp_path, notes=3, max_suggestions=most, budget_tokens=1_000) as call:
             counts.append(len(call().memory_ids))
     assert counts == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(floor=1.0), Limits(max_suggestions=0), Limits(budget_tokens=5), Limits(latency_ms=0)]
+)
+def test_what_a_projects_file_leaves_of_an_injection_on_a_tool_call_counts(tmp_path: Path, limits: Limits) -> None:
+    with open_toy(tmp_path / "limits.db", inject={"latency_ms": 10_000}) as clew:
+        clew.remember("VAT is rounded per line", scope=SHOP, paths=(PAY,))
+        session = clew.sessions.start(project="shop", agent="bob")
+        clew.sessions.claim(session.id, "w1")
+        clew.inject.warm()
+        event = VerbEvent(session=session.id, tool="Edit", query="is VAT rounded at all, and where?")
+        assert not clew.inject._event(event, Identity(), limits).memory_ids
+        assert clew.inject._event(event, Identity(), Limits()).memory_ids
 
 
 def test_inject_skip_tools_is_live(tmp_path: Path) -> None:

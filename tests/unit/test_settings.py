@@ -222,6 +222,44 @@ def test_a_cloned_project_adds_to_what_is_kept_quiet(tmp_path: Path, name: str) 
     assert getattr(load(tmp_path, environ, tmp_path).inject, name) == ("Grep",)
 
 
+@pytest.mark.parametrize(
+    ("name", "usual", "narrower", "wider"),
+    [
+        ("floor", 0.4, 0.9, 0.1),
+        ("latency_ms", 100, 50, 500),
+        ("budget_tokens", 200, 80, 900),
+        ("max_suggestions", 3, 1, 9),
+    ],
+)
+def test_a_cloned_project_bounds_what_is_injected_and_never_widens_it(
+    tmp_path: Path, name: str, usual: float, narrower: float, wider: float
+) -> None:
+    def told(value: float) -> tuple[float, str | None]:
+        (tmp_path / PROJECT_FILE).write_text(f"[inject]\n{name} = {value}")
+        settings = load(tmp_path, directory=tmp_path)
+        return getattr(settings.inject, name), settings.sources.get(f"inject.{name}")
+
+    assert told(narrower) == (narrower, str(tmp_path / PROJECT_FILE))
+    assert told(wider) == (usual, None)
+    (tmp_path / USER_FILE).write_text(f"[inject]\n{name} = {narrower}")
+    assert told(usual) == (narrower, str(tmp_path / USER_FILE))
+
+
+@pytest.mark.parametrize(("user", "project", "counts"), [(200, 0, 200), (0, 900, 0)])
+def test_the_budget_of_a_work_type_is_no_small_one(tmp_path: Path, user: int, project: int, counts: int) -> None:
+    (tmp_path / USER_FILE).write_text(f"[inject]\nbudget_tokens = {user}")
+    (tmp_path / PROJECT_FILE).write_text(f"budgetTokens = {project}")
+    assert load(tmp_path, directory=tmp_path).inject.budget_tokens == counts
+
+
+def test_a_cloned_project_may_narrow_by_the_documented_names(tmp_path: Path) -> None:
+    lines = ("minRelevanceScore = 0.9", "budgetTokens = 80", "maxSuggestionsPerEvent = 1", "latencyBudgetMs = 50")
+    (tmp_path / PROJECT_FILE).write_text("\n".join((*lines, 'skipTools = ["Read"]')))
+    inject = load(tmp_path, directory=tmp_path).inject
+    assert (inject.floor, inject.budget_tokens, inject.max_suggestions, inject.latency_ms) == (0.9, 80, 1, 50)
+    assert inject.skip_tools == ("TodoWrite", "BashOutput", "Read")
+
+
 def test_without_a_file_nothing_that_reads_files_is_imported(tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from clew.settings import load_settings; "
     code += "load_settings(home=Path(sys.argv[1]), environ={}); print('tomllib' in sys.modules)"

@@ -26,7 +26,7 @@ EXAMPLE = (
 def activate_case(case: Mapping[str, object]) -> list[dict[str, object]]:
     """The nodes that the case activates, best first. Bounds that the case does not set are not applied."""
     if not isinstance(case, Mapping):
-        _refuse("The case is not an object.")
+        _refuse("The case is not an object")
     edges = [_edge(edge, at) for at, edge in enumerate(_items(case, "edges"))]
     edges.sort(key=lambda edge: FILE_ORDER.get(edge[2], len(FILE_ORDER)))
     seeds = [_name(seed, f"Seed {at}") for at, seed in enumerate(_items(case, "seeds"))]
@@ -57,7 +57,7 @@ def _graph(edges: Sequence[tuple[str, str, str, float, float]], numbers: Mapping
 
 def _edge(edge: object, at: int) -> tuple[str, str, str, float, float]:
     if not isinstance(edge, Mapping):
-        _refuse(f"Edge {at} is not an object.")
+        _refuse(f"Edge {at} is not an object")
     source, target, type_ = (_name(edge.get(key), f"`{key}` of edge {at}") for key in ("from", "to", "type"))
     weight, confidence = (_number(edge.get(key), f"`{key}` of edge {at}") for key in ("weight", "confidence"))
     return source, target, type_, weight, confidence
@@ -66,14 +66,14 @@ def _edge(edge: object, at: int) -> tuple[str, str, str, float, float]:
 def _settings(given: object) -> Activation:
     settings = {} if given is None else given
     if not isinstance(settings, Mapping):
-        _refuse("`settings` is not an object.")
+        _refuse("`settings` is not an object")
     usuals = {"max_steps": 3, "decay": 0.7, "confidence_floor": 0.2, "pagerank_iterations": 8}
     numbers = [_number(settings.get(key), f"`{key}`", usual) for key, usual in usuals.items()]
     steps, decay, floor, iterations = numbers
     beta, top_m = _inhibition(settings.get("lateral_inhibition", {}))
     refinement = settings.get("refinement", "compat")
     if refinement not in get_args(Refinement):
-        _refuse(f"`refinement` is none of {', '.join(get_args(Refinement))}.")
+        _refuse(f"`refinement` is none of {', '.join(get_args(Refinement))}")
     return Activation(
         max_steps=int(steps), decay=decay, confidence_floor=floor, iterations=int(iterations),
         beta=beta, top_m=top_m, refinement=cast(Refinement, refinement),
@@ -85,7 +85,7 @@ def _inhibition(given: object) -> tuple[float | None, int]:
     if given is None:
         return None, 0
     if not isinstance(given, Mapping):
-        _refuse("`lateral_inhibition` is neither an object nor null.")
+        _refuse("`lateral_inhibition` is neither an object nor null")
     return _number(given.get("beta"), "`beta`", 0.15), int(_number(given.get("top_m"), "`top_m`", 7))
 
 
@@ -94,20 +94,20 @@ def _bound(settings: Mapping[str, object], key: str) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        _refuse(f"`{key}` is neither a whole number nor null.")
+        _refuse(f"`{key}` is neither a whole number nor null")
     return value
 
 
 def _items(case: Mapping[str, object], key: str) -> Sequence[object]:
     items = case.get(key)
     if not isinstance(items, (list, tuple)):
-        _refuse(f"`{key}` is not a list.")
+        _refuse(f"`{key}` is not a list")
     return items
 
 
 def _name(value: object, what: str) -> str:
     if not isinstance(value, str) or not value:
-        _refuse(f"{what} is not a name.")
+        _refuse(f"{what} is not a name")
     return value
 
 
@@ -115,7 +115,7 @@ def _number(value: object, what: str, default: float = 1.0) -> float:
     if value is None:
         return default
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
-        _refuse(f"{what} is not a number.")
+        _refuse(f"{what} is not a number")
     return float(value)
 
 

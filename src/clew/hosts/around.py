@@ -20,7 +20,7 @@ from clew.hosts.off import is_off
 from clew.hosts.reading import read_regular
 from clew.hosts.repository import Repository, branch_of, find_repository
 from clew.hosts.table import HOSTS
-from clew.model.host import Around, HookEvent
+from clew.model.host import Around, HookEvent, Limits
 from clew.values import dataclass
 
 MAX_IGNORE_BYTES = 256 << 10
@@ -31,7 +31,8 @@ _NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 @dataclass(frozen=True, slots=True)
 class Directory:
     """What the settings say about hooks in a directory: its project file may name the project and switch off.
-    `looks`: in the middle of a session, save at the `skipped` tools and for the agents `without`."""
+    `looks`: in the middle of a session, save at the `skipped` tools and for the agents `without`, and within
+    `limits`."""
 
     project: str | None = None
     inject: bool = True
@@ -39,6 +40,7 @@ class Directory:
     looks: bool = True
     skipped: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    limits: Limits = Limits()
 
 
 def look_around(
@@ -97,6 +99,7 @@ def _seen(
         capture=told.capture and ignored is not None,
         looks=told.looks and event.host not in told.without,
         skipped=told.skipped,
+        limits=told.limits,
         ignored=ignored or (),
         held=held.ids,
         held_lines=held.lines,
@@ -128,6 +131,7 @@ def around_of(told: object) -> Around:
         capture=given.get("capture", True) is True,
         looks=given.get("looks", True) is True,
         skipped=_texts(given.get("skipped")),
+        limits=_limits(given.get("limits")),
         saw_transcript=given.get("saw_transcript") is True,
         is_known=given.get("is_known", True) is True,
     )
@@ -180,6 +184,14 @@ def _name(value: object) -> str | None:
     """One line that can be stored, or nothing."""
     text = value.strip()[:240] if isinstance(value, str) else ""
     return text if text and text.isprintable() else None
+
+
+def _limits(value: object) -> Limits:
+    given = value if isinstance(value, Mapping) else {}
+    sizes = ("latency_ms", "budget_tokens", "max_suggestions")
+    limits = {name: given[name] for name in sizes if type(given.get(name)) is int and given[name] >= 0}
+    floor = given.get("floor")
+    return Limits(floor if isinstance(floor, float) else 0.0, **limits)
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from clew.errors import InvalidInput
+from clew.model.host import Limits
 from clew.model.inject import InjectionResult, VerbEvent
 from clew.values import dataclass
 
@@ -53,6 +54,15 @@ class InSessionConfig:
                 next=f"choose: {', '.join(sorted(known))}",
             )
         return replace(DEFAULT_IN_SESSION_CONFIG, **{name: _frozen(value) for name, value in changes.items()})
+
+    def within(self, limits: Limits) -> InSessionConfig:
+        """Its budget is the situation's: a work type may have less than either."""
+        return replace(
+            self,
+            floor=max(self.floor, limits.floor),
+            latency_ms=min(self.latency_ms, limits.latency_ms),
+            max_suggestions=min(self.max_suggestions, limits.max_suggestions),
+        )
 
     def skips(self, tool: str) -> bool:
         return tool in self.skip_tools or tool in self.extra_skip_tools

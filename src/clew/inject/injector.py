@@ -25,12 +25,14 @@ from clew.inject.matcher import GraphMatching, seen_key
 from clew.inject.pending import Pending, PendingInjection
 from clew.inject.seen import Seen
 from clew.inject.surroundings import Alone, Asked, Surroundings
+from clew.model.host import Limits
 from clew.model.inject import InjectionResult, VerbEvent
 from clew.model.scope import Identity
 
 HANDLED_EVENTS = 4_096
 _LOOKED = ("injected", "queued", "no-match", "suppressed")  # outcomes after which an event has been dealt with
 
+NO_LIMITS = Limits()
 _REPEATED = InjectionResult("no-match", reason="seen", deduplicated=True)
 
 _log = logging.getLogger(__name__)
@@ -75,12 +77,17 @@ class InSessionMemoryInjector:
     # -- events ------------------------------------------------------------------------------------
 
     def handle_verb_event(
-        self, event: VerbEvent, *, identity: Identity | None = None, ticket: Ticket | None = None
+        self,
+        event: VerbEvent,
+        *,
+        identity: Identity | None = None,
+        ticket: Ticket | None = None,
+        limits: Limits = NO_LIMITS,
     ) -> InjectionResult:
         """Exactly one outcome. Raised is only that the session is not there, or not for whoever asks. `ticket`: the
-        clock runs already."""
-        ticket = ticket or Ticket(self.config.latency_ms / 1_000)
-        asked = Asked(event, identity or self._identity, ticket.started)
+        clock runs already. `limits`: what the place of the event leaves of the configuration."""
+        ticket = ticket or Ticket(self.config.within(limits).latency_ms / 1_000)
+        asked = Asked(event, identity or self._identity, ticket.started, limits)
         refused = self._refused(asked)
         if refused:
             return replace(refused, ms=asked.ms)
@@ -178,13 +185,16 @@ class InSessionMemoryInjector:
     def _look(self, asked: Asked, ticket: Ticket) -> InjectionResult:
         key = _session_key(asked.event.session, asked.identity)
         with self._around.at_one_moment():
-            situation = asked.situation = self._around.situation(asked.event, asked.identity)
+            situation = self._around.situation(asked.event, asked.identity)
+            budget = min(situation.budget_tokens, asked.limits.budget_tokens)
+            situation = asked.situation = replace(situation, budget_tokens=budget)
             if self.config.is_off_for(situation.scope.agent):
                 return self.config.disabled
             if situation.skip:
                 return InjectionResult("skipped", reason=situation.skip)
             seen = self._seen.of(key, version=situation.version)
-            matched = asked.matched = match(asked.event, situation, seen, self._by, ticket.check)
+            by = self._by._replace(config=self.config.within(asked.limits))
+            matched = asked.matched = match(asked.event, situation, seen, by, ticket.check)
         if not matched.text:
             repeats = matched.reason == "seen"
             return InjectionResult("no-match", reason=matched.reason, deduplicated=repeats, skipped=matched.skipped)

@@ -16,6 +16,7 @@ from clew.inject.budget import ContextBudgetConfig
 from clew.inject.config import InSessionConfig
 from clew.inject.deadline import Ticket
 from clew.inject.match import Matched, Situation
+from clew.model.host import Limits
 from clew.model.ids import new_id
 from clew.model.inject import InjectionResult, VerbEvent
 from clew.model.scope import Identity, Scope
@@ -29,6 +30,7 @@ class Asked:
     event: VerbEvent
     identity: Identity | None
     started: float = field(default_factory=time.perf_counter)
+    limits: Limits = Limits()
     situation: Situation | None = None
     matched: Matched = field(default_factory=Matched)
     log_id: str = field(default_factory=lambda: new_id("log"))  # whoever logs it: an event has one row

@@ -16,6 +16,7 @@ KINDS = (
 )  # fmt: skip
 ASKED = "The user asked: "  # what a task begins with that was captured
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
+NO_LIMIT = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,17 @@ class HookEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """What the project's file leaves of what is injected on tool calls; as here, everything. Settings of `inject`
+    have the same names."""
+
+    floor: float = 0.0
+    latency_ms: int = NO_LIMIT
+    budget_tokens: int = NO_LIMIT
+    max_suggestions: int = NO_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
 class Around:
     """What the machine of the host knows besides: looked up where the event happened, which may not be where the
     store is. `held`: ids of memories that the transcript holds already, and lines of facts."""
@@ -60,6 +72,7 @@ class Around:
     capture: bool = True
     looks: bool = True  # for something to inject in the middle of a session
     skipped: tuple[str, ...] = ()  # tools at which it does not
+    limits: Limits = Limits()
     ignored: tuple[str, ...] = ()  # patterns of .clewignore
     held: tuple[str, ...] = ()
     held_lines: tuple[str, ...] = ()

@@ -33,6 +33,12 @@ class Scope:
             _check_name(name, getattr(self, name), limit)
 
 
+class AcrossProjects(Scope):
+    """Where ids are looked up as a user sees them, whatever the project; a Scope without one is in no project."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Comes from the credential, never from arguments. The local default owns the org `local`."""

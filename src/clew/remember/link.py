@@ -288,7 +288,8 @@ def _things(
         row = tx.graph.node_rows(reach.org, [node_id(reach.org, places[0], ref)])
         found = [new_thing(name, ref, places[0], row=next(iter(row.values()), 0))]
     if not found:
-        raise _no_node(name, did_you_mean(tx, reach, name.strip(), now=now))
+        offered = did_you_mean(tx, reach, name.strip(), now=now)
+        raise _no_node(name, offered or ("" if may_be_new else _FIRST))
     return found
 
 
@@ -344,6 +345,9 @@ def make_node(tx: Tx, org: str, end: End, now: datetime) -> int:
         tx.graph.link(org, [(memory_rows[end.memory.id], row, "self")])
         tx.changes.note(org, end.project, "memory", end.memory.id, "put")
     return row
+
+
+_FIRST = "a thing is known once a memory names it: remember one that does, or link the id of a memory to it"
 
 
 def _no_node(name: str, offered: str = "") -> NotFound:

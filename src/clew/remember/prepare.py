@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from clew import native
 from clew.errors import InvalidInput
+from clew.model import numbers
 from clew.model.choice import one_of
 from clew.model.ids import new_id
 from clew.model.memory import CLASSIFICATIONS, LAYERS, NOTHING, TYPES, Draft, Indexed, Memory, Past
@@ -40,7 +41,6 @@ SHORTEST_SECRET = 12  # no key format is shorter than this
 MAX_LIST_ITEMS = 64
 MAX_METADATA_CHARS = 16_000
 MAX_METADATA_DEPTH = 32  # objects and lists within each other: deeper trees are attacks on whoever walks them
-MAX_WEIGHT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ def draft_memory(
         tuple(draft.parents),
         _trusted(draft.origin, draft.trust, (trust, *parents.values())),
         _classification(draft, content, paths, type_, masked, policy, plain=plain),
-        _fraction("confidence", draft.confidence),
-        _finite("weight", draft.weight),
+        numbers.confidence(draft.confidence),
+        numbers.weight(draft.weight),
         upsert_key,
         content_hash(content),
         valid_at,
@@ -371,22 +371,6 @@ def _after(name: str, end: datetime | None, start: datetime) -> datetime | None:
     if end is not None and end < start:
         raise InvalidInput(f"{name} lies before valid_at", code="MEMORY_VALIDITY_INVALID", next="give a later time")
     return end
-
-
-def _fraction(name: str, value: float) -> float:
-    if not (isinstance(value, (int, float)) and 0 <= value <= 1):
-        raise InvalidInput(f"{name} must lie between 0 and 1", code="MEMORY_NUMBER_INVALID", next=f"correct {name}")
-    return float(value)
-
-
-def _finite(name: str, value: float) -> float:
-    if not (isinstance(value, (int, float)) and 0 <= value <= MAX_WEIGHT):  # not-a-number fails both
-        raise InvalidInput(
-            f"{name} must be a number between 0 and {MAX_WEIGHT:,}",
-            code="MEMORY_NUMBER_INVALID",
-            next=f"correct {name}",
-        )
-    return float(value)
 
 
 def _empty(why: str) -> InvalidInput:

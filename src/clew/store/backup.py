@@ -70,6 +70,10 @@ def _writing(target: Path) -> Iterator[None]:
 
 
 def _check_target(path: Path, target: Path, overwrite: bool) -> None:
+    if not target.parent.exists():  # a typing error in a path makes no directories
+        raise NotFound(
+            f"there is no directory {target.parent}", code="FILE_NOT_FOUND", next="create it, or check the path"
+        )
     if not target.exists():
         return
     _check_regular(target)

@@ -121,8 +121,7 @@ def store_moved(path: Path) -> Unavailable:
 
 
 def _damaged(path: Path) -> StoreRefused:
-    move = "restore a backup: clew restore FILE; or run: clew doctor"
-    return refused(path, "is damaged", "STORE_CORRUPT", move)
+    return refused(path, "is damaged", "STORE_CORRUPT", "restore a backup: clew restore FILE")
 
 
 def refused(path: Path, why: str, code: str, next_move: str) -> StoreRefused:

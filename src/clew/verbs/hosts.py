@@ -281,7 +281,7 @@ class Hosts:
             policy=self._clew.queue.policy,
             workers=deadlines.Workers(THREADS),
             start=self._start,
-            look=lambda verb, told: self._clew.inject.event(verb, identity=told.who.identity),
+            look=lambda verb, told: self._clew.inject._event(verb, told.who.identity, told.around.limits),
             answer_s=hooks.answer_ms / 1_000,
             injects=hooks.inject,
             failures=self.failures,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import Conflict
 from clew.lazy import LazyModule
+from clew.model.host import Limits
 from clew.model.inject import VerbEvent
 from clew.model.kinds import checked
 from clew.model.scope import Identity
@@ -135,10 +136,14 @@ class Injection:
         """What a tool call makes worth saying: found and put on the session's queue before the time is up, or not
         said at all. Refuses only an event that cannot be read and a session that is not there. The first event of a
         process may find the injector in the making: budget-exceeded, reason `warming`. See `warm`."""
-        ticket = deadlines.Ticket(self._clew.settings.inject.latency_ms / 1_000)
-        told = event if isinstance(event, VerbEvent) else VerbEvent.from_json(event)
-        result = self._making.answer(told, identity=identity or Identity(), ticket=ticket)
+        result = self._event(event, identity or Identity(), Limits())
         return result.for_agents() if identity is not None and identity.agent else result
+
+    def _event(self, event: VerbEvent | Mapping[str, Any], identity: Identity, limits: Limits) -> InjectionResult:
+        """The same where the project's file narrows it."""
+        ticket = deadlines.Ticket(min(self._clew.settings.inject.latency_ms, limits.latency_ms) / 1_000)
+        told = event if isinstance(event, VerbEvent) else VerbEvent.from_json(event)
+        return self._making.answer(told, identity=identity, ticket=ticket, limits=limits)
 
     @cached_property
     def bus(self) -> buses.VerbBus:

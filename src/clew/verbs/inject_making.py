@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from clew.inject.config import InSessionConfig
 from clew.inject.deadline import Ticket
+from clew.model.host import Limits
 from clew.model.inject import InjectionResult, VerbEvent
 from clew.model.scope import Identity
 
@@ -55,7 +56,7 @@ class Making:
                     self._made.set_exception(error)
             return self._made
 
-    def answer(self, event: VerbEvent, *, identity: Identity, ticket: Ticket) -> InjectionResult:
+    def answer(self, event: VerbEvent, *, identity: Identity, ticket: Ticket, limits: Limits) -> InjectionResult:
         """What the injector says, or that there is none yet."""
         injector = self.done
         if injector is None:
@@ -70,7 +71,7 @@ class Making:
             except Exception as error:  # R-114: an agent's tool call never fails because of its memory
                 _log.warning("the injector cannot be made: %s", type(error).__name__)
                 return InjectionResult("no-match", reason="error", error=type(error).__name__, ms=ticket.ms)
-        return injector.handle_verb_event(event, identity=identity, ticket=ticket)
+        return injector.handle_verb_event(event, identity=identity, ticket=ticket, limits=limits)
 
     def close(self) -> None:
         """One that is still being made is closed when it is done."""

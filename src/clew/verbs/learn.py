@@ -12,7 +12,7 @@ from clew.lazy import LazyModule
 from clew.model.access import AccessContext, Resource
 from clew.model.kinds import checked
 from clew.model.learning import VERDICTS, FeedbackReport, Learnt
-from clew.model.scope import Identity, Reach, Scope
+from clew.model.scope import AcrossProjects, Identity, Reach, Scope
 from clew.model.session import OUTCOMES, SessionReport
 from clew.model.times import earlier, zoned
 
@@ -120,7 +120,9 @@ class Learning:
             reach, door = self._clew._reach_of_id(scope, identity), self._clew._doors.door(identity, scope)
             memory = edit.must_get(tx, reach, memory_id, may=door.asked)
             right = edit.must_get(tx, reach, corrected_by, may=door.asked) if corrected_by is not None else None
-        place = scope or Scope(org=memory.org, project=memory.project, user=identity.user)
+        place = scope
+        if scope is None or isinstance(scope, AcrossProjects):
+            place = Scope(org=memory.org, project=memory.project, user=scope.user if scope else identity.user)
         self._clew._doors.door(identity, place).must("feedback", memory, asked=memory_id)
         if right is not None:
             self._clew.link(right.id, "supersedes", memory.id, scope=scope, identity=identity)

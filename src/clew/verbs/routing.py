@@ -62,18 +62,20 @@ class Routes(ConfigVerbs):
                 f"there is no mode '{mode[:40]}'", code="ROUTING_MODE_INVALID", next=f"one of {', '.join(MODES)}"
             )
 
+        asker = identity or Identity()
+
         def change(tx: Tx, person: Identity) -> None:
             known = tx.orgs.routing(person.user)
             active = known.active
             if org is not None:
-                active = None if org == person.org else _member(known, org).org
+                active = None if org == person.org else _member(tx, known, org, person, asker).org
             tx.orgs.put_routing(person.user, mode=mode, active=active)
 
-        return self._choose(change, user, identity or Identity())
+        return self._choose(change, user, asker)
 
     def map(self, owner: str, org: str, *, user: str | None = None, identity: Identity | None = None) -> Routing:
         """Work on the repositories of an owner belongs to this org, whatever its slug."""
-        named = routes.owner_named(owner)
+        named, asker = routes.owner_named(owner), identity or Identity()
 
         def change(tx: Tx, person: Identity) -> None:
             before = tx.orgs.routing(person.user)
@@ -83,9 +85,9 @@ class Routes(ConfigVerbs):
                     code="OWNER_MAPPINGS_FULL",
                     next="take one back: clew org map OWNER --remove",
                 )
-            tx.orgs.map(person.user, named, _member(before, org).org)
+            tx.orgs.map(person.user, named, _member(tx, before, org, person, asker).org)
 
-        return self._choose(change, user, identity or Identity())
+        return self._choose(change, user, asker)
 
     def unmap(self, owner: str, *, user: str | None = None, identity: Identity | None = None) -> Routing:
         named = routes.owner_named(owner)
@@ -139,8 +141,16 @@ def _person(identity: Identity, user: str | None) -> Identity:
     return Identity(Scope(org=routes.personal_org(user), user=user).org, user)
 
 
-def _member(routing: Routing, name: str) -> Membership:
+def _member(tx: Tx, routing: Routing, name: str, person: Identity, asker: Identity) -> Membership:
+    """The person's. Whoever runs the store sees every org, and is told that it is there."""
     found = routing.member_of(name) or routing.member_by_slug(name)
+    if found is None and is_operator(asker) and (org := tx.orgs.find(name)):
+        who, named = (person.user, person.user) if person.user else ("the owner of this machine", "''")
+        raise Denied(
+            f"{who} is no member of org '{org.id}'",
+            code="MEMBERS_ONLY",
+            next=f"add them first: clew org members {org.id} --add {named}",
+        )
     if found is None:
         raise not_found(name)
     return found

@@ -92,7 +92,7 @@ class RemoteClew(Surface):
             headers=self._headers,
         )
         if reply.status != 200:
-            raise refusal_of(reply, self._transport.address.name)
+            raise refusal_of(reply, self._transport)
         try:
             return codec.decode_answer(verb, reply.body)
         except ValueError:  # msgspec's errors are ValueErrors; what they quote is not for messages
@@ -269,17 +269,19 @@ _OWN: Mapping[str, Callable[..., Any]] = {
 # -- refusals ---------------------------------------------------------------------------------------------
 
 
-def refusal_of(reply: Reply, where: str) -> ClewError:
-    """What a reply that is no answer says, as the error it is."""
-    document = _document(reply)
+def refusal_of(reply: Reply, by: Transport) -> ClewError:
+    """What a reply that is no answer says, as the error it is. How a token is sent is nobody's business here, only
+    where it is put."""
+    document, where = _document(reply), by.address.name
+    if reply.status == 401:
+        what = "refuses the token that was given" if by.has_token else "asks for a token, and none was given"
+        return Denied(f"the Clew at {where} {what}", code="UNAUTHENTICATED", next=_KEY)
     error = codec.error_of(document, _BY_STATUS.get(reply.status, ClewError))
     if error is not None:
         return error
     kind = _BY_STATUS.get(reply.status, Unavailable)
     if 300 <= reply.status < 400:
         return Misconfigured(f"the Clew at {where} is elsewhere", code="REDIRECTED", next="correct CLEW_URL")
-    if reply.status == 401:
-        return Denied(f"no key was given that the Clew at {where} accepts", code="UNAUTHENTICATED", next=_KEY)
     message = document.get("detail")
     if not isinstance(message, str):
         return kind(f"what answers at {where} is no Clew (status {reply.status})", next="check CLEW_URL")

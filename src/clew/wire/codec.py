@@ -19,13 +19,15 @@ import msgspec
 
 from clew import errors
 from clew.errors import ClewError, InvalidInput
+from clew.model import numbers
 from clew.model.metadata import metadata_text
-from clew.model.scope import Identity, Scope
+from clew.model.scope import AcrossProjects, Identity, Scope
 from clew.wire.names import type_of
 from clew.wire.verbs import Verb
 
 OR = " or "
 MAX_WHOLE = 2**53
+_NUMBERS = {"confidence": numbers.confidence, "weight": numbers.weight}
 ONE_OR_MANY = frozenset(("paths", "tags", "types"))
 
 
@@ -38,18 +40,21 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     agent: str | None = None
     session: str | None = None
     namespace: str | None = None
+    across_projects: bool = False
 
     @classmethod
     def of(cls, scope: Scope) -> Place:
         """`local` is what nobody names: the place where one is, and that is the credential's."""
         given = {name: getattr(scope, name) for name in Scope.__slots__}
+        given["across_projects"] = isinstance(scope, AcrossProjects)
         return cls(**given | {"org": None if scope.org == "local" else scope.org})
 
     def scope(self, verb: Verb, identity: Identity) -> Scope:
         """See `Verb.puts`."""
-        given = {name: getattr(self, name) for name in self.__struct_fields__}
+        given = {name: getattr(self, name) for name in Scope.__slots__}
         user = self.user if verb.puts or self.user is not None else identity.user
-        return Scope(**given | {"org": identity.org if self.org is None else self.org, "user": user})
+        kind = AcrossProjects if self.across_projects else Scope
+        return kind(**given | {"org": identity.org if self.org is None else self.org, "user": user})
 
 
 def encode(value: Any) -> bytes:
@@ -60,6 +65,7 @@ def encode_arguments(arguments: Mapping[str, Any]) -> bytes:
     given = {name: _as_sent(name, one) for name, one in arguments.items()}
     for one in (arguments, *arguments.get("drafts", ()), arguments.get("content")):
         _check_metadata(one)
+        _check_numbers(one)
     try:
         _check_sendable(arguments)
         return msgspec.json.encode(given, enc_hook=_sendable)
@@ -83,6 +89,14 @@ def _check_metadata(given: Any) -> None:
     metadata = given.get("metadata") if isinstance(given, Mapping) else getattr(given, "metadata", None)
     if metadata:
         metadata_text(metadata)
+
+
+def _check_numbers(given: Any) -> None:
+    """The same: what JSON cannot say is refused by its name, as at home."""
+    for name, check in _NUMBERS.items():
+        number = given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+        if isinstance(number, float) and not isfinite(number):
+            check(number)
 
 
 def _check_sendable(value: Any) -> None:

@@ -49,6 +49,10 @@ class Transport:
         ] = []  # since when, of which process; atomic to append and pop
         self._is_closed = False
 
+    @property
+    def has_token(self) -> bool:
+        return "Authorization" in self._headers
+
     def post(
         self,
         path: str,

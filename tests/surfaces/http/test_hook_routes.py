@@ -16,6 +16,7 @@ from clew.hosts.around import around_of
 from clew.hosts.events import MAX_BYTES
 from clew.hosts.named import allow_name
 from clew.hosts.off import switch_off
+from clew.model.host import Limits
 from clew.model.scope import Identity, Scope
 from clew.surfaces.hooks.telling import around
 from fake_host import ABOUT_RETRY, recorded, shown
@@ -105,6 +106,7 @@ def test_a_cloned_repository_does_not_choose_whose_memories_it_is_told(api: Api,
         ('disabled_for_agents = ["claude-code"]', False, ()),
         ('extra_skip_tools = ["Edit"]', True, ("Edit",)),
         ("floor = 0.5", True, ()),
+        ('skip_tools = ["Edit"]', True, ("TodoWrite", "BashOutput", "Edit")),
     ],
 )
 def test_the_project_file_narrows_what_is_looked_for(
@@ -114,6 +116,35 @@ def test_the_project_file_narrows_what_is_looked_for(
     seen = around("claude-code", recorded("claude-code", "PostToolUse") | {"cwd": str(shop)}, home=memory.home)
     assert (seen.looks, seen.skipped) == (looks, skipped)
     assert around_of(asdict(seen)) == seen  # as it is told to a Clew elsewhere
+
+
+@pytest.mark.parametrize(
+    ("says", "limits"),
+    [
+        ("floor = 0.9", Limits(floor=0.9)),
+        ("max_suggestions = 1\nbudget_tokens = 80", Limits(max_suggestions=1, budget_tokens=80)),
+        ("latency_ms = 50", Limits(latency_ms=50)),
+        ("floor = 0.1", Limits()),
+    ],
+)
+def test_the_project_file_bounds_what_hooks_bring(memory: Clew, shop: Path, says: str, limits: Limits) -> None:
+    (shop / ".clew.toml").write_text(f"[inject]\n{says}\n")
+    seen = around("claude-code", recorded("claude-code", "PostToolUse") | {"cwd": str(shop)}, home=memory.home)
+    assert seen.inject and seen.limits == limits
+    assert around_of(json.loads(json.dumps(asdict(seen)))) == seen
+
+
+def test_what_the_user_says_about_injection_is_no_limit_of_the_project(memory: Clew, shop: Path) -> None:
+    """The daemon knows it, and the environment may have said otherwise."""
+    (memory.home / "config.toml").write_text("[inject]\nfloor = 0.9\n")
+    (shop / ".clew.toml").write_text("[recall]\nlimit = 3\n")
+    seen = around("claude-code", recorded("claude-code", "PostToolUse") | {"cwd": str(shop)}, home=memory.home)
+    assert seen.limits == Limits()
+
+
+@pytest.mark.parametrize("odd", [None, 7, {"floor": "high", "latency_ms": True, "max_suggestions": -1}])
+def test_limits_of_the_wrong_kind_are_none(odd: Any) -> None:
+    assert around_of({"limits": odd}).limits == Limits()
 
 
 def test_a_forwarded_event_belongs_to_whoever_sends_it(api: Api, memory: Clew) -> None:

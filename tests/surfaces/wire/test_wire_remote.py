@@ -17,6 +17,7 @@ import clew
 from clew import Clew, Conflict, Denied, Draft, Filter, Identity, InvalidInput, NotFound, Scope
 from clew.errors import ClewError, Misconfigured, StoreRefused, Unavailable
 from clew.model.memory import Past
+from clew.model.scope import AcrossProjects
 from clew.wire.calls import call
 from clew.wire.codec import decode_answer, encode_answer, error_document, error_of
 from clew.wire.verbs import VERBS
@@ -107,6 +108,14 @@ def test_a_memory_written_from_afar_has_all_its_fields(remote: Clew, served: Cle
     assert (stored.memory.tags, stored.memory.at, stored.memory.metadata) == (("a", "b"), at, {"n": 1})
     edited = remote.edit(stored.memory.id, tags=("c",), expected_version=1)
     assert edited.tags == ("c",) and remote.forget(edited.id, hard=True).ids == (edited.id,)
+
+
+def test_what_a_user_sees_in_every_project_is_asked_for_from_afar_as_well(remote: Clew, served: Clew) -> None:
+    id = served.remember("of ann", scope=Scope(project="shop", user="ann")).id
+    assert remote.show(id, scope=AcrossProjects(user="ann")).id == id
+    for hidden in (AcrossProjects(user="bob"), Scope(user="ann")):
+        with pytest.raises(NotFound):
+            remote.show(id, scope=hidden)
 
 
 def test_many_are_written_as_they_are_asked_for(remote: Clew, served: Clew) -> None:
@@ -243,7 +252,19 @@ def test_bytes_are_no_text(remote: Clew, served: Clew) -> None:
 
 def test_what_is_no_number_is_not_sent_as_nothing(remote: Clew) -> None:
     with pytest.raises(InvalidInput, match="cannot be sent"):
-        remote.remember("Not a number.", weight=float("nan"))
+        remote.recall("Not a number.", floor=float("nan"))
+
+
+@pytest.mark.parametrize("given", [{"weight": float("nan")}, {"confidence": float("inf")}])
+def test_what_is_no_number_is_refused_from_afar_as_at_home(
+    remote: Clew, served: Clew, given: dict[str, float]
+) -> None:
+    said = []
+    for memory in (served, remote):
+        with pytest.raises(InvalidInput) as refused:
+            memory.remember("Not a number.", **given)
+        said.append(refused.value.as_json())
+    assert said[0] == said[1]
 
 
 def test_only_an_import_brings_ids_and_a_past_along(remote: Clew) -> None:

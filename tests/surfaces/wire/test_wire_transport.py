@@ -117,7 +117,18 @@ def test_a_key_that_is_not_accepted_is_told_with_where_to_put_one(remote: Clew, 
     answer = reply("401 No", b'{"detail": "who?", "code": "UNAUTHENTICATED", "next": "send Authorization: Bearer"}')
     with answering(place, [says(answer)]), pytest.raises(Denied) as refused:
         remote.jobs.list()
-    assert "CLEW_TOKEN" in str(refused.value.next)
+    assert "CLEW_TOKEN" in str(refused.value.next) and "none was given" in refused.value.message
+
+
+def test_a_token_that_is_refused_is_told_so(place: Path) -> None:
+    document = b'{"error": {"kind": "Denied", "message": "who?", "code": "UNAUTHENTICATED", "next": "send one"}}'
+    with (
+        answering(place, [says(reply("401 No", document))]),
+        clew.open(f"unix://{place}", token="clew_t") as remote,
+        pytest.raises(Denied) as refused,
+    ):
+        remote.jobs.list()
+    assert "refuses the token" in refused.value.message and "CLEW_TOKEN" in str(refused.value.next)
 
 
 @pytest.mark.parametrize(

@@ -56,5 +56,6 @@ def test_a_malformed_case_is_refused_with_an_example(broken: dict[str, Any]) -> 
 
 
 def test_a_case_that_is_no_object_is_refused() -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput) as refused:
         activate_case([])  # type: ignore[arg-type]
+    assert refused.value.message.endswith("object")  # like all others, without a full stop

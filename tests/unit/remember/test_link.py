@@ -146,6 +146,12 @@ def test_what_is_not_there_is_not_found(clew: Clew, name: str) -> None:
     assert by_users(clew) == set()
 
 
+def test_of_two_things_that_nobody_knows_it_is_told_what_makes_one_known(clew: Clew) -> None:
+    with pytest.raises(NotFound) as refused:
+        clew.link("service:nginx", "depends_on", "service:mysql")
+    assert "once a memory names it" in refused.value.next
+
+
 @pytest.mark.parametrize("frame", ["{}", "src/{}.py", "symbol:{}", "file:src/{}.py"])
 def test_a_thing_whose_name_holds_a_secret_is_refused_and_leaves_no_trace(clew: Clew, frame: str) -> None:
     one, key = clew.remember("first").id, "ghp_" + "0001aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA"

@@ -294,6 +294,7 @@ def test_a_plain_copy_with_its_log_can_be_restored(memory: Clew, tmp_path: Path)
 
 def test_a_source_is_only_read_so_it_may_lie_on_a_read_only_medium(memory: Clew, tmp_path: Path) -> None:
     shelf = tmp_path / "shelf"
+    shelf.mkdir()
     memory.backup(shelf / "b.db")
     with closing(connect(shelf / "b.db")) as connection:
         connection.pragma("journal_mode", "wal")  # opened in the usual way it would want a log beside it

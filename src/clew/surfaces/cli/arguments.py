@@ -107,7 +107,11 @@ SCOPE = PROJECT + USER
 ID_SCOPE = (
     arg("--project", metavar="P", help="as seen from this project: what belongs to it or to none (default: all)"),
     switch("--no-project", "only what belongs to no project"),
-    arg("--user", metavar="U", help="as this user sees it: what is theirs or shared"),
+    arg(
+        "--user",
+        metavar="U",
+        help="as this user sees it: what is theirs or shared, in all projects or P",
+    ),
 )
 PROVENANCE = (
     arg("--agent", metavar="A", help="the agent"),

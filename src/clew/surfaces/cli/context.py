@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from clew.errors import ClewError, InvalidInput
+from clew.errors import ClewError, InvalidInput, Misconfigured
 from clew.model.address import is_shared
-from clew.model.scope import Scope
+from clew.model.scope import AcrossProjects, Scope
 from clew.model.times import parse_time
 from clew.settings import Settings, load_settings
+from clew.surfaces.cli import refusal
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.terminal import one_line
 
@@ -26,8 +27,32 @@ if TYPE_CHECKING:
 
 
 def settings_of(args: Namespace) -> Settings:
-    home = Path(args.home).expanduser().absolute() if args.home else None
-    return load_settings(home=home, directory=here())
+    return load_settings(home=_home(args), directory=here())
+
+
+def _home(args: Namespace) -> Path | None:
+    return Path(args.home).expanduser().absolute() if args.home else None
+
+
+def settings_despite(args: Namespace) -> tuple[Settings, Misconfigured | None]:
+    """For commands that lead out of a project file that is refused: the settings without it, and what is wrong. The
+    user's own file and environment are refused as ever."""
+    try:
+        return settings_of(args), None
+    except Misconfigured as refused:
+        return load_settings(home=_home(args), directory=None), refused
+
+
+def home_despite(args: Namespace) -> Path:
+    """For commands that need no more; what is wrong with the project file is told beside."""
+    settings, refused = settings_despite(args)
+    tell(refused)
+    return settings.home
+
+
+def tell(refused: Misconfigured | None) -> None:
+    if refused is not None:
+        print(refusal.line(refused), file=sys.stderr)
 
 
 def here() -> Path:
@@ -101,8 +126,8 @@ def _has_memories(settings: Settings, project: str) -> bool:
 
 def scope_of_id(args: Namespace) -> Scope | None:
     """An id is looked up everywhere unless a scope is asked for."""
-    if args.project is None and args.user is None and not args.no_project:
-        return None
+    if args.project is None and not args.no_project:
+        return None if args.user is None else AcrossProjects(user=args.user)
     return Scope(project=_named_project(args), user=args.user)
 
 

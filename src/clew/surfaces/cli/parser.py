@@ -59,7 +59,8 @@ class Parser(argparse.ArgumentParser):
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError:
             name = action.option_strings[0] if action.option_strings else action.metavar
-            wanted = WANTED.get(action.type, "another value")
+            is_large = len(arg_string) > 18 and arg_string.isdecimal()  # from about 2^62 on
+            wanted = "a smaller number" if is_large else WANTED.get(action.type, "another value")
             raise usage(f"{name} cannot be '{arg_string}'", f"give {wanted}; see {self.prog} --help") from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -90,6 +91,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     _args, unknown = parser.parse_known_args(words, args)
     if unknown:
         raise _unknown(unknown, args)
+    if args.home is not None and not args.home.strip():  # a variable that is not set
+        raise usage("--home is blank", "leave it out or name a directory")
     return args
 
 
@@ -121,7 +124,7 @@ def _command_of(words: Sequence[str]) -> str | None:
 
 
 def _add(parsers: Any, command: Command) -> None:
-    text = command.help[0].upper() + command.help[1:] + "."
+    text = command.help[0].upper() + command.help[1:] + ("" if command.help.endswith("?") else ".")
     parser = parsers.add_parser(
         command.name, help=command.help, description=text, epilog=_last_lines(command), parents=[_shared()]
     )

@@ -26,7 +26,11 @@ INJECT_EVENT = Command(
     'example: echo \'{"v": 1, "phase": "pre", "tool": "Edit", "paths": ["src/pay.py"]}\' | '
     "clew inject event SESSION",
 )  # fmt: skip
-INJECT_LOG = Command("log", "what was shown in a session, oldest first", "inject:log", (SESSION,))
+INJECT_LOG = Command(
+    "log", "what was computed for a session, oldest first, and how far it got", "inject:log", (SESSION,),
+    epilog="as JSON, delivered says that it was queued for the agent, and state what became of it there: "
+    "clew queue list SESSION",
+)  # fmt: skip
 
 PROJECT = Command(
     "project", "what a project has switched on, and which repository goes on as which",

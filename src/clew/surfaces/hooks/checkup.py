@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clew.errors import Misconfigured
 from clew.hosts.known import Note, note_at, project_at
 from clew.hosts.named import may_name
 from clew.model.upkeep import Check
@@ -71,7 +72,10 @@ def _transport(home: Path) -> Transport:
 def _named(home: Path, directory: Path) -> Iterator[Check]:
     """The name that the project file here gives, where hooks do not heed it. If it is a stranger's, all is well."""
     file = find_project_file(directory)
-    named = project_named_in(file) if file else None
+    try:
+        named = project_named_in(file) if file else None
+    except Misconfigured:  # whoever reads the settings tells of it
+        return
     if file is None or named is None or may_name(home, file.parent, named):
         return
     own = project_at(directory, home=home)
@@ -131,7 +135,8 @@ def _spool(home: Path, is_up: bool, trouble: str) -> Iterator[Check]:
     move = "look at the log of the daemon: clew serve" if is_up else "start the daemon: clew serve"
     if lost:
         detail = f"{lost:,} events were too large or found the spool full, and are lost"
-        yield Check("spool", False, detail, move)
+        known = f"nothing brings them back; to be told no more: rm {shlex.quote(str(folder / spool.DROPPED))}"
+        yield Check("spool", False, detail, move if waiting and not is_up else known)
     if _size(folder / spool.NAME) > NEARLY_FULL * MAX_SPOOL:
         yield Check("spool", False, f"{waiting:,} of {MAX_SPOOL:,} bytes: what comes when it is full is lost", move)
     elif damaged:

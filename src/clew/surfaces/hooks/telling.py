@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from clew.hosts.events import raw_of
 from clew.hosts.named import may_name
 from clew.hosts.repository import find_repository
 from clew.model.address import is_shared
-from clew.model.host import Around, HookAnswer
+from clew.model.host import Around, HookAnswer, Limits
 from clew.model.scope import Identity
 from clew.settings import find_project_file, load_settings, project_named_in
 
@@ -89,11 +90,16 @@ def directory_settings(directory: Path, *, home: Path) -> Directory:
     inject, named = settings.inject, project_named_in(file)
     is_known = named is None or may_name(home, file.parent, named)
     is_on = is_known or find_repository(directory) is not None
+    # Not what the user's file says: the daemon knows that, and what its environment says beyond.
+    own = {path for path, source in settings.sources.items() if source == str(file)}
     return Directory(
         settings.project if is_known else None,
         settings.hooks.inject and is_on,
         settings.hooks.capture and is_on,
         looks=inject.enabled and inject.runtime,
-        skipped=inject.extra_skip_tools,
+        skipped=inject.extra_skip_tools + (inject.skip_tools if "inject.skip_tools" in own else ()),
         without=inject.disabled_for_agents,
+        limits=Limits(
+            **{one.name: getattr(inject, one.name) for one in fields(Limits) if f"inject.{one.name}" in own}
+        ),
     )

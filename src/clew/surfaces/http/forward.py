@@ -145,7 +145,7 @@ class ForwardedHosts:
         if reply.status == 200:
             self._are_known(telling.seen)
             return HookAnswer(reply.body.decode("utf-8", "replace"))
-        error = refusal_of(reply, self._transport.address.name)
+        error = refusal_of(reply, self._transport)
         if reply.status in _OWN_TROUBLE:
             raise InvalidInput(error.message, code=error.code, next=error.next)
         raise Unavailable(error.message, code=error.code, next=error.next)

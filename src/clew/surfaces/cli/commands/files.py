@@ -30,6 +30,7 @@ def export_memories(args: Namespace) -> None:
     is_placed = args.project is not None or args.no_project
     if is_placed and args.all_projects:
         raise usage("--all-projects excludes --project and --no-project", "give one of them")
+    check_one_document(args)
     with opened(settings_of(args), directly=True) as memory, progress_bar("export") as progress:
         write = partial(memory.export, scope=scope_of_id(args), all_projects=not is_placed, progress=progress)
         if args.file == "-":
@@ -40,6 +41,15 @@ def export_memories(args: Namespace) -> None:
             report = write(file)
     document = {"file": args.file, **report.as_json()}
     answer(args, document, lambda style: [f"exported {render.memories(report.count)} to {one_line(args.file)}"])
+
+
+def check_one_document(args: Namespace) -> None:
+    """An export is one for each line."""
+    if args.json and args.file == "-":
+        raise usage(
+            "--json prints one document, and an export to stdout is one for each line",
+            "leave --json out, or name a file",
+        )
 
 
 def to_stdout(write: Callable[[TextIO], Any]) -> Any:

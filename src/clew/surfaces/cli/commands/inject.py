@@ -26,6 +26,10 @@ def start(args: Namespace) -> None:
 def log(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         entries = [entry.as_json() for entry in memory.inject.log(args.session)]
+        states = {inject.delivery_id: inject.state for inject in memory.queue.list(args.session)}
+    for entry in entries:
+        if state := states.get(entry.get("delivery_id", "")):
+            entry["state"] = state  # `delivered` says that it was queued, and is taken back when it is given up
     if args.json:
         print_json(entries)
         return
@@ -34,7 +38,8 @@ def log(args: Namespace) -> None:
 
 
 def _told(entry: dict[str, Any], style: Style) -> Iterator[str]:
-    became = "delivered" if entry["delivered"] else "not delivered"
+    state = entry.get("state", "delivered" if entry["delivered"] else "not delivered")
+    became = "pending in the queue" if state == "pending" else state
     yield f"{entry['timestamp']}  {style('bold', entry['phase'])}  {entry['outcome'] or '-'}, {became}"
     yield (
         f"  {entry['actual_tokens']} tokens ({entry['actual_observation_tokens']} of {entry['budget_tokens']}, "

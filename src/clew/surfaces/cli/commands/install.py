@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.hosts import off as switches
-from clew.surfaces.cli.context import settings_of
+from clew.surfaces.cli.context import home_despite
 from clew.surfaces.cli.terminal import Style, answer, safe
 from clew.surfaces.hooks import install as hooks
 from clew.surfaces.hooks.hosts import HostFiles
@@ -26,7 +26,7 @@ _MCP = {
 
 
 def install(args: Namespace) -> None:
-    home = settings_of(args).home
+    home = home_despite(args)
     host, file, within = _place(args)
     plan = hooks.plan_install(host.name, file, words=hooks.hook_words(host.name, home), within=within)
     told = _done(plan, args, home)
@@ -37,7 +37,7 @@ def install(args: Namespace) -> None:
 
 
 def uninstall(args: Namespace) -> None:
-    home = settings_of(args).home
+    home = home_despite(args)
     host, file, within = _place(args)
     plan = hooks.plan_uninstall(host.name, file, home=home, within=within)
     told = _done(plan, args, home)
@@ -103,13 +103,13 @@ def _change_lines(told: Document, style: Style, *, done: str, would: str, nothin
 
 def off(args: Namespace) -> None:
     directory = Path.cwd()
-    changed = switches.switch_off(settings_of(args).home, directory)
+    changed = switches.switch_off(home_despite(args), directory)
     text = f"off in {safe(str(directory))} and below; clew on undoes it"
     answer(args, {"directory": str(directory), "off": True, "changed": changed}, lambda _style: [text])
 
 
 def on(args: Namespace) -> None:
-    directory, home = Path.cwd(), settings_of(args).home
+    directory, home = Path.cwd(), home_despite(args)
     changed = switches.switch_on(home, directory)
     above = switches.switched_off_at(home, directory)
     told = {"directory": str(directory), "off": above is not None, "changed": changed}

@@ -20,7 +20,7 @@ from clew.model.scope import Scope
 from clew.setting_values import BudgetOverrides
 from clew.settings import PROJECT_FILE, USER_FILE, Settings, project_named_in
 from clew.surfaces.cli import render
-from clew.surfaces.cli.context import here, opened, project_around, settings_of
+from clew.surfaces.cli.context import here, opened, project_around, settings_despite, settings_of, tell
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
 from clew.wire.address import is_address
@@ -91,7 +91,8 @@ def _project_line(name: str) -> str:
 
 
 def config_show(args: Namespace) -> None:
-    settings = settings_of(args)
+    settings, refused = settings_despite(args)
+    tell(refused)
     entries = [
         {"path": path, "value": _as_told(value), "source": source, "doc": doc}
         for path, value, source, doc in settings.items()
@@ -131,11 +132,18 @@ def _one_setting(entry: dict[str, Any], file: Path, style: Style) -> Iterator[st
     section, name = entry["path"].split(".")
     # JSON's numbers, truths and strings are TOML's too; between a key and its value TOML has another sign.
     value = json.dumps(entry["value"], ensure_ascii=False, separators=(", ", " = "))
+    in_file = [f"  [{section}]", f"  {name} = {one_line(value)}"]
+    variable = f"CLEW_{section.upper()}__{name.upper()}={one_line(shlex.quote(_in_environment(entry['value'])))}"
+    if entry["source"].startswith("environment"):  # which the file does not beat
+        yield "to change it, put another value into the environment:"
+        yield f"  {variable}"
+        yield f"or take it out of there, and put one into {one_line(str(file))}:"
+        yield from in_file
+        return
     yield f"to change it, put another value into {one_line(str(file))}:"
-    yield f"  [{section}]"
-    yield f"  {name} = {one_line(value)}"
+    yield from in_file
     yield "or into the environment:"
-    yield f"  CLEW_{section.upper()}__{name.upper()}={one_line(shlex.quote(_in_environment(entry['value'])))}"
+    yield f"  {variable}"
 
 
 def _in_environment(value: Any) -> str:

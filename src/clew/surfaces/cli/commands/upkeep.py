@@ -12,7 +12,7 @@ from clew.errors import ClewError, Denied
 from clew.model.address import POSTGRES, is_shared, scheme_of, without_password
 from clew.model.upkeep import Check
 from clew.surfaces.cli import render
-from clew.surfaces.cli.context import here, opened, settings_of
+from clew.surfaces.cli.context import here, opened, settings_despite, settings_of
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
@@ -42,9 +42,12 @@ def doctor(args: Namespace) -> int:
 
     if (args.session or args.transcript) and not args.probe:
         raise usage("--session and --transcript are for --probe", "add --probe")
-    settings = settings_of(args)
+    settings, refused = settings_despite(args)
     around = check_around(settings.home, here(), shared=is_shared(settings.store.url))
     checks = [*_of_store(settings), *around]  # also where no store opens
+    if refused is not None:
+        silent = f"{refused.message}; other commands refuse to work here, and hooks are silent"
+        checks.append(Check("settings", False, silent, refused.next))
     if args.probe:
         checks += _probed(args, settings)
     is_well = all(check.ok for check in checks)

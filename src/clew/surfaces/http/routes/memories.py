@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET
 
 from clew.model.memory import Draft, Filter, Memory
-from clew.model.scope import Scope
+from clew.model.scope import AcrossProjects, Scope
 from clew.model.tool_call import ToolCall
 from clew.surfaces.http.route import Answer, Call, InScope, Route
 from clew.surfaces.http.shapes import memories as shapes
@@ -142,7 +142,9 @@ def _place(call: Call) -> Scope:
 def _narrowed(call: Call) -> Scope | None:
     """An id is looked up everywhere unless a scope is asked for."""
     asked = call.query
-    return call.scope(asked) if asked.project is not None or asked.user is not None else None
+    if asked.project is None and asked.user is not None:
+        return AcrossProjects(org=call.identity.org, user=asked.user)
+    return None if asked.project is None else call.scope(asked)
 
 
 def _linked_in(call: Call) -> Scope | None:

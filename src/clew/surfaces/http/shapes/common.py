@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from clew.model.scope import Scope
+from clew.model.scope import AcrossProjects, Scope
 from clew.model.times import parse_time
 from clew.surfaces.http.route import MAX_PAGE, Call, Limit
 
@@ -67,8 +67,11 @@ class DryRun(Shape, frozen=True, kw_only=True):
 
 
 def narrowed(call: Call, given: Any) -> Scope | None:
-    """Where an id is looked for: the whole org, unless a project or user narrows it."""
-    return call.scope(given) if given.project or given.user else None
+    """Where an id is looked for: the whole org, unless a project or user narrows it. A user alone does so in every
+    project."""
+    if given.project:
+        return call.scope(given)
+    return AcrossProjects(org=call.identity.org, user=given.user) if given.user else None
 
 
 def moment(call: Call, text: str | None) -> datetime | None:
