@@ -230,7 +230,7 @@ def test_the_doctor_looks_at_hooks_also_where_the_clew_is_elsewhere(
 ) -> None:
     far = clew_at(tmp_path / "far")
     far.orgs.create("Acme", id="acme", owner="otto")
-    hooks = "install claude-code"
+    hooks, nowhere = "install claude-code", "project"  # a directory without one: hooks are silent there
     cli.patch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     assert cli("install", "claude-code").code == 0
 
@@ -240,13 +240,13 @@ def test_the_doctor_looks_at_hooks_also_where_the_clew_is_elsewhere(
     with daemon(far) as socket:
         cli.patch.setenv("CLEW_URL", f"unix://{socket}")
         cli.patch.setenv("CLEW_TOKEN", far.keys.create("ci", org="acme", user="ann").token)
-        assert looked() == {"server": True, hooks: True}
+        assert looked() == {"server": True, hooks: True, nowhere: True}
         assert "run: clew serve" in cli("doctor", "--probe").out  # whoever passes on what hooks tell
         cli.patch.setenv("CLEW_TOKEN", far.keys.create("own", roles=("owner",)).token)
         assert {"server", "schema", hooks} <= set(looked())  # its operator is told what it finds
         cli.patch.setenv("CLEW_TOKEN", "clew_" + "0" * 26 + "_" + "x" * 43)
-        assert looked() == {"server": False, hooks: True}
-    assert looked() == {"server": False, hooks: True}
+        assert looked() == {"server": False, hooks: True, nowhere: True}
+    assert looked() == {"server": False, hooks: True, nowhere: True}
 
 
 def test_clew_url_makes_commands_clients_of_a_clew_elsewhere(
