@@ -165,6 +165,7 @@ class _Story:
     captured: list[Captured] = field(default_factory=list)
     tasks: list[str] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
+    claimed: list[Captured] = field(default_factory=list)  # statements that the next prompt may overrule
     stated: list[Captured] = field(default_factory=list)  # rules and decisions that the next prompt may take back
     turn: int = 0
     task: str = ""
@@ -214,6 +215,7 @@ class _Story:
         told = fact.told
         self.is_tainted |= bool(told.get("elsewhere"))
         self._take_back(fact)
+        self._overrule(fact)
         if told.get("aside"):
             self.task = ""
         if told.get("decisions"):
@@ -244,6 +246,14 @@ class _Story:
             self.task = ""
             draft = Draft(content=about, at=fact.at)
             self.captured.append(Captured(TAKEN_BACK_ABOUT, draft, fact.event_id, fact.agent_id))
+
+    def _overrule(self, fact: Fact) -> None:
+        """What the agent concluded, and the user says no to, is not told to the next one as if it held."""
+        if fact.told.get("overrules"):
+            self.captured += [replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in self.claimed]
+            claims = {one.draft.content for one in self.claimed}
+            self.statements = [one for one in self.statements if one not in claims]
+        self.claimed = []
 
     def _edit(self, fact: Fact) -> None:
         changed = dict.fromkeys(_paths(fact))
@@ -296,6 +306,7 @@ class _Story:
                 paths=_paths(fact) or self._changed(fact),
             )
             self._keep("statement", draft, fact)
+            self.claimed.append(self.captured[-1])
         if not fact.agent_id:
             self._end_turn(fact)
 

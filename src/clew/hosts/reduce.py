@@ -136,6 +136,7 @@ def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
     told |= {name: value for name, value in (("task", task), ("rules", rules), ("decisions", decisions)) if value}
     told |= {"elsewhere": True} if is_from_others(event.prompt or "") else {}
     told |= {"back": True} if prompt.takes_back else {}
+    told |= {"overrules": True} if prompt.overrules else {}
     [about] = _unignored([prompt.takes_back_about], event, around) or [""]
     told |= {"back_about": about} if about else {}
     told |= {"aside": True} if prompt.is_aside or (prompt.task and not task) else {}

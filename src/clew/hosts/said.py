@@ -111,6 +111,7 @@ _SETTLED = re.compile(r"\b(?:decided|agreed|chose|chosen|settled|decision)\b", r
 _REASON = re.compile(r"\b(?:because|since|due to)\b", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(?:if|unless|otherwise)\b", re.IGNORECASE)
 _NAME = re.compile(r"\s[A-Z]\w+")
+_BEFORE_NO = r"^(?:(?:hm+|wait|actually|sorry|please|ok(?:ay)?|but|well|no)[,.!\s]+){0,3}"
 _BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
 
 
@@ -124,6 +125,7 @@ class Prompt:
     is_aside: bool = False  # about something of its own, and yet no task: what follows is not for the task before
     takes_back: bool = False  # what the prompt before stated
     takes_back_about: str = ""  # what was ever stated about this
+    overrules: bool = False  # what the agent said last
 
 
 def understood_prompt(text: str) -> Prompt:
@@ -133,11 +135,12 @@ def understood_prompt(text: str) -> Prompt:
     written = _written(text[:MAX_READ])
     about = _taken_back_about(written) if _is_own(text[:MAX_READ], written, ()) else ""
     takes_back = phrase("taken back", _LEAD).match(written[0]) if written else None
+    overrules = bool(written and phrase("overruled", _BEFORE_NO).match(written[0]))
     if takes_back:  # what follows is said instead
         instead = written[0][takes_back.end() :].lstrip(" ,;:.!-")
         written = [instead, *written[1:]] if instead else written[1:]
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
-        return Prompt(takes_back=bool(takes_back), takes_back_about=about)
+        return Prompt(takes_back=bool(takes_back), takes_back_about=about, overrules=overrules)
     written = [part for one in written for part in _parted(one)]
     rules, decisions = _stated(written, _listed(text[:MAX_READ]))
     rest = [one for one in written if one not in rules and one not in decisions]
@@ -152,7 +155,7 @@ def understood_prompt(text: str) -> Prompt:
         tuple(_FILLER.sub("", one, count=1) for one in said if MASK not in one) for said in (rules, decisions)
     )
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
-    return Prompt(task, kept_rules, kept_decisions, is_aside, bool(takes_back), about)
+    return Prompt(task, kept_rules, kept_decisions, is_aside, bool(takes_back), about, overrules)
 
 
 def _taken_back_about(written: Sequence[str]) -> str:

@@ -84,6 +84,21 @@ def test_what_a_user_takes_back_in_the_next_prompt_is_forgotten(memory: Clew, ba
     assert captured(memory) == []
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_an_agent_concluded_and_the_user_says_no_to_is_forgotten(memory: Clew, at_once: bool) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Make the product list in src/products.py faster")
+    tell(memory, "Stop", last_assistant_message="I used an in-process LRU cache instead of Redis: it is simpler.")
+    assert at_once or "statement" in kinds(captured(memory))
+    tell(memory, "UserPromptSubmit", prompt="No, we have several workers, use Redis.")
+    tell(
+        memory, "Stop", last_assistant_message="I chose Redis instead of a cache per process, all workers share it."
+    )
+    tell(memory, "UserPromptSubmit", prompt="No problem so far, now add a test for src/products.py")
+    [left] = [one.content for one in captured(memory) if one.metadata["captured"] == "statement"]
+    assert "I chose Redis" in left
+
+
 @pytest.mark.parametrize(
     "command",
     ["git restore -S .", "git stash && git checkout . && git stash pop", "git checkout main -- src/session.py"],

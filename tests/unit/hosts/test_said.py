@@ -452,3 +452,41 @@ def test_how_it_is_done_rather_than_otherwise_is_a_decision(sentence: str) -> No
 )
 def test_what_goes_wrong_is_no_decision(sentence: str) -> None:
     assert decisions_in(sentence) == ()
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "No, we have several workers, use Redis.",
+        "no - the cache is per process",
+        "nope, still failing",
+        "That's wrong, the timer is fine.",
+        "that is not the cause",
+        "It's not the cache.",
+        "you're wrong, it is the proxy",
+        "revert everything, we don't want caching at all",
+        "please undo that",
+        "hm, that doesn't work",
+        "wait, I don't want that",
+    ],
+)
+def test_a_prompt_overrules_what_the_agent_said(prompt: str) -> None:
+    assert understood_prompt(prompt).overrules
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "No problem, go on.",
+        "no, that's fine",
+        "No need to change that.",
+        "no worries, keep it",
+        "Fix the wrong total in src/cart.py",
+        "That works, thanks. Now revert the old migration",
+        "there is no index on orders",
+        "is that not the cause?",
+        "Undo the last migration in the staging database",
+    ],
+)
+def test_a_prompt_that_overrules_nothing(prompt: str) -> None:
+    assert not understood_prompt(prompt).overrules
