@@ -53,6 +53,18 @@ def test_what_was_appended_comes_out_in_order_and_once(spool: Spool) -> None:
     assert list((spool.home / "spool").iterdir()) == []
 
 
+def test_an_event_came_when_its_id_says_and_not_when_the_file_was_written_last(spool: Spool) -> None:
+    wrote = fill(spool, b"{}").stat().st_mtime_ns // 1_000_000
+    came = [wrote - 90_000, wrote - 1_000, wrote + 60_000, 0]
+    for number, millis in enumerate(came):
+        spool.append(f"{millis:012x}{number:020x}", "codex", b"{}")
+    found: list[Record] = []
+    spool.ingest(found.append)
+    told = [record.at.timestamp() * 1_000 for record in found if record.at]
+    assert [round(at) for at in told[1:3]] == came[:2]
+    assert told[0] == told[3] == told[4] >= wrote  # whose ids were made otherwise, or by a clock that was ahead
+
+
 def test_a_spool_is_not_empty_until_it_was_looked_through(spool: Spool) -> None:
     assert not spool.is_empty()  # a reader that was killed may have left something
     spool.ingest(lambda record: None)

@@ -71,7 +71,8 @@ def run(host: str, home: str, began: float | None = None) -> None:
         offline()["drop"](home)  # type: ignore[operator]
     if not event or not is_name(host):
         return
-    event_id = posix.urandom(16).hex()
+    # By it the spool knows when the event came.
+    event_id = f"{int(_time.time() * 1000):012x}{posix.urandom(10).hex()}"
     is_there, status = tell(home, host, event_id, event, began)
     if status == 0 or status == 429 or status >= 500:
         offline()["keep"](home, event_id, host, event, start=not is_there)  # type: ignore[operator]

@@ -17,7 +17,7 @@ from binascii import crc32
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
 
@@ -30,6 +30,7 @@ NAME = "events.spool"
 DROPPED = "dropped"
 _HEAD = re.compile(rb"clew1 ([0-9a-f]{8}) (([0-9a-f]{32}) ([A-Za-z0-9-]{1,64}) ([0-9]{1,8})\n)")
 _MARK = b"clew1 "
+OLDEST_MS = 30 * 24 * 3_600 * 1_000  # before the file was written last: an id that tells of more was made otherwise
 ATTEMPTS = 3  # of one record; trouble that passes, or a store that is being closed, must not cost an event
 # Locks of files are held by processes: two threads of one process would not wait for each other.
 _one_thread = Lock()
@@ -172,7 +173,16 @@ def _record_at(data: bytes, place: int, at: datetime | None) -> tuple[Record, in
         return None
     if crc32(memoryview(data)[head.start(2) : end]) != int(head[1], 16):
         return None
-    return Record(head[3].decode(), head[4].decode(), data[head.end() : end], at), end + 1
+    event_id = head[3].decode()
+    return Record(event_id, head[4].decode(), data[head.end() : end], _came_at(event_id, at)), end + 1
+
+
+def _came_at(event_id: str, written: datetime | None) -> datetime | None:
+    """When a hook was told, which its id begins with; not of an id that was made otherwise."""
+    if written is None:
+        return None
+    before_ms = written.timestamp() * 1000 - int(event_id[:12], 16)
+    return written - timedelta(milliseconds=before_ms) if 0 <= before_ms <= OLDEST_MS else written
 
 
 def _next_mark(data: bytes, place: int) -> int:
