@@ -35,16 +35,6 @@ def is_made_here(id: str, *prefixes: str) -> bool:
     return prefix in prefixes and len(rest) == 26 and set(rest) <= set(_ALPHABET)
 
 
-def millis_of(id: str, prefix: str) -> int:
-    """When an id was made, 0 for one of somebody else's."""
-    if not is_made_here(id, prefix):
-        return 0
-    millis = 0
-    for letter in id[len(prefix) + 1 :][:10]:  # the first 50 bits, of which two are always zero
-        millis = millis << 5 | _ALPHABET.index(letter)
-    return millis
-
-
 def check_cursor(cursor: str, *prefixes: str, is_known: Callable[[str], object] = lambda _id: False) -> None:
     """Refuse what no page can have named: neither an id of ours, whose row may be gone by now, nor a known one."""
     if not is_made_here(cursor, *prefixes) and not is_known(cursor):

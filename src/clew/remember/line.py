@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, BinaryIO, NoReturn
 
 from clew.errors import InvalidInput
-from clew.model.ids import millis_of, stable_id
+from clew.model.ids import stable_id
 from clew.model.memory import Draft, Past
 from clew.model.scope import Scope
 from clew.model.times import parse_time, to_micros
@@ -68,11 +68,8 @@ def place_of(fields: Mapping[str, Any]) -> dict[str, str | None]:
     return {name: _text(fields, name) or None for name in _PLACE}
 
 
-def draft_of(
-    fields: Mapping[str, Any], *, keeps_trust: bool, now: datetime, written: datetime | None = None
-) -> Draft:
-    """The draft a line stands for. Unless it `keeps_trust`, it is trusted no more than any imported file. When that
-    was `written` tells how old a line is that does not say so itself."""
+def draft_of(fields: Mapping[str, Any], *, keeps_trust: bool, now: datetime) -> Draft:
+    """The draft a line stands for. Unless it `keeps_trust`, it is trusted no more than any imported file."""
     content = _text(fields, "content")
     if not content or not content.strip():
         raise _invalid("content is missing", "MEMORY_CONTENT_REQUIRED")
@@ -94,7 +91,7 @@ def draft_of(
         origin=origin,
         trust=_trust(fields, origin, keeps_trust),
         metadata=_metadata(fields),
-        id=_text(fields, "id") or _stable_id(fields, content, written),
+        id=_text(fields, "id") or _stable_id(fields, content),
         past=past,
         **values,
     )
@@ -103,8 +100,7 @@ def draft_of(
 def id_in_place(draft: Draft, scope: Scope, *by: str) -> str:
     """The id for what has one already in another place, or that of another importer: the same on every run."""
     digest = sha256(json.dumps([draft.id, scope.project, scope.user, *by]).encode()).digest()
-    at_ms = to_micros(draft.at) // 1000 if draft.at else millis_of(draft.id or "", "mem")
-    return stable_id("mem", at_ms=at_ms, digest=digest)
+    return stable_id("mem", at_ms=to_micros(draft.at) // 1000 if draft.at else 0, digest=digest)
 
 
 def _past(fields: Mapping[str, Any], now: datetime) -> Past:
@@ -127,11 +123,9 @@ def _trust(fields: Mapping[str, Any], origin: str, keeps_trust: bool) -> str:
     return stated if keeps_trust else trust_of(stated, [trust_of_origin("import")])
 
 
-def _stable_id(fields: Mapping[str, Any], content: str, written: datetime | None) -> str:
-    """A line without an id gets the same one on every run, or a second run would add again what was edited since.
-    Ids sort by time, so it has one: of its own, or of its file. Of a file that was written anew the text tells what
-    is known."""
-    began = _time(fields, "created_at") or _time(fields, "at") or written
+def _stable_id(fields: Mapping[str, Any], content: str) -> str:
+    """A line without an id gets the same one on every run, or a second run would add it again."""
+    began = _time(fields, "created_at") or _time(fields, "at")
     key = [fields.get("project"), fields.get("user"), fields.get("type") or "note", content_hash(content)]
     digest = sha256(json.dumps(key).encode()).digest()
     return stable_id("mem", at_ms=to_micros(began) // 1000 if began else 0, digest=digest)

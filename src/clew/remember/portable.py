@@ -32,7 +32,6 @@ from clew.model.ids import new_id
 from clew.model.memory import Draft, Memory, Remembered
 from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
-from clew.model.times import from_micros
 from clew.ports import Store, Tx
 from clew.remember import key_names
 from clew.remember.gone import no_longer_said, only_notes, outside, source_of
@@ -245,7 +244,6 @@ class _Import:
         self._batch_ids: set[str] = set()
         self._said: set[str] = set()  # by notes, as hashes
         self._batch_chars = 0
-        self._written: datetime | None = None
         self._stored_ids: dict[str, _Stored] = {}  # what a dry run pretends to have stored
         self._stored_texts: set[tuple[str | None, ...]] = set()
         self._is_told_where = target.scope is not None and bool(target.scope.project or target.scope.user)
@@ -259,7 +257,6 @@ class _Import:
     def lines(self, file: io.BufferedReader, progress: Callable[[int], None]) -> ImportReport:
         if self._target.replace:
             raise only_notes()
-        self._written = _written(file, self._target.now)
         header: dict[str, Any] | None = None
         keeps_trust = False
         digest = sha256()
@@ -355,7 +352,7 @@ class _Import:
 
     def _take(self, number: int, fields: dict[str, Any], *, keeps_trust: bool) -> None:
         try:
-            draft = draft_of(fields, keeps_trust=keeps_trust, now=self._target.now, written=self._written)
+            draft = draft_of(fields, keeps_trust=keeps_trust, now=self._target.now)
             place = place_of(fields)
         except InvalidInput as error:
             self._skip(number, error)
@@ -557,12 +554,6 @@ def _is_intact(file: io.BufferedReader, header: dict[str, Any], max_bytes: int) 
         digest.update(raw + b"\n")
     file.seek(after_header)
     return bool(header.get("checksum") == _signature(digest.hexdigest()))
-
-
-def _written(file: io.BufferedReader, now: datetime) -> datetime | None:
-    """When the file was; what a clock that is ahead says would be another time at each run."""
-    at = from_micros(os.fstat(file.fileno()).st_mtime_ns // 1000)
-    return at if at <= now else None
 
 
 def _signature(hexdigest: str) -> str:

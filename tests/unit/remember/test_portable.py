@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from clew.clew import Clew
 from clew.errors import InvalidInput, NotFound
-from clew.model.ids import millis_of
 from clew.model.memory import Draft, Filter
 from clew.model.scope import Identity, Reach, Scope
 from clew.remember import portable, prepare
@@ -773,42 +772,3 @@ def test_the_project_of_the_notes_is_not_that_of_an_export(
         ("Some words of notes.", "shop"),
         ("More words of notes.", "given"),
     }
-
-
-@pytest.fixture
-def foreign(memory: Clew, tmp_path: Path) -> Path:
-    """Lines of another system, written before what is remembered now."""
-    file = tmp_path / "foreign.jsonl"
-    file.write_text(lines({"content": "The port is 5432."}))
-    date(file, memory.now())
-    return file
-
-
-def date(file: Path, at: datetime) -> None:
-    os.utime(file, (at.timestamp(), at.timestamp()))
-
-
-def test_a_line_without_id_and_time_is_as_old_as_its_file(memory: Clew, foreign: Path) -> None:
-    memory.remember("newer")
-    assert (memory.import_file(foreign).added, memory.import_file(foreign).known) == (1, 1)
-    _newer, found = memory.list()
-    assert millis_of(found.id, "mem") == foreign.stat().st_mtime_ns // 1_000_000
-
-
-def test_of_a_file_written_anew_the_text_tells_what_is_known(memory: Clew, foreign: Path) -> None:
-    memory.import_file(foreign)
-    date(foreign, memory.now())
-    assert memory.import_file(foreign).known == 1 and len(memory.list()) == 1
-
-
-def test_what_was_edited_since_is_not_brought_in_again_from_the_same_file(memory: Clew, foreign: Path) -> None:
-    memory.import_file(foreign)
-    memory.edit(memory.list()[0].id, content="The port is 6432.")
-    assert memory.import_file(foreign).conflicts == 1 and len(memory.list()) == 1
-
-
-def test_a_copy_for_another_place_is_as_old_as_what_it_copies(memory: Clew, foreign: Path) -> None:
-    memory.import_file(foreign)
-    memory.import_file(foreign, scope=Scope(project="shop"))
-    one, other = (millis_of(found.id, "mem") for found in memory.list(all_projects=True))
-    assert one == other > 0
