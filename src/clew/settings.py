@@ -201,7 +201,7 @@ class InjectSettings:
     threads: int = _setting(8, "tool calls looked at at once; when all are stuck, nothing is", least=1, most=64)
     start_floor: float = _setting(0.2, "least relevance of what is injected at the start", least=0, most=1)
     start_candidates: int = _setting(20, "memories considered for the start", least=1, most=500)
-    max_rules: int = _setting(5, "rules at the head of the start block at most", project=True, least=0, most=50)
+    max_rules: int = _setting(5, "rules at the head of the start block at most", least=0, most=50)
     summaries: bool = _setting(False, "tell of related past sessions at the start")
 
 
@@ -477,6 +477,10 @@ def _read_toml(file: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):  # the store will say so where it matters
         return {}
+    except RecursionError:
+        raise Misconfigured(
+            f"{file} is nested too deeply", code="CONFIG_UNREADABLE", next="correct the file"
+        ) from None
     except (OSError, ValueError) as error:  # not UTF-8 and not TOML are both ValueErrors
         told, move = (
             (error.strerror, "make it a file that you may read, and its directory, too")

@@ -427,3 +427,9 @@ def test_a_project_that_is_no_text_is_refused_with_its_file(tmp_path: Path, valu
         load_settings(home=tmp_path / "home", environ={}, directory=tmp_path)
     assert refused.value.code == "SETTING_INVALID"
     assert refused.value.message.startswith(f"{tmp_path / PROJECT_FILE}: project is ")
+
+
+def test_a_file_that_is_nested_too_deeply_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / PROJECT_FILE).write_text(f"x = {'[' * 5000}{']' * 5000}")
+    with pytest.raises(Misconfigured, match="nested too deeply"):
+        load_settings(home=tmp_path, environ={}, directory=tmp_path)

@@ -191,7 +191,7 @@ def _limits(value: object) -> Limits:
     sizes = ("latency_ms", "budget_tokens", "max_suggestions")
     limits = {name: given[name] for name in sizes if type(given.get(name)) is int and given[name] >= 0}
     floor = given.get("floor")
-    return Limits(float(floor) if isinstance(floor, int | float) else 0.0, **limits)
+    return Limits(float(floor) if isinstance(floor, int | float) and 0 <= floor <= 1 else 0.0, **limits)
 
 
 def _texts(value: object) -> tuple[str, ...]:

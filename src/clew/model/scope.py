@@ -38,6 +38,13 @@ class AcrossProjects(Scope):
 
     __slots__ = ()
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.project is not None:
+            raise InvalidInput(
+                "a look across projects names none", code="SCOPE_INVALID", next="use Scope(project=...)"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:

@@ -24,9 +24,9 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 def mask_again(text: str, secrets: Found, found: Found) -> str:
     """The text without these secrets; ``found`` is told of those that were there."""
     for kind, value in islice(tuple(secrets), MOST):
-        word = value.strip(_AROUND)
-        if len(word) >= SHORTEST and word in text and _says_nothing_else(word):
-            masked = _without(text, word, f"[masked:{kind}]")
+        bare = value.strip(_AROUND)
+        if len(bare) >= SHORTEST and bare in text and _says_nothing_else(bare):
+            masked = _without(_without(text, value, f"[masked:{kind}]"), bare, f"[masked:{kind}]")
             if masked != text:
                 found[kind, value] = None
                 text = masked

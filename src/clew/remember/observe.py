@@ -51,7 +51,7 @@ def draft_of_call(call: ToolCall, *, edited: Sequence[str] = ()) -> Draft:
     """The same call gives the same text, so seeing it twice is remembered once. `edited`: files that were changed
     before it worked, which may be why."""
     quotes = not is_from_elsewhere(call)
-    call = _masked(call)
+    call, edited = _masked(call, edited)
     tool, file = _field(call.tool, TOOL_CHARS), _field(call.file)
     if not tool:
         raise _nothing("the tool has no name")
@@ -121,17 +121,18 @@ def _places() -> re.Pattern[str]:
 
 def secrets_in(call: ToolCall) -> tuple[str, ...]:
     """The kinds of secrets that `draft_of_call` masks."""
-    return tuple(sorted({kind for part in _redacted(call) for kind in part.kinds}))
+    return tuple(sorted({kind for part in _redacted(call, ()) for kind in part.kinds}))
 
 
-def _masked(call: ToolCall) -> ToolCall:
-    tool, command, error_line, file, fixed_by, id = (one.text for one in _redacted(call))
-    return replace(call, tool=tool, command=command, error_line=error_line, file=file, fixed_by=fixed_by, id=id)
+def _masked(call: ToolCall, edited: Sequence[str]) -> tuple[ToolCall, list[str]]:
+    tool, command, error_line, file, fixed_by, id, *files = (one.text for one in _redacted(call, edited))
+    told = replace(call, tool=tool, command=command, error_line=error_line, file=file, fixed_by=fixed_by, id=id)
+    return told, files
 
 
-def _redacted(call: ToolCall) -> list[Redacted]:
+def _redacted(call: ToolCall, edited: Sequence[str]) -> list[Redacted]:
     """Together: an error may name what an option of the command was given."""
-    told = (call.tool, call.command, call.error_line, call.file, call.fixed_by, call.id)
+    told = (call.tool, call.command, call.error_line, call.file, call.fixed_by, call.id, *edited)
     return redact_together(value or "" for value in told)
 
 

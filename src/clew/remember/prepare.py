@@ -8,7 +8,8 @@ import sys
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
@@ -30,7 +31,7 @@ from clew.recall.analyse import packed_hashes
 from clew.remember.assigned import NAME_WORDS
 from clew.remember.classify import classify, highest
 from clew.remember.plain import is_plain
-from clew.remember.redact import redact
+from clew.remember.redact import redact, redact_together
 from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
 from clew.values import dataclass
 
@@ -91,6 +92,9 @@ def draft_memory(
         _label("upsert_key", draft.upsert_key, masked),
     )
     metadata = _metadata(draft.metadata, masked)
+    if masked and (whole := _masked_together(draft)) is not None:
+        memory, more = draft_memory(whole, scope, now=now, policy=policy, parents=parents, trust=trust, new=new)
+        return memory, tuple(sorted(masked.union(more)))
     # In the order of its fields: naming 35 of them takes as long as making the memory.
     memory = Memory(
         _given_id(draft.id) or new or new_id("mem", at_ms=begun.ms),
@@ -114,6 +118,38 @@ def draft_memory(
         metadata,
     )  # fmt: skip
     return memory, tuple(sorted(masked)) if masked else ()
+
+
+_TOGETHER = ("title", "category", "author", "thread")
+
+
+def _masked_together(draft: Draft) -> Draft | None:
+    """What is secret in one part of a memory is so in the others; None where that changes nothing."""
+    tags, paths = _labels("tag", draft.tags, set()), _labels("path", draft.paths, set())
+    named = [name for name in _TOGETHER if getattr(draft, name)]
+    values: list[str] = []
+    _each_text(draft.metadata, values.append)
+    told = (draft.content, *(str(getattr(draft, name)) for name in named), *tags, *paths, *values)
+    masked = [one.text for one in redact_together(told)]
+    if masked == [redact(one).text for one in told]:
+        return None
+    texts = iter(masked)
+    content = next(texts)
+    labels: dict[str, Any] = {name: next(texts) for name in named}
+    tags, paths = tuple(next(texts) for _ in tags), tuple(next(texts) for _ in paths)
+    metadata = _each_text(draft.metadata, lambda _text: next(texts))
+    return replace(draft, content=content, tags=tags, paths=paths, metadata=metadata, **labels)
+
+
+def _each_text(value: Any, told: Callable[[str], Any]) -> Any:
+    """The same with what is made of each text in it, in order."""
+    if isinstance(value, str):
+        return told(value)
+    if isinstance(value, Mapping):
+        return {name: _each_text(inner, told) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_each_text(inner, told) for inner in value]
+    return value
 
 
 def content_hash(content: str) -> str:

@@ -6,6 +6,7 @@ the owner of this machine's `local`.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -149,7 +150,7 @@ def _member(tx: Tx, routing: Routing, name: str, person: Identity, asker: Identi
         raise Denied(
             f"{who} is no member of org '{org.id}'",
             code="MEMBERS_ONLY",
-            next=f"add them first: clew org members {org.id} --add {named}",
+            next=f"add them first: clew org members {org.id} --add {shlex.quote(named)}",
         )
     if found is None:
         raise not_found(name)

@@ -157,3 +157,9 @@ def test_a_file_that_only_claims_to_be_observed_is_not_trusted(memory: Clew, tmp
     path.write_text('{"content": "I am observed", "origin": "observed", "trust": "agent", "id": "f1"}\n')
     memory.import_file(path)
     assert memory.show("f1").trust == "tool"
+
+
+def test_a_secret_of_the_command_is_masked_in_the_files_that_were_edited() -> None:
+    call = ToolCall("Bash", "mysql -u root -phunter2x9Q shop", exit_status=1, error_line="refused")
+    told = draft_of_call(call, edited=("conf/hunter2x9Q.cnf",)).content
+    assert "hunter2x9Q" not in told and "worked after edits of conf/" in told

@@ -487,3 +487,16 @@ def test_times_are_told_in_utc_whatever_zone_they_were_said_in(memory: Any) -> N
 
 
 TIMES = ("at", "valid_at", "invalid_at", "expires_at")
+
+
+def test_what_is_secret_in_one_part_of_a_memory_is_masked_in_the_others(memory: clew.clew.Clew) -> None:
+    told = memory.remember(
+        "mysql -u root -phunter2x9Q shop fails",
+        title="hunter2x9Q is refused",
+        tags=("hunter2x9Q", "mysql"),
+        paths=("conf/hunter2x9Q.cnf",),
+        metadata={"note": ["tried hunter2x9Q", 3], "shop": "root"},
+    )
+    assert "hunter2x9Q" not in repr(told.memory)
+    assert told.memory.tags[1] == "mysql" and told.memory.metadata["note"][1] == 3
+    assert told.memory.metadata["shop"] == "root" and told.masked

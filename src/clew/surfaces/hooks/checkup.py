@@ -71,12 +71,8 @@ def _transport(home: Path) -> Transport:
 
 def _named(home: Path, directory: Path) -> Iterator[Check]:
     """The name that the project file here gives, where hooks do not heed it. If it is a stranger's, all is well."""
-    file = find_project_file(directory)
-    try:
-        named = project_named_in(file) if file else None
-    except Misconfigured:  # whoever reads the settings tells of it
-        return
-    if file is None or named is None or may_name(home, file.parent, named):
+    file, named = _told_name(directory)
+    if file is None or not named or may_name(home, file.parent, named):
         return
     own = project_at(directory, home=home)
     instead = f"they take it for '{own}'" if own else "they neither bring nor keep anything"
@@ -84,11 +80,21 @@ def _named(home: Path, directory: Path) -> Iterator[Check]:
     yield Check("project", True, f"hooks do not heed that {file} names '{named}': {instead}; {confirm}")
 
 
+def _told_name(directory: Path) -> tuple[Path | None, str | None]:
+    """The project file here and the name that it gives, '' for none; None where it cannot be read, of which whoever
+    reads the settings tells."""
+    file = find_project_file(directory)
+    try:
+        return file, (project_named_in(file) if file else None) or ""
+    except Misconfigured:
+        return file, None
+
+
 def _nowhere(home: Path, directory: Path) -> Iterator[Check]:
     """Why hooks are silent here: what has no project would be told in every one."""
     is_used = (home / "run").exists() or any(installed(host, directory=directory) for host in HOSTS)
-    file = find_project_file(directory)
-    if is_used and not (file and project_named_in(file)) and project_at(directory, home=home) is None:
+    _file, named = _told_name(directory)
+    if is_used and named == "" and project_at(directory, home=home) is None:
         why = f"no repository is around {directory}, and no file names a project"
         move = "begin one with: git init; or name one: clew init --project NAME"
         yield Check("project", True, f"hooks neither bring nor keep anything here: {why}; {move}")

@@ -150,7 +150,9 @@ def _narrowed(call: Call) -> Scope | None:
 def _linked_in(call: Call) -> Scope | None:
     """What is linked is looked for everywhere as well, unless a place is named; then just there."""
     asked = call.body
-    return call.place(asked) if asked.project is not None or asked.user is not None else None
+    if asked.project is None and asked.user is not None:
+        return AcrossProjects(org=call.identity.org, user=asked.user)
+    return None if asked.project is None else call.place(asked)
 
 
 def _filter(asked: shapes.Narrowed) -> Filter:
