@@ -17,8 +17,8 @@ A session is longer than what is looked back at. So each fact, once it was captu
 (`carried_into`): whether anything had been read from elsewhere, and the task. Looking may begin at any of them.
 
 What our rules take for a rule, a decision or a task of the user is a guess about a text that may have been
-pasted: it has an agent's trust, so that the tripwire looks at it, and no rule of it goes before every prompt until
-somebody says so (`clew remember`, `clew edit`).
+pasted: it has an agent's trust, so that the tripwire looks at it, and no rule of it leads the blocks until somebody
+says so (`clew remember`, `clew edit`).
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class _Story:
         match fact.told.get("k"):
             case "start":
                 self._end_turn(fact, is_last=True)
-                self.task, self.is_tainted, self.stated = "", False, []
+                self.task, self.is_tainted, self.stated, self.claimed = "", False, [], []
             case "prompt":
                 self._end_turn(fact)
                 self._prompt(fact)
@@ -284,7 +284,7 @@ class _Story:
         told = fact.told
         failure = self.failures.pop(told["key"], None)
         if failure and (given := _newly_set(told, failure.fact.told)):
-            failure.ran.append(f"{given} {_command(told)}")
+            failure.ran.append(_command({**told, "command": f"{given} {told['command']}"}))
         fix, files = _fix(failure) if failure else ("", ())
         if failure and (fix or files):
             self._observe("fix", failure.fact, at=fact, fixed_by=fix, files=files)
@@ -306,7 +306,8 @@ class _Story:
                 paths=_paths(fact) or self._changed(fact),
             )
             self._keep("statement", draft, fact)
-            self.claimed.append(self.captured[-1])
+            if not fact.told.get("asks"):  # a no to what it asks denies nothing of what it says
+                self.claimed.append(self.captured[-1])
         if not fact.agent_id:
             self._end_turn(fact)
 

@@ -113,8 +113,10 @@ def keep(
                 forget_about(draft, *place)
             continue
         written = _write_all(drafts, place, write)
+        kinds = {draft.content: draft.metadata.get("captured") for draft in drafts}
         for one in written if back else ():
-            forget(one, place[1])
+            if one.memory.metadata.get("captured") == kinds.get(one.memory.content):  # not what the user said alike
+                forget(one, place[1])
         stored += () if back else written
     return stored
 

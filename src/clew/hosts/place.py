@@ -137,7 +137,7 @@ class Placing:
         if row and session and event.source not in ANEW and not self._got_project(session):
             return self._kept(found, row, session)
         is_over = (
-            row is not None and self.replayed and event.kind not in STARTS
+            row is not None and session is None and self.replayed and event.kind not in STARTS
         )  # told late: it opens nothing again
         if event.kind not in OPENS or is_over:
             return found
@@ -226,11 +226,13 @@ class Placing:
         return merged(work_of_branch(self.around.branch), merged(before, prompt))
 
     def _asked(self) -> steps.WorkItem:
+        if self.around.project is None:  # nothing is kept there
+            return steps.WorkItem()
         return work_of_prompt(told_words(self.event.prompt, self.event, self.around))
 
     def _item(self, row: HostSession) -> steps.WorkItem:
         session = self.tx.sessions.get(self.who.reach, row.session_id)
-        if session is None:
+        if session is None or session.project is None:
             return steps.WorkItem()
         return steps.WorkItem(
             session.work_type, session.issue, session.issue_id, session.title, session.description

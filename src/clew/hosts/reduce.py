@@ -148,6 +148,7 @@ def _said(event: HookEvent, around: Around) -> dict[str, Any] | None:
     kept = set(_unignored([text for _kind, text in found], event, around))
     said = [[kind, text] for kind, text in found if text in kept]
     told: dict[str, Any] = {"k": SAY}
+    told |= {"asks": True} if said and (event.message or "").rstrip("*_ \n)").endswith("?") else {}
     if not said:
         return None if event.kind == "agent_stop" else told
     return _with_paths(told | {"said": said}, [text for _kind, text in said], event, around)
@@ -175,7 +176,7 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     failed = event.kind == "tool_failure" or bool(status)
     command, said = _ran_and_said(event) if failed else (_masked(_command(event)), "")
     is_outside = any(_is_outside(path, event, around) for path in files_shown(command))
-    printed = None if failed else _printed(event)
+    printed = None if failed or not _has_worked(event) or _has_no_end(event) else _printed(event)
     is_elsewhere = is_outside or is_from_elsewhere(ToolCall(event.tool or "", command), printed=printed)
     ran = understood(command)
     nothing = {"k": ELSEWHERE} if is_elsewhere else None

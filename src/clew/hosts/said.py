@@ -61,7 +61,7 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 # What may stand before a rule or a decision and says nothing: a rule is read by whoever was not there.
-_GREETING = r"(?:(?:hi|hello|hey)(?: (?!always|never|we\b)[a-z]+){0,2}[,.:!]\s*)?"
+_GREETING = r"(?:(?:hi|hello|hey)(?: (?:there|all|again|team|folks|everyone|guys|buddy|claude|codex))?[,.!]\s*)?"
 _IDLE = (
     r"ok(?:ay)?|oh|hey|hm+|wait|btw|fyi|also|and|but|so|again|never ?mind|one more thing|actually|by the way"
     r"|just so you know|for (?:the record|your information)|heads[ -]?up|first(?: of all|ly)|(?:just )?to be clear"
@@ -135,7 +135,7 @@ def understood_prompt(text: str) -> Prompt:
     written = _written(text[:MAX_READ])
     about = _taken_back_about(written) if _is_own(text[:MAX_READ], written, ()) else ""
     takes_back = phrase("taken back", _LEAD).match(written[0]) if written else None
-    overrules = bool(written and phrase("overruled", _BEFORE_NO).match(written[0]))
+    overrules = bool(phrase("overruled", _BEFORE_NO).match("\n".join(written[:2])))
     if takes_back:  # what follows is said instead
         instead = written[0][takes_back.end() :].lstrip(" ,;:.!-")
         written = [instead, *written[1:]] if instead else written[1:]

@@ -9,7 +9,7 @@ down: one that fails is left out.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -185,17 +185,20 @@ def choose(
     observations = list(distinct.values())
     about = {one.id for one in observations if _is_about(one, choice, named)}
     reasons = {one.id: reason for one in observations if (reason := _why_not(one, choice, about))}
-    for id in _outdating(observations, reasons):
-        del reasons[id]
     asked = [one for one in observations if one.id not in reasons]
     is_moved = {one.id: transfers and one.transferred_from is not None for one in asked}
     reasons |= asker.refused(one.memory for one in asked if not is_moved[one.id])
     reasons |= asker.in_whole_org().refused(one.memory for one in asked if is_moved[one.id])
     kept = [one for one in asked if one.id not in reasons]
+    for one in _outdating(kept, [one for one in observations if reasons.get(one.id) == BELOW_FLOOR], asker):
+        kept.append(one)
+        del reasons[one.id]
     reasons |= dict.fromkeys(said_in_full(kept, kept), "said_by_another")
     kept = told_disputes([one for one in kept if one.id not in reasons], seen=choice.held)
     in_order, ranks = ranked(kept, choice)
-    ordered = newer_first(in_order)
+    near = [one for one in in_order if not one.heard or one.id in about or _is_rule(one)]
+    far = sorted((one for one in in_order if one not in near), key=lambda one: one.memory.created_at, reverse=True)
+    ordered = newer_first([*near, *far])
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
     observed = [one.id for one in ordered if is_observed(one.memory)]
@@ -204,11 +207,16 @@ def choose(
     return Eligible(tuple(one for one in ordered if one.id not in reasons), ranks, skipped, choice.held)
 
 
-def _outdating(observations: Sequence[Observation], reasons: Mapping[str, str]) -> list[str]:
+def _outdating(kept: Sequence[Observation], far: Sequence[Observation], asker: Asker) -> list[Observation]:
     """What is only too far from the question, and contradicts what is told: that must not stand alone."""
-    told = [one for one in observations if one.disputed_by and one.id not in reasons]
-    far = [one for one in observations if told and reasons.get(one.id) == BELOW_FLOOR]
-    return [one.id for one in far if any(outdates(one, other) for other in told)]
+    found: list[Observation] = []
+    while told := [one for one in (*kept, *found) if one.disputed_by]:
+        new = [one for one in far if one not in found and any(outdates(one, other) for other in told)]
+        refused = asker.refused(one.memory for one in new)
+        if not (allowed := [one for one in new if one.id not in refused]):
+            break
+        found += allowed
+    return found
 
 
 def ranked(observations: Sequence[Observation], choice: Choice) -> tuple[list[Observation], tuple[Considered, ...]]:

@@ -165,15 +165,19 @@ class RecallStore:
 
     def _heard(self, scope: Scope, query: RetrievalQuery, now: datetime) -> dict[str, Found]:
         """Said by a user in a prompt: what people remember as a rule stands before every session anyway."""
-        reach = Reach.of(scope)
+        reach, wanted = Reach.of(scope), Filter(types=("rule",), layer="long_term")
         with self._reader.store.read() as tx:
-            rules = tx.memories.find(reach, Filter(types=("rule",)), now=now, limit=HEARD_PAGE)
-            told = [one for one in rules if _is_heard(one, scope) and is_told_unasked(one)][: query.heard]
+            rules = tx.memories.find(reach, wanted, now=now, limit=HEARD_PAGE)
+        heard = [one for one in rules if _is_heard(one, scope, now) and is_told_unasked(one)]
+        refused = query.refused(heard) if query.refused and heard else {}
+        may = [one for one in heard if one.id not in refused][: query.heard]
+        told = [one for one in heard if one in may or one.id in refused]
+        with self._reader.store.read() as tx:
             others = disputes.others_of(tx, reach, [one.id for one in told], now)
-        refused = query.refused(told) if query.refused and told else {}
         return {one.id: Found(one, 0.0, None, others.get(one.id, ()), refused.get(one.id, "")) for one in told}
 
 
-def _is_heard(memory: Memory, scope: Scope) -> bool:
-    is_captured = memory.metadata.get("captured") == "rule" and memory.layer != "rule"
-    return is_captured and memory.project == scope.project
+def _is_heard(memory: Memory, scope: Scope, now: datetime) -> bool:
+    """Here, and so now: what somebody has ended is listed all the same."""
+    holds = memory.valid_at <= now and (memory.invalid_at is None or memory.invalid_at > now)
+    return holds and memory.metadata.get("captured") == "rule" and memory.project == scope.project

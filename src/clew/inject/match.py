@@ -30,7 +30,7 @@ from clew.inject.boost import BOOST, boost_by_path_overlap
 from clew.inject.candidates import MemoryStore, Refused, RetrievalQuery
 from clew.inject.config import InSessionConfig
 from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
-from clew.inject.precision import CANDIDATES, OF_RULES, RULE, background_of, is_sure
+from clew.inject.precision import CANDIDATES, ERROR_SAYS, OF_RULES, RULE, background_of, is_sure
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph_fact import GraphContextBlock, GraphFact
 from clew.model.host import ASKED
@@ -38,11 +38,13 @@ from clew.model.inject import Considered, Observation, Skipped, Triplet, VerbEve
 from clew.model.learning import Candidate, RankedCandidate
 from clew.model.memory import Memory
 from clew.model.scope import Scope
+from clew.recall.analyse import query_terms
+from clew.recall.common import informativeness
 from clew.remember.trust import trust_of_origin
 from clew.values import dataclass
 
 SAYS_ENOUGH = 20  # characters; fewer stand in another text by chance
-_QUOTED_ERROR = re.compile(r' failed[^:"]*: "([^"]+)"')  # as `remember/observe.py` writes it
+_QUOTED_ERROR = re.compile(r'(Command `[^`]+`).* failed[^:"]*: "([^"]+)"')  # as `remember/observe.py` writes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +269,7 @@ def said_in_full(notes: Sequence[Observation], beside: Sequence[Observation]) ->
     was changed for it; or an error that nobody had mended, with what mended it another time. Everything else is
     said for itself."""
     words = {one.id: _told(one) for one in beside}
-    mended = {_error(one) for one in beside if one.memory.metadata.get("captured") == "fix"} - {""}
+    mended = {_error(one) for one in beside if one.memory.metadata.get("captured") == "fix"} - {None}
     failed = (one for one in notes if one.memory.metadata.get("captured") == "failure")
     return frozenset(one.id for one in failed if _error(one) in mended) | frozenset(
         one.id
@@ -277,9 +279,13 @@ def said_in_full(notes: Sequence[Observation], beside: Sequence[Observation]) ->
     )
 
 
-def _error(one: Observation) -> str:
+def _error(one: Observation) -> tuple[str, ...] | None:
+    """With what a command failed; and which one, where any other could fail so (`Error: timeout`)."""
     found = _QUOTED_ERROR.search(one.text)
-    return found[1] if found else ""
+    if found is None:
+        return None
+    is_telling = sum(map(informativeness, query_terms(found[2]))) >= ERROR_SAYS
+    return (found[2],) if is_telling else found.groups()
 
 
 def _told(one: Observation) -> str:

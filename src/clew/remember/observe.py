@@ -36,7 +36,7 @@ _WORDS = (
     r"(?: (?:[\w@%+=:,./~^-]|'[^']{0,4000}'|\"[^\"$`\\]{0,4000}\"){1,300}+){0,30}"  # no `#`: a comment hides quotes
 )
 _LOOPBACK = r"(?:https?://)?(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1\])(?::\d{1,5})?"
-_PATH = r"(?:[/?](?:(?!//)[\w./?=%,~+-]){0,300})?"
+_PATH = r"(?:[/?](?:(?!//|=[\w-]+\.[a-z])[\w./?=%,~+-]){0,300})?"
 _QUOTED = rf"{_LOOPBACK}{_PATH}(?:&[\w.=%-]{{0,100}}){{0,20}}"
 _URL = rf"(?:{_LOOPBACK}{_PATH}|'{_QUOTED}'|\"{_QUOTED}\")(?= |$|[;&|)])"
 _GIT = r"git(?: -C [\w./~-]{1,200})?"
@@ -97,21 +97,28 @@ def _fetching() -> re.Pattern[str]:
 
 
 def _without_harmless(command: str, printed: str | None) -> str:
-    command = _harmless("own").sub(NOTHING, command)
+    command = _harmless("own", ends="|").sub(_unless_quoted, command)
     if printed is None:
         return command
     if _NOTHING_NEW.match(printed):
-        command = _harmless("pulls", _FIRST).sub(NOTHING, command)
-    return _harmless("sends").sub(NOTHING, command)
+        command = _harmless("pulls", _FIRST).sub(_unless_quoted, command)
+    return _harmless("sends").sub(_unless_quoted, command)
+
+
+def _unless_quoted(found: re.Match[str]) -> str:
+    """What seems to begin within quotation marks is none, and those in it reach into what follows."""
+    before = found.string[: found.start()]
+    return found[0] if before.count("'") % 2 or before.count('"') % 2 else NOTHING
 
 
 @cache
-def _harmless(section: str, begins: str = _BEGINS) -> re.Pattern[str]:
-    """A whole command of the table, and where its output goes. For one line, with single spaces."""
+def _harmless(section: str, begins: str = _BEGINS, *, ends: str = "") -> re.Pattern[str]:
+    """A whole command of the table, and where its output goes. For one line, with single spaces. Before a bar only
+    where that `ends` it as well: what comes after `||` tells that it failed."""
     commands = any_of(ELSEWHERE, section)
     for name, stands_for in (("WORDS", _WORDS), ("URL", _URL), ("GIT", _GIT)):
         commands = commands.replace(name, stands_for)
-    return re.compile(rf"{begins} ?{commands}{_REDIRECTED} ?(?=$|[;&|)])")
+    return re.compile(rf"{begins} ?{commands}{_REDIRECTED} ?(?=$|[;&){ends}])")
 
 
 @cache

@@ -24,9 +24,9 @@ HERE = Around(project="shop", root=ROOT)
 _ids = (f"{number:032x}" for number in count(1))
 
 
-def tell(clew: Clew, event: str, around: Around = HERE, **fields: Any) -> None:
+def tell(clew: Clew, event: str, around: Around = HERE, *, replayed: bool = False, **fields: Any) -> None:
     raw = {"hook_event_name": event, "session_id": "s-1", "cwd": ROOT, **fields}
-    clew.hosts.event("claude-code", raw, event_id=next(_ids), around=around)
+    clew.hosts.event("claude-code", raw, event_id=next(_ids), around=around, replayed=replayed)
 
 
 def bash(clew: Clew, command: str, *, error: str | None = None) -> None:
@@ -97,6 +97,42 @@ def test_what_an_agent_concluded_and_the_user_says_no_to_is_forgotten(memory: Cl
     tell(memory, "UserPromptSubmit", prompt="No problem so far, now add a test for src/products.py")
     [left] = [one.content for one in captured(memory) if one.metadata["captured"] == "statement"]
     assert "I chose Redis" in left
+
+
+def test_what_the_user_decided_stays_when_the_agent_said_it_again_and_is_overruled(memory: Clew) -> None:
+    decided = "We decided to use Postgres for the queue instead of Redis because Redis lost jobs."
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt=decided)
+    tell(memory, "Stop", last_assistant_message="Understood.")
+    tell(memory, "UserPromptSubmit", prompt="Write the consumer in src/queue.py")
+    tell(memory, "Stop", last_assistant_message=f"Done. {decided}")
+    tell(memory, "UserPromptSubmit", prompt="No, that does not work, the retries are missing in src/queue.py")
+    assert decided in {one.content for one in captured(memory)}
+
+
+def test_a_variable_that_mended_a_command_in_a_folder_is_set_for_the_command(memory: Clew) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Fix the tests of the web app in web/src/app.ts")
+    bash(memory, "cd web && npm test", error="Exit code 1\nerror:0308010C:digital envelope routines::unsupported")
+    bash(memory, "cd web && NODE_OPTIONS=--openssl-legacy-provider npm test")
+    [fix] = [one.content for one in captured(memory) if one.metadata["captured"] == "fix"]
+    assert "later fixed by `cd web && NODE_OPTIONS=--openssl-legacy-provider npm test`" in fix
+
+
+def test_a_no_to_what_the_agent_asks_takes_nothing_back(memory: Clew) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Make the product list in src/products.py faster")
+    said = "I used an in-process LRU cache instead of Redis because it is simpler. Shall I also update the docs?"
+    tell(memory, "Stop", last_assistant_message=said)
+    tell(memory, "UserPromptSubmit", prompt="No, the docs are somebody else's work")
+    assert "statement" in kinds(captured(memory))
+
+
+def test_events_that_waited_are_kept_in_the_repository_that_a_session_has_come_to(memory: Clew) -> None:
+    home = Around(root="/home/dev")
+    tell(memory, "SessionStart", source="startup", around=home, replayed=True)
+    tell(memory, "UserPromptSubmit", prompt="We never retry a charge without its key", replayed=True)
+    assert kinds(captured(memory)) == {"rule"}
 
 
 @pytest.mark.parametrize(

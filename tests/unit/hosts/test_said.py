@@ -468,6 +468,12 @@ def test_what_goes_wrong_is_no_decision(sentence: str) -> None:
         "please undo that",
         "hm, that doesn't work",
         "wait, I don't want that",
+        "No. That's wrong.",
+        "No! Use Redis.",
+        "no\nuse Redis",
+        "That wasn't caused by the cache",
+        "it isn't because of the cache",
+        "That isn't right",
     ],
 )
 def test_a_prompt_overrules_what_the_agent_said(prompt: str) -> None:
@@ -486,7 +492,21 @@ def test_a_prompt_overrules_what_the_agent_said(prompt: str) -> None:
         "there is no index on orders",
         "is that not the cause?",
         "Undo the last migration in the staging database",
+        "No, just commit it.",
+        "No, I will do the docs myself later",
+        "Nope, run the tests and commit",
+        "no, you are right",
+        "No, it works",
+        "no, it's correct",
+        "It is not the first time, add a test",
+        "This is not the same file, but continue",
+        "undo the change in foo.py from last week",
     ],
 )
 def test_a_prompt_that_overrules_nothing(prompt: str) -> None:
     assert not understood_prompt(prompt).overrules
+
+
+def test_a_greeting_is_left_out_and_no_more() -> None:
+    assert understood_prompt("Hey, never use npm in this repo").rules == ("never use npm in this repo",)
+    assert understood_prompt("Hey use pnpm, never use npm in this repo").rules != ("never use npm in this repo",)

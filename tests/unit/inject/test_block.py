@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
-from builders import Broken, Facts, NoMan, Shelf, YesMan, fact, memory, observation
+from builders import NOW, Broken, Facts, NoMan, Shelf, YesMan, fact, memory, observation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -234,6 +235,17 @@ def test_a_rule_that_a_user_said_in_a_prompt_needs_no_relevance_and_comes_after_
     )
     assert build(*found, choice=Choice(floor=0.2)).memory_ids == ("mem_2", "mem_1")
     assert build(*found, choice=Choice(floor=0.2, rules_only=True)).memory_ids == ()
+
+
+def test_of_rules_that_were_heard_the_newest_come_first_and_the_oldest_find_no_room() -> None:
+    heard = [
+        observation(
+            f"rule number {at}", id=f"mem_{at}", relevance=0.0, heard=True, created_at=NOW + timedelta(days=at)
+        )
+        for at in range(4)
+    ]
+    assert build(*heard, choice=Choice(floor=0.2)).memory_ids == ("mem_3", "mem_2", "mem_1", "mem_0")
+    assert build(*heard, choice=Choice(floor=0.2), budget_tokens=35).memory_ids[0] == "mem_3"
 
 
 def test_of_what_was_observed_the_best_three_are_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,25 @@ def test_the_newest_rules_that_users_said_in_prompts_of_the_project_come_whateve
     assert {one.id for one in found if one.heard} == newest
     for scope, query in ((SHOP, RetrievalQuery(text="login")), (Scope(), ask)):
         assert not any(one.heard for one in memory.inject.memories.retrieve(scope, query))
+
+
+def test_a_rule_that_was_heard_and_no_longer_holds_is_not_told(memory: Clew) -> None:
+    over = memory.now() - timedelta(days=1)
+    kept = {"scope": SHOP, "type": "rule", "layer": "long_term", "metadata": {"captured": "rule"}}
+    memory.remember("always sign commits", valid_at=over - timedelta(days=1), invalid_at=over, **kept)
+    holds = memory.remember("never use npm", **kept)
+    found = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", heard=5))
+    assert [one.id for one in found if one.heard] == [holds.memory.id]
+
+
+def test_what_may_not_be_told_takes_no_place_of_rules_that_may(memory: Clew) -> None:
+    kept = {"scope": SHOP, "type": "rule", "layer": "long_term", "metadata": {"captured": "rule"}}
+    ids = [memory.remember(f"rule number {number}", **kept).memory.id for number in range(4)]
+    ask = RetrievalQuery(
+        text="login", heard=2, refused=lambda asked: {one.id: "denied" for one in asked if one.id in ids[2:]}
+    )
+    heard = {one.id: one.withheld for one in memory.inject.memories.retrieve(SHOP, ask) if one.heard}
+    assert heard == {ids[0]: "", ids[1]: "", ids[2]: "denied", ids[3]: "denied"}
 
 
 def test_what_the_graph_leads_to_says_so(tmp_path: Path) -> None:

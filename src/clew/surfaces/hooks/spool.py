@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One event as its hook told it. `at`: when the last event was told that stands in the same file."""
+    """One event as its hook told it. `at`: when, or when the file was last written where its id does not say."""
 
     event_id: str
     host: str
