@@ -270,7 +270,7 @@ class _Story:
             self._worked(fact)
         for key, failure in self.failures.items():
             if key != told["key"] and told.get("ok") and (told["kind"] in MENDING or told.get("fixes")):
-                failure.ran.append(_command(told))
+                failure.ran.append(_command(_with(" ".join(told.get("set", ())), told)))
 
     def _failed(self, fact: Fact) -> None:
         key = fact.told["key"]
@@ -284,7 +284,7 @@ class _Story:
         told = fact.told
         failure = self.failures.pop(told["key"], None)
         if failure and (given := _newly_set(told, failure.fact.told)):
-            failure.ran.append(_command({**told, "command": f"{given} {told['command']}"}))
+            failure.ran.append(_command(_with(given, told)))
         fix, files = _fix(failure) if failure else ("", ())
         if failure and (fix or files):
             self._observe("fix", failure.fact, at=fact, fixed_by=fix, files=files)
@@ -380,6 +380,11 @@ def _fix(failure: _Failure) -> tuple[str, tuple[str, ...]]:
 def _newly_set(told: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     """The variables with which a command worked that failed without them."""
     return " ".join(one for one in told.get("set", ()) if one not in before.get("set", ()))
+
+
+def _with(given: str, told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A command with the variables that are set for it."""
+    return {**told, "command": f"{given} {told['command']}".lstrip()}
 
 
 def _command(told: Mapping[str, Any]) -> str:

@@ -64,12 +64,16 @@ _QUESTION = re.compile(
 _GREETING = r"(?:(?:hi|hello|hey)(?: (?:there|all|again|team|folks|everyone|guys|buddy|claude|codex))?[,.!]\s*)?"
 _IDLE = (
     r"ok(?:ay)?|oh|hey|hm+|wait|btw|fyi|also|and|but|so|again|never ?mind|one more thing|actually|by the way"
+    r"|yes|yep|yeah|exactly|right|good|great|perfect|nice|cool|sure|thanks|fair enough"
     r"|just so you know|for (?:the record|your information)|heads[ -]?up|first(?: of all|ly)|(?:just )?to be clear"
     r"|(?:quick|small|side|short) (?:note|reminder)|whatever (?:you do|happens)|correction|change of plans?"
     r"|that(?:'s| is) (?:not|no longer) (?:true|right|the case)(?: any ?more)?"
     r"|(?:like |as )?i (?:already )?(?:told you|said)(?: before| already)?(?:,? (?:that|to)\b)?+"
 )
-_LEAD = rf"^{_GREETING}(?:(?:{_IDLE}|please|remember|note|important|reminder|rule|no)[,:;.!\s-]+(?:that |to )?)*"
+_LEAD = (
+    rf"^{_GREETING}(?:(?:{_IDLE}|please|pls|plz|remember|don'?t forget|note|important|reminder|rules?|no)"
+    r"[,:;.!\s-]+(?:that |to )?)*"
+)
 _FILLER = re.compile(
     rf"{_GREETING}(?:(?:(?:{_IDLE})[,:;.!\s-]|no(?: wait)?[,:;.!-])[,:;.!\s-]*)*(?=\S)", re.IGNORECASE
 )

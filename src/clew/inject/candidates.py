@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
@@ -22,7 +23,11 @@ from clew.recall import disputes
 from clew.recall.recall import MAX_LIMIT, Found, Reader, find
 from clew.values import dataclass
 
-HEARD_PAGE = 50  # rules, among which those are looked for that were said in prompts
+HEARD_PAGE = 50  # rules and decisions, among which those are looked for that were said in prompts
+MORE_FORBIDDING = 3  # older ones: what they guard against must not be told too late
+_FORBIDS = re.compile(
+    r"\b(?:never|cannot|avoid|(?:do|must|may|should) ?not)\b|\b(?:do|must|should)n['’]?t\b", re.IGNORECASE
+)
 MAX_PAGES = 20  # looked through for what is newest and may be told
 Retired = Callable[[str, Sequence[str]], Collection[str]]  # which of these ids of an org outcomes made worthless
 Refused = Callable[[Sequence[Memory]], Mapping[str, str]]  # ids of those that may not be told, with the reasons
@@ -42,7 +47,7 @@ class RetrievalQuery:
     graph: bool = True
     floor: float = 0.0  # with one, rules need it too
     counted: bool = True  # for the rollout of the graph; False for rehearsals
-    heard: int = 0  # so many of the newest rules that users said in prompts of the project, whatever is asked
+    heard: int = 0  # so many of the newest rules and decisions that users said in the project, whatever is asked
     margin: float | None = None  # by so much an answer must stand out from what the question finds anyway
     # What may not be told to whoever asks takes no place of what may. Not what is asked, so it is not compared.
     refused: Refused | None = field(default=None, compare=False)
@@ -164,13 +169,16 @@ class RecallStore:
         ]
 
     def _heard(self, scope: Scope, query: RetrievalQuery, now: datetime) -> dict[str, Found]:
-        """Said by a user in a prompt: what people remember as a rule stands before every session anyway."""
-        reach, wanted = Reach.of(scope), Filter(types=("rule",), layer="long_term")
+        """Said by a user in a prompt, and some more that forbid: what people remember as a rule stands before every
+        session anyway."""
+        reach, wanted = Reach.of(scope), Filter(types=("rule", "decision"), layer="long_term")
         with self._reader.store.read() as tx:
             rules = tx.memories.find(reach, wanted, now=now, limit=HEARD_PAGE)
         heard = [one for one in rules if _is_heard(one, scope, now) and is_told_unasked(one)]
         refused = query.refused(heard) if query.refused and heard else {}
-        may = [one for one in heard if one.id not in refused][: query.heard]
+        may = [one for one in heard if one.id not in refused]
+        forbidding = [one for one in may[query.heard :] if _FORBIDS.search(one.content)][:MORE_FORBIDDING]
+        may = may[: query.heard] + forbidding
         told = [one for one in heard if one in may or one.id in refused]
         with self._reader.store.read() as tx:
             others = disputes.others_of(tx, reach, [one.id for one in told], now)
@@ -180,4 +188,4 @@ class RecallStore:
 def _is_heard(memory: Memory, scope: Scope, now: datetime) -> bool:
     """Here, and so now: what somebody has ended is listed all the same."""
     holds = memory.valid_at <= now and (memory.invalid_at is None or memory.invalid_at > now)
-    return holds and memory.metadata.get("captured") == "rule" and memory.project == scope.project
+    return holds and memory.metadata.get("captured") in ("rule", "decision") and memory.project == scope.project

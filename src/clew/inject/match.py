@@ -40,6 +40,7 @@ from clew.model.memory import Memory
 from clew.model.scope import Scope
 from clew.recall.analyse import query_terms
 from clew.recall.common import informativeness
+from clew.remember.observe import LEAST_ERROR
 from clew.remember.trust import trust_of_origin
 from clew.values import dataclass
 
@@ -284,8 +285,9 @@ def _error(one: Observation) -> tuple[str, ...] | None:
     found = _QUOTED_ERROR.search(one.text)
     if found is None:
         return None
-    is_telling = sum(map(informativeness, query_terms(found[2]))) >= ERROR_SAYS
-    return (found[2],) if is_telling else found.groups()
+    command, error = found[1], found[2][:LEAST_ERROR]  # beside a fix it may be cut
+    is_telling = sum(map(informativeness, query_terms(error))) >= ERROR_SAYS
+    return (error,) if is_telling else (command, error)
 
 
 def _told(one: Observation) -> str:

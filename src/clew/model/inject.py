@@ -34,7 +34,7 @@ class Observation:
     memory: Memory
     relevance: float
     weight: float
-    heard: bool = False  # a rule that a user said in a prompt of this project
+    heard: bool = False  # a rule or decision that a user said in a prompt of this project
     led_by: str | None = None  # the memory from which one step of the graph led to it
     transferred_from: str | None = None  # the project it was taken over from
     retired: bool = False  # outcomes made it worthless: no longer injected

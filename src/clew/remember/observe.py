@@ -22,6 +22,8 @@ from clew.model.tool_call import ToolCall
 from clew.remember.redact import Redacted, redact, redact_together
 
 TOOL_CHARS = 60
+TOLD_CHARS = 240  # of a command, its error and its fix together, beside our own words: a line is cut at 300
+LEAST_ERROR = 40
 FIELD_CHARS = 200  # an error line is quoted for what went wrong, not for what it says at length
 _FETCHING_TOOL = re.compile(r"web|fetch|browser|http|mcp__|\w{0,20}mcp_?resource", re.IGNORECASE)
 _FETCHING_ANYWHERE = re.compile(r"https?://|(?<![\w.-])(?:curl|wget)(?![\w-])", re.IGNORECASE)
@@ -58,11 +60,12 @@ def draft_of_call(call: ToolCall, *, edited: Sequence[str] = ()) -> Draft:
     told = (call.command, call.error_line, call.file, call.fixed_by)
     if call.exit_status is None and not any(map(_field, told)):
         raise _nothing(f"the call of '{tool}' has nothing worth recording")
+    later = _later(call, edited)
+    what = _what(
+        call, tool, quotes=quotes, most=max(LEAST_ERROR, TOLD_CHARS - len(later)) if later else FIELD_CHARS
+    )
     return Draft(
-        content="; ".join(
-            filter(None, (_what(call, tool, quotes=quotes), file and f"file {file}", _later(call, edited)))
-        )
-        + ".",
+        content="; ".join(filter(None, (what, file and f"file {file}", later))) + ".",
         origin=OBSERVED,
         paths=(file,) if file else (),
         tool_call=_field(call.id, TOOL_CHARS) or None,
@@ -83,7 +86,8 @@ def is_from_elsewhere(call: ToolCall, *, printed: str | None = None) -> bool:
 
 
 def is_foreign_place(path: str) -> bool:
-    """Whether it names something below a folder of dependencies; what lies in `.bin` is run, and not read."""
+    """Whether it names something below a folder of dependencies; what lies in its `.bin` or `bin` is run, and not
+    read."""
     return bool(_places().search(path.replace("\\", "/")))
 
 
@@ -123,7 +127,7 @@ def _harmless(section: str, begins: str = _BEGINS, *, ends: str = "") -> re.Patt
 
 @cache
 def _places() -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w.-]){any_of(ELSEWHERE, 'places')}/(?!\.bin/)[\w@.*]")
+    return re.compile(rf"(?<![\w.-]){any_of(ELSEWHERE, 'places')}/(?!\.?bin/)[\w@.*]")
 
 
 def secrets_in(call: ToolCall) -> tuple[str, ...]:
@@ -160,8 +164,10 @@ def refuse_reserved(draft: Draft) -> Draft:
     return draft
 
 
-def _what(call: ToolCall, tool: str, *, quotes: bool) -> str:
-    command, error = _field(call.command), _field(call.error_line)
+def _what(call: ToolCall, tool: str, *, quotes: bool, most: int) -> str:
+    """An error is cut to what the command leaves of `most`: what mended it counts more, and comes last."""
+    command = _field(call.command)
+    error = _field(call.error_line, max(LEAST_ERROR, min(FIELD_CHARS, most - len(command))))
     subject = f"Command `{command}` ({tool})" if command else f"Tool `{tool}`"
     quoted = f': "{error}"' if error and quotes else ""
     return f"{subject} {_ending(call.exit_status, error)}{quoted}"

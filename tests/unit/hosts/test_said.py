@@ -474,6 +474,12 @@ def test_what_goes_wrong_is_no_decision(sentence: str) -> None:
         "That wasn't caused by the cache",
         "it isn't because of the cache",
         "That isn't right",
+        "nope that's wrong, the proxy strips the header",
+        "wrong, it is the proxy",
+        "not true, it is computed at snapshot time",
+        "I don't think that's it",
+        "mmap breaks on pipes, please go back to BufReader",
+        "the pool is fine, put the pool size back",
     ],
 )
 def test_a_prompt_overrules_what_the_agent_said(prompt: str) -> None:
@@ -510,3 +516,22 @@ def test_a_prompt_that_overrules_nothing(prompt: str) -> None:
 def test_a_greeting_is_left_out_and_no_more() -> None:
     assert understood_prompt("Hey, never use npm in this repo").rules == ("never use npm in this repo",)
     assert understood_prompt("Hey use pnpm, never use npm in this repo").rules != ("never use npm in this repo",)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "rule"),
+    [
+        ("exactly, always run artisan via sail", "always run artisan via sail"),
+        ("good, but never push to develop directly", "never push to develop directly"),
+        ("use sqlc for queries from now on", "use sqlc for queries from now on"),
+        (
+            "the node groups should be graviton from now on, everywhere",
+            "the node groups should be graviton from now on, everywhere",
+        ),
+        ("all our api responses use camelCase, pls remember", "all our api responses use camelCase, pls remember"),
+        ("dont forget: every migration needs a down step", "every migration needs a down step"),
+    ],
+)
+def test_a_rule_in_passing_is_kept(prompt: str, rule: str) -> None:
+    [kept] = understood_prompt(prompt).rules
+    assert kept.endswith(rule)

@@ -28,18 +28,19 @@ def test_rules_come_only_when_asked_for(memory: Clew) -> None:
     assert memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", rules=True))
 
 
-def test_the_newest_rules_that_users_said_in_prompts_of_the_project_come_whatever_is_asked(memory: Clew) -> None:
+def test_the_newest_that_users_said_in_the_project_come_whatever_is_asked_and_what_forbids(memory: Clew) -> None:
     def heard(text: str, project: str = "shop", captured: str = "rule") -> str:
         return memory.remember(text, scope=Scope(project=project), type="rule", layer="long_term",
                                origin="user_prompt", metadata={"captured": captured}).id  # fmt: skip
 
+    wanted = {heard("never use npm")}
     heard("always sign commits")
-    newest = {heard("never use npm"), heard("keep lines short")}
-    heard("other projects use tabs", "web"), heard("let us use cents", captured="decision")
+    wanted |= {heard("keep lines short"), heard("let us use cents", captured="decision")}
+    heard("other projects use tabs", "web"), heard("the user asked for tea", captured="task")
     memory.remember("rules that people remember stand by themselves", scope=SHOP, type="rule")
     ask = RetrievalQuery(text="login", heard=2)
     found = memory.inject.memories.retrieve(SHOP, ask)
-    assert {one.id for one in found if one.heard} == newest
+    assert {one.id for one in found if one.heard} == wanted
     for scope, query in ((SHOP, RetrievalQuery(text="login")), (Scope(), ask)):
         assert not any(one.heard for one in memory.inject.memories.retrieve(scope, query))
 

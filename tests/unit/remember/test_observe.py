@@ -163,3 +163,11 @@ def test_a_secret_of_the_command_is_masked_in_the_files_that_were_edited() -> No
     call = ToolCall("Bash", "mysql -u root -phunter2x9Q shop", exit_status=1, error_line="refused")
     told = draft_of_call(call, edited=("conf/hunter2x9Q.cnf",)).content
     assert "hunter2x9Q" not in told and "worked after edits of conf/" in told
+
+
+def test_what_mended_an_error_is_told_whole_and_the_error_is_cut_for_it() -> None:
+    error = "django.core.exceptions.ImproperlyConfigured: " + "settings are not configured " * 12
+    fix = "DJANGO_SETTINGS_MODULE=shop.settings python manage.py makemigrations orders"
+    call = ToolCall("Bash", "python manage.py makemigrations orders", exit_status=1, error_line=error, fixed_by=fix)
+    told = draft_of_call(call).content
+    assert len(told) <= 300 and told.endswith(f"later fixed by `{fix}`.") and "ImproperlyConf" in told

@@ -22,7 +22,7 @@ PORTION = 64  # events looked at by one step of the capture
 SWEEP_S = 3_600.0
 LOOK_S = 1.0
 BEAT_S = 5.0
-FIRST_S = 0.2  # of a hook's time, for what was told before it
+FIRST_S = 0.35  # of a hook's time, for what was told before it
 STUCK_S = 30.0  # for one event of the spool
 
 
