@@ -197,7 +197,7 @@ def choose(
     kept = told_disputes([one for one in kept if one.id not in reasons], seen=choice.held)
     in_order, ranks = ranked(kept, choice)
     near = [one for one in in_order if not one.heard or one.id in about or _is_rule(one)]
-    far = sorted((one for one in in_order if one not in near), key=lambda one: one.memory.created_at, reverse=True)
+    far = sorted((one for one in in_order if one not in near), key=lambda one: one.memory.at, reverse=True)
     ordered = newer_first([*near, *far])
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")

@@ -175,6 +175,7 @@ class RecallStore:
         with self._reader.store.read() as tx:
             rules = tx.memories.find(reach, wanted, now=now, limit=HEARD_PAGE)
         heard = [one for one in rules if _is_heard(one, scope, now) and is_told_unasked(one)]
+        heard.sort(key=lambda one: one.at, reverse=True)  # several sessions may have been captured together
         refused = query.refused(heard) if query.refused and heard else {}
         may = [one for one in heard if one.id not in refused]
         forbidding = [one for one in may[query.heard :] if _FORBIDS.search(one.content)][:MORE_FORBIDDING]

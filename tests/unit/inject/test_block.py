@@ -239,9 +239,7 @@ def test_a_rule_that_a_user_said_in_a_prompt_needs_no_relevance_and_comes_after_
 
 def test_of_rules_that_were_heard_the_newest_come_first_and_the_oldest_find_no_room() -> None:
     heard = [
-        observation(
-            f"rule number {at}", id=f"mem_{at}", relevance=0.0, heard=True, created_at=NOW + timedelta(days=at)
-        )
+        observation(f"rule number {at}", id=f"mem_{at}", relevance=0.0, heard=True, at=NOW + timedelta(days=at))
         for at in range(4)
     ]
     assert build(*heard, choice=Choice(floor=0.2)).memory_ids == ("mem_3", "mem_2", "mem_1", "mem_0")
