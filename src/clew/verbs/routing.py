@@ -146,11 +146,11 @@ def _member(tx: Tx, routing: Routing, name: str, person: Identity, asker: Identi
     """The person's. Whoever runs the store sees every org, and is told that it is there."""
     found = routing.member_of(name) or routing.member_by_slug(name)
     if found is None and is_operator(asker) and (org := tx.orgs.find(name)):
-        who, named = (person.user, person.user) if person.user else ("the owner of this machine", "''")
+        who = person.user or "the owner of this machine"
         raise Denied(
             f"{who} is no member of org '{org.id}'",
             code="MEMBERS_ONLY",
-            next=f"add them first: clew org members {org.id} --add {shlex.quote(named)}",
+            next=f"add them first: clew org members {org.id} --add {shlex.quote(person.user or '')}",
         )
     if found is None:
         raise not_found(name)
