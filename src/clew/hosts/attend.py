@@ -165,7 +165,8 @@ class Attendant:
         keeps = told.captures and not place.is_nowhere
         facts = facts_abroad(told) if is_abroad(told, place) else told.facts
         ends = place.ended if keeps else ()
-        tx.hosts.place(org, event.event_id, place.session, facts=facts if keeps else "", ends=ends)
+        served = place.session or (placing.last(place.row) if told.replayed else None)
+        tx.hosts.place(org, event.event_id, served, facts=facts if keeps else "", ends=ends)
         return Attended(place, is_point(event, batch_fires=self._batch_fires(tx, told)))
 
     def _batch_fires(self, tx: Tx, told: Told) -> bool:

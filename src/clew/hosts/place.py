@@ -109,6 +109,10 @@ class Placing:
         session = self.tx.sessions.get(self.who.reach, row.session_id)
         return session if session and not session.has_ended and row.ended_at is None else None
 
+    def last(self, row: HostSession | None) -> AgentSession | None:
+        """The session that has ended: what waited until then was told in it, and is kept as such."""
+        return self.tx.sessions.get(self.who.reach, row.session_id) if row else None
+
     def _holding(self, row: HostSession) -> HostSession | None:
         lock = lock_of(row, self.who)
         if self.tx.sessions.is_held(lock):

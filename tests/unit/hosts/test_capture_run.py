@@ -128,6 +128,14 @@ def test_a_no_to_what_the_agent_asks_takes_nothing_back(memory: Clew) -> None:
     assert "statement" in kinds(captured(memory))
 
 
+def test_what_waited_until_its_session_had_ended_is_kept(memory: Clew) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "SessionEnd", reason="prompt_input_exit")
+    tell(memory, "UserPromptSubmit", prompt="We never retry a charge without its key", replayed=True)
+    tell(memory, "Stop", last_assistant_message="Understood.", replayed=True)
+    assert kinds(captured(memory)) == {"rule"}
+
+
 def test_events_that_waited_are_kept_in_the_repository_that_a_session_has_come_to(memory: Clew) -> None:
     home = Around(root="/home/dev")
     tell(memory, "SessionStart", source="startup", around=home, replayed=True)
