@@ -44,6 +44,7 @@ class RetrievalQuery:
     namespace: str | None = None
     all_projects: bool = False
     types: tuple[str, ...] = ()  # none: all
+    by_words: bool = False  # alone: nothing is embedded
     graph: bool = True
     floor: float = 0.0  # with one, rules need it too
     counted: bool = True  # for the rollout of the graph; False for rehearsals
@@ -142,6 +143,7 @@ class RecallStore:
             types=query.types,
             session=query.session,
             namespace=query.namespace,
+            retrieval="lexical" if query.by_words else "hybrid",
             graph=None if query.graph else False,
             floor=query.floor,
             counted=query.counted,

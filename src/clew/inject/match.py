@@ -164,7 +164,7 @@ def _found(
         check()
         background = max([background_of(found), *(one.background for one in found)]) if by.precise else 0.0
         for one in _of_scope(boost_by_path_overlap(found, path), event, situation.scope):
-            if one.relevance < floor:
+            if one.relevance < floor and question.kind not in OF_RULES:
                 continue
             if one.retired:
                 unsure[one.id] = "retired"
@@ -194,8 +194,9 @@ def _query(
         namespace=event.memory_namespace,
         all_projects=event.memory_scope == "org",
         types=(RULE,) if question.kind in OF_RULES else (),
+        by_words=question.kind in OF_RULES,  # by which such a rule is told from others, too
         graph=question.kind == QUERY,  # what the graph leads to is about another file
-        floor=max(0.0, floor),
+        floor=0.0 if question.kind in OF_RULES else max(0.0, floor),
         margin=floor if by.precise and question.kind == QUERY else None,
         refused=refused,
     )
