@@ -27,6 +27,11 @@ _SPACE = re.compile(r"\s+")
 _VARIABLE = r"[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|[^\s\"'])*+"
 _ASSIGNMENT = re.compile(_VARIABLE)
 _VARIABLES = re.compile(rf"[\s({{]*(?:(?:env|export) )?((?:{_VARIABLE}(?:\s+|$))++)")
+# Sets many at once, and like them is nothing by itself.
+_ACTIVATES = re.compile(
+    r"(?:source|\.) [\w./~-]{0,200}activate|(?:nvm|fnm) use(?: [\w./-]{1,40})?|conda activate [\w.-]{1,80}"
+    r"|(?:pyenv|rbenv|asdf) shell [\w. -]{1,60}"
+)
 _REDIRECT = re.compile(r"\s*\d?(?:>>?|<)(?:&\d|\s*[^\s&|;<>]+)")
 _WRAPPERS = re.compile(
     r"(?:sudo(?: -\w+)*|time|nice(?: -n ?\d+)?|nohup|command|exec|env|stdbuf(?: -\w+)+|xvfb-run(?: -\w+)*"
@@ -237,7 +242,10 @@ def _reduced(text: str) -> str:
 
 
 def _variables(text: str) -> list[str]:
-    """Those that a command is given, or that are exported before it; not what another command prints."""
+    """Those that a command is given, or that are exported before it; not what another command prints. An
+    environment that is entered stands for all of its own."""
+    if _ACTIVATES.fullmatch(text.strip()):
+        return [f"{text.strip()} &&"]
     found = _VARIABLES.match(text)
     named = _ASSIGNMENT.findall(found[1]) if found else ()
     return [one for one in named if len(one) <= MAX_COMMAND and "$(" not in one and "`" not in one]

@@ -119,6 +119,16 @@ def test_a_variable_that_mended_a_command_in_a_folder_is_set_for_the_command(mem
     assert "later fixed by `cd web && NODE_OPTIONS=--openssl-legacy-provider npm test`" in fix
 
 
+@pytest.mark.parametrize("entered", ["source .venv/bin/activate", ". venv/bin/activate", "nvm use 20"])
+def test_an_environment_that_had_to_be_entered_is_the_fix(memory: Clew, entered: str) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Fix the tests of the web app in web/src/app.ts")
+    bash(memory, "npm test", error="Exit code 1\nModuleNotFoundError: No module named 'pyarrow'")
+    bash(memory, f"{entered} && npm test")
+    [fix] = [one.content for one in captured(memory) if one.metadata["captured"] == "fix"]
+    assert f"later fixed by `{entered} && npm test`" in fix
+
+
 def test_a_no_to_what_the_agent_asks_takes_nothing_back(memory: Clew) -> None:
     tell(memory, "SessionStart", source="startup")
     tell(memory, "UserPromptSubmit", prompt="Make the product list in src/products.py faster")

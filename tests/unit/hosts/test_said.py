@@ -535,3 +535,15 @@ def test_a_greeting_is_left_out_and_no_more() -> None:
 def test_a_rule_in_passing_is_kept(prompt: str, rule: str) -> None:
     [kept] = understood_prompt(prompt).rules
     assert kept.endswith(rule)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "dont touch the header, i'm editing it",
+        "dont run the tests now, i'm in a hurry",
+        "never mind the linter, I'm just about to replace it",
+    ],
+)
+def test_what_is_said_for_the_moment_is_no_rule(prompt: str) -> None:
+    assert not understood_prompt(prompt).rules
