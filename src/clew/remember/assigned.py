@@ -184,7 +184,10 @@ def find_pins(text: str) -> Iterator[Span]:
 
 
 def is_spoken_of(value: str) -> bool:
-    """Whether it is one of the things with a digit that people say of passwords, and of anything else."""
+    """Whether it is one of the things with a digit that people say of passwords, and of anything else. What begins
+    like a pointer is one."""
+    if value[:2].lower() == "0x" and len(value) <= 18:
+        return True
     return compiled(_SPOKEN_OF).fullmatch(value) is not None or compiled(_SPOKEN_TOPIC).search(value) is not None
 
 

@@ -478,6 +478,7 @@ def test_a_random_string_is_masked_only_in_suspicious_company() -> None:
 
 
 CLEAN = [
+    "observer token 0x600003a1c2d0 removed", "cancellation token 0x00007f8a1c2b3d4e was cancelled twice",
     "commit 3f786850e387550fdab836ed7e6dc881de23001b fixes the token refresh",
     "request 123e4567-e89b-12d3-a456-426614174000 had no token",
     "sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 of the secret file",
