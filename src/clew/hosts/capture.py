@@ -28,13 +28,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from shlex import quote
+from types import MappingProxyType
 from typing import Any
 
 from clew.guard.trust import OBSERVED
 from clew.hosts import reduce
 from clew.hosts.reduce import EDIT, PROMPT, RUN
+from clew.hosts.said import is_certain
 from clew.hosts.shell import WORTH_KNOWING
-from clew.model.host import ASKED, Around, HookEvent
+from clew.model.host import ASKED, STATED, Around, HookEvent
 from clew.model.memory import Draft, Memory
 from clew.model.session import SessionReport
 from clew.model.tool_call import ToolCall
@@ -48,7 +50,8 @@ RUN_FIELDS = frozenset({"tool", "command", "key", "kind"})
 TAKEN_BACK = "taken back"
 TAKEN_BACK_ABOUT = "taken back about"
 CARRIED = "was"  # what was so before a fact
-GUESSED = "agent"  # trust of what our rules take for the user's words
+GUESSED = "agent"  # trust of what we take for the user's words
+UNSURE: Mapping[str, Any] = MappingProxyType({"unsure": True})  # of what is told only where it fits
 DOCS = (".md", ".mdx", ".markdown", ".rst", ".adoc")
 MAX_EDITS = 2  # files named beside a failure that went away
 MAX_ABOUT = 3  # files changed in a turn that what is said at its end is about
@@ -166,7 +169,7 @@ class _Story:
     tasks: list[str] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
     claimed: list[Captured] = field(default_factory=list)  # statements that the next prompt may overrule
-    stated: list[Captured] = field(default_factory=list)  # rules and decisions that the next prompt may take back
+    stated: list[Captured] = field(default_factory=list)  # what the next prompt may take back
     turn: int = 0
     task: str = ""
     edited: dict[str, None] = field(default_factory=dict)
@@ -220,10 +223,11 @@ class _Story:
             self.task = ""
         if told.get("decisions"):
             self.task = told["decisions"][0]
-        for name, kind in (("rules", "rule"), ("decisions", "decision")):
-            for text in told.get(name, ()):
-                self._keep(kind, _said_by_user(text, fact, type=kind), fact)
-        said = [one for one in self.captured if one.event_id == fact.event_id and one.kind in ("rule", "decision")]
+        for kind in STATED:
+            for text in told.get(f"{kind}s", ()):
+                draft = _said_by_user(text, fact, type=kind)
+                self._keep(kind, draft if is_certain(text) else replace(draft, metadata=UNSURE), fact)
+        said = [one for one in self.captured if one.event_id == fact.event_id and one.kind in STATED]
         self.stated = said or self.stated
         if task := told.get("task", ""):
             self.stated = []  # whoever forgets that means the task

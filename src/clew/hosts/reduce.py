@@ -131,16 +131,17 @@ def told_words(text: str | None, event: HookEvent, around: Around) -> str:
 def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
     prompt = understood_prompt(_masked(event.prompt))
     told: dict[str, Any] = {"k": PROMPT}  # also without any substance: a turn begins
-    rules, decisions = (_unignored(texts, event, around) for texts in (prompt.rules, prompt.decisions))
+    rules, decisions, facts = (_unignored(texts, event, around) for texts in prompt.lasting)
     [task] = _unignored([prompt.task], event, around) or [""]
-    told |= {name: value for name, value in (("task", task), ("rules", rules), ("decisions", decisions)) if value}
+    stated = {"task": task, "rules": rules, "decisions": decisions, "facts": facts}
+    told |= {name: value for name, value in stated.items() if value}
     told |= {"elsewhere": True} if is_from_others(event.prompt or "") else {}
     told |= {"back": True} if prompt.takes_back else {}
     told |= {"overrules": True} if prompt.overrules else {}
     [about] = _unignored([prompt.takes_back_about], event, around) or [""]
     told |= {"back_about": about} if about else {}
     told |= {"aside": True} if prompt.is_aside or (prompt.task and not task) else {}
-    return _with_paths(told, [task, *rules, *decisions], event, around)
+    return _with_paths(told, [task, *rules, *decisions, *facts], event, around)
 
 
 def _said(event: HookEvent, around: Around) -> dict[str, Any] | None:

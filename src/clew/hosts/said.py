@@ -1,8 +1,9 @@
 """What people and agents say that is worth keeping: tasks, rules and decisions of a user, decisions of an agent.
 Pure.
 
-Rules of thumb over sentences, no model. They would rather miss something than keep small talk: how often they
-are wrong is measured by `tools/capture_junk.py` on labelled sessions.
+Which sentences of a prompt hold beyond it is told by learnt weights (`lasting.py`), all else by rules of thumb.
+They would rather miss something than keep small talk: how often they are wrong is measured by `tools/lasting.py`
+on labelled prompts and by `tools/capture_junk.py` on labelled sessions.
 
 Who pastes a ticket does not mean what it says. A prompt that looks as if somebody else's words were in it states
 no rule and no decision, and what would be one is not told as part of the task either.
@@ -11,9 +12,10 @@ no rule and no decision, and what would be one is not told as part of the task e
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 
+from clew.hosts.lasting import KINDS, Kind, Weights, evidence, kind_of
 from clew.hosts.patterns import PHRASES, phrase, sections
 from clew.hosts.strip import own_words, prose
 from clew.values import dataclass
@@ -27,6 +29,9 @@ FEW_RULES = 3  # more of them are a list that somebody typed only if they are ha
 MIN_ITEM = 8  # characters of what is listed as a rule
 MAX_LINES = 10  # of a prompt that somebody typed
 MAX_DECISIONS = 3
+# What has to speak for it that a sentence lasts; less where it has the form of a rule. `SUSPECT`: that it is not
+# passed on where it may be somebody else's. `CERTAIN`: that it is told to every session.
+SURE, PLAIN, SUSPECT, CERTAIN = 0.9, -1.5, 1.2, 2.5
 ENOUGH = 5  # what a task has to say of its own, names counted twice and more
 ALONE = 8  # where it does not ask for anything
 MASK = "[masked:"
@@ -78,43 +83,28 @@ _FILLER = re.compile(
     rf"{_GREETING}(?:(?:(?:{_IDLE})[,:;.!\s-]|no(?: wait)?[,:;.!-])[,:;.!\s-]*)*(?=\S)", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"[,;:.]\s+|\s(?:and|so|but|then|-+)\s+|\b(?=please\b)", re.IGNORECASE)
-# A statement that goes on to ask for something is its reason. Not `use`, `run` or `create`: rules go on like that.
-_DECLARED = re.compile(r"(?:we|our|the|this|in this|in our|i|they)\b", re.IGNORECASE)
-_THEN = re.compile(r"[,;:.]\s+|\b(?=please\b)")
-_WANTED = re.compile(
-    r"(?:please |and |so |then ){0,3}(?:add|check|debug|figure out|find|fix|implement|investigate|look|migrate"
-    r"|profile|refactor|remove|rename|reproduce|update)\b",
-    re.IGNORECASE,
-)
 _GOES_ON = re.compile(r"\b(?:the same|likewise|as well|too)\b", re.IGNORECASE)  # with the task before
-_FORBIDS = re.compile(r"please (?:do not|don'?t|no|avoid)\b", re.IGNORECASE)  # asks for nothing
 _ABOUT = re.compile(
     r"(.{3,80}?)(?: (?:thing|stuff|part|idea|rule|decision))?"
     r"(?:$|[,;:.!](?=\s|$)|\s-+\s|\s(?:and|because|since|again)\s)"
 )
 # A request that is a rule, though it ends in a question mark.
 _POLITE = re.compile(
-    _LEAD + r"(?:can|could|would|will) you (?:please |also )*(?:always|never)\b[^?]*\?$", re.IGNORECASE
-)
-# A rule at the end of a task. Only what is done to a repository: `and never return null` is part of the task.
-_BESIDE = re.compile(
-    r"(?:[,;]\s+(?:(?:and|but|also|please) ){0,3}|\s(?:and|but) please )"
-    r"(?=always (?:use|run|ask|squash|rebase|test|commit|push|bump)\b"
-    r"|never (?:use|add|mock|commit|push|merge|deploy|touch|edit|install|import|hard-?code|force|skip|rebase)\b)",
+    _LEAD + r"(?:can|could|would|will) (?:you|we) (?:please |also )*(?:always|never|make it a habit)\b[^?]*\?$"
+    r"|.*\b(?:from now on|going forward|in (?:the )?future)\b[^?]{0,20}\?$",
     re.IGNORECASE,
 )
+_BEFORE_ORDER = re.compile(_LEAD + r"(?:(?:can|could|would|will) you (?:please |also )*)?", re.IGNORECASE)
 # What it is about stands in another sentence.
 _DANGLES = re.compile(
     _LEAD + r"(?:(?:can|could|would|will) you (?:please )?|you (?:must|should) |from now on,? )?"
     r"(?:always|never|(?:do not|don'?t) ever) \w+ "
-    r"(?:it|them|this|these|those|that(?=\W*$| (?:again|before|after|when|in|on|way)\b))\b",
+    r"(?:it|them|this|these|those|that(?=\W*$| (?:again|before|after|when|in|on|way)\b))\b"
+    r"|" + _LEAD + r"(?:we|i|you) (?:\w+ ){1,2}(?:it|them|this|these|those|that)\W*$",
     re.IGNORECASE,
 )
-_LASTS = re.compile(r"\b(?:always|never|ever|must|from now on|going forward|any ?more|no longer)\b", re.IGNORECASE)
-_SETTLED = re.compile(r"\b(?:decided|agreed|chose|chosen|settled|decision)\b", re.IGNORECASE)
-_REASON = re.compile(r"\b(?:because|since|due to)\b", re.IGNORECASE)
-_CONDITION = re.compile(r"\b(?:if|unless|otherwise)\b", re.IGNORECASE)
-_NAME = re.compile(r"\s[A-Z]\w+")
+_PAUSE = r"(?:[,;:]|\s[-–—]+|\.{2,})\s+"
+_BREAK = r"(?:[,;]|\s[-–—]+|\.{2,})\s+"  # what follows a colon explains the request before it
 _BEFORE_NO = r"^(?:(?:hm+|wait|actually|sorry|please|ok(?:ay)?|but|well|no)[,.!\s]+){0,3}"
 _BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
 
@@ -126,13 +116,19 @@ class Prompt:
     task: str = ""
     rules: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
     is_aside: bool = False  # about something of its own, and yet no task: what follows is not for the task before
     takes_back: bool = False  # what the prompt before stated
     takes_back_about: str = ""  # what was ever stated about this
     overrules: bool = False  # what the agent said last
 
+    @property
+    def lasting(self) -> tuple[tuple[str, ...], ...]:
+        """What holds beyond it, by kind."""
+        return self.rules, self.decisions, self.facts
 
-def understood_prompt(text: str) -> Prompt:
+
+def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
     """Empty for small talk, commands of the host, questions and what was pasted."""
     if _COMMAND.match(text.lstrip()):
         return Prompt()
@@ -145,21 +141,25 @@ def understood_prompt(text: str) -> Prompt:
         written = [instead, *written[1:]] if instead else written[1:]
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
         return Prompt(takes_back=bool(takes_back), takes_back_about=about, overrules=overrules)
-    written = [part for one in written for part in _parted(one)]
-    rules, decisions = _stated(written, _listed(text[:MAX_READ]))
-    rest = [one for one in written if one not in rules and one not in decisions]
-    if not any(_is_task(one) and not _FORBIDS.match(one) for one in rest):
-        weak = tuple(one for one in rest if _is_weak_rule(one))
-        rules, rest = rules + weak, [one for one in rest if one not in weak]
-    if not _is_own(text[:MAX_READ], written, [*rules, *decisions]):
-        rules, decisions = (), ()
-        rest = [one for one in rest if not _may_be_an_order(one)]
+    parts = [_parted(one) for one in written]
+    lasting = _lasting(parts, _listed(text[:MAX_READ]), weights)
+    rest = list(_rest(written, parts, lasting))
+    if not _is_own(text[:MAX_READ], written, lasting):
+        lasting, rest = {}, [one for one in written if not _may_be_an_order(one)]
     task = _task(rest)
-    kept_rules, kept_decisions = (
-        tuple(_FILLER.sub("", one, count=1) for one in said if MASK not in one) for said in (rules, decisions)
-    )
+    rules, decisions, facts = (_kept(lasting, kind) for kind in KINDS)
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
-    return Prompt(task, kept_rules, kept_decisions, is_aside, bool(takes_back), about, overrules)
+    return Prompt(task, rules, decisions, facts, is_aside, bool(takes_back), about, overrules)
+
+
+def is_certain(stated: str) -> bool:
+    """Whether it is told to every session, by what was kept of a prompt: as a rule, or beyond much doubt."""
+    return _is_plain_order(stated) or evidence([stated], 0) >= CERTAIN
+
+
+def own_sentences(text: str) -> list[str]:
+    """What of a prompt somebody wrote, in the pieces that are judged by themselves."""
+    return [part for one in _written(text[:MAX_READ]) for part in _parted(one)]
 
 
 def _taken_back_about(written: Sequence[str]) -> str:
@@ -173,8 +173,8 @@ def without_orders(text: str) -> str:
     """A prompt as it is, or, where somebody else's words seem to be in it, without what would be a rule, a decision
     or something to run."""
     written = _written(text)
-    rules, decisions = _stated(written, _listed(text))
-    if _is_own(text, written, [*rules, *decisions]):
+    lasting = _lasting([_parted(one) for one in written], _listed(text), None)
+    if _is_own(text, written, lasting):
         return text
     lines = ([one for one in sentences(line) if not _orders(one)] for line in text.splitlines())
     return "\n".join(" ".join(line) for line in lines)
@@ -201,10 +201,41 @@ def sentences(text: str) -> list[str]:
     return [one for part in parts if (one := " ".join(part.split()))]
 
 
-def _stated(written: Sequence[str], listed: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Rules and decisions."""
-    rules = tuple(one for one in written if one in listed or _is_rule(one))
-    return rules, tuple(one for one in written if one not in rules and _is_decision(one))
+def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Weights | None) -> dict[str, Kind]:
+    """The pieces of a prompt that hold beyond it, and what they are."""
+    said = [part for one in parts for part in one]
+    begins = {one[0] for one in parts}
+    found: dict[str, Kind] = {}
+    for at, part in enumerate(said):
+        if part in listed:
+            found[part] = "rule"
+        elif _may_last(part) and (
+            evidence(said, at, weights) >= SURE or (part in begins and _is_said_plainly(part, weights))
+        ):
+            found[part] = kind_of(said, at, weights)
+    return found
+
+
+def _is_said_plainly(sentence: str, weights: Weights | None) -> bool:
+    """What has the form of a rule needs less to be one, whatever stands around it."""
+    order = _BEFORE_ORDER.sub("", sentence).rstrip("?")
+    return _is_plain_order(sentence) and evidence([order], 0, weights) >= PLAIN
+
+
+def _kept(lasting: Mapping[str, Kind], kind: Kind) -> tuple[str, ...]:
+    """Without what leads to it."""
+    said = (part for part, its in lasting.items() if its == kind)
+    return tuple(_FILLER.sub("", part, count=1) for part in said)
+
+
+def _rest(written: Sequence[str], parts: Sequence[Sequence[str]], lasting: Mapping[str, Kind]) -> Iterator[str]:
+    """Sentences without what lasts of them. A fact in a prompt that asks for something tells what it is about."""
+    is_asked = any(_asks(piece) for pieces in parts for piece in pieces if piece not in lasting)
+    gone = {piece for piece, kind in lasting.items() if kind != "fact" or not is_asked}
+    for sentence, pieces in zip(written, parts, strict=True):
+        left = [piece for piece in pieces if piece not in gone]
+        if left:
+            yield sentence if len(left) == len(pieces) else " ".join(left)
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -224,17 +255,21 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _is_item(sentence: str) -> bool:
-    if not MIN_ITEM <= len(sentence) <= MAX_SENTENCE or not _may_state(sentence):
+    if not MIN_ITEM <= len(sentence) <= MAX_SENTENCE or "?" in sentence or _INTRODUCES.search(sentence):
         return False
-    return not (
-        phrase("done once", "^", r"\b").match(sentence) or phrase("complaint", r"\b", r"\b").search(sentence)
-    )
+    is_once = phrase("done in a list").match(sentence)
+    return not (is_once or phrase("amiss", r"\b", r"\b").search(sentence))
 
 
 def _parted(sentence: str) -> list[str]:
-    """A task and the rule at its end, apart."""
-    beside = _BESIDE.search(sentence[:MAX_SENTENCE]) if _is_task(sentence) else None
-    return [sentence[: beside.start()], sentence[beside.end() :]] if beside else [sentence]
+    """What is asked for and what is stated beside it, apart: `we never seed preview, so fix that script`."""
+    if len(sentence) > MAX_SENTENCE or phrase("on occasion", _LEAD).match(sentence):
+        return [sentence]
+    apart = phrase("goes on to ask", _PAUSE + "(?=", ")")
+    parts = [sentence]
+    if _is_task(sentence):
+        parts = phrase("goes on to tell", _BREAK + "(?=", ")").split(sentence, maxsplit=1)
+    return [part for one in parts for part in apart.split(one, maxsplit=1)]
 
 
 def _is_not_meant(sentence: str) -> bool:
@@ -251,10 +286,11 @@ def _written(text: str) -> list[str]:
     return [one for one in sentences("\n".join(kept)) if any(map(str.isalpha, one))]
 
 
-def _is_own(text: str, written: Sequence[str], stated: Sequence[str]) -> bool:
+def _is_own(text: str, written: Sequence[str], lasting: Container[str]) -> bool:
     """Whether a prompt seems to be in one person's own words, also those that state something. Rather too strict: a
     rule that is missed is said again, one of somebody else would be followed."""
     lines = [line for line in own_words(text).splitlines() if line.strip()]
+    stated = [part for one in written for part in _parted(one) if part in lasting or _may_state(part)]
     foreign = sum(bool(_FENCED.match(line) or phrase("pasted", r"^\s*").match(line)) for line in lines)
     return not (
         len(stated) > MAX_RULES
@@ -272,6 +308,19 @@ def _is_own(text: str, written: Sequence[str], stated: Sequence[str]) -> bool:
     )
 
 
+def _may_state(sentence: str) -> bool:
+    """Whether it may be meant to last, whoever said it."""
+    if _INTRODUCES.search(sentence):
+        return False
+    seems_so = evidence([sentence], 0) >= SUSPECT and kind_of([sentence], 0) != "fact"
+    return seems_so or bool(phrase("suspect order", _LEAD).match(sentence))
+
+
+def _is_plain_order(sentence: str) -> bool:
+    """Whether it has the form of a rule or a decision: `never ...`, `from now on ...`, `we decided ...`."""
+    return bool(phrase("plain order", _LEAD).match(sentence))
+
+
 def _may_be_an_order(sentence: str) -> bool:
     """Of a sentence whose author is not known: whether any part of it states something or says what to run."""
     return bool(_HEADER.match(sentence)) or _orders(sentence)
@@ -281,7 +330,7 @@ def _orders(sentence: str) -> bool:
     if _PIPED.search(sentence) or _is_to_the_agent(sentence):
         return True
     clauses = _CLAUSE.split(sentence)
-    return any(phrase(kind, _LEAD).match(clause) for kind in ("rule", "decision", "order") for clause in clauses)
+    return _may_state(sentence) or any(map(phrase("order", _LEAD).match, clauses))
 
 
 def _is_to_the_agent(sentence: str) -> bool:
@@ -293,50 +342,17 @@ def _is_blob(line: str) -> bool:
     return any(len(word) > 120 for word in line.split()) or len(line) > 2_000
 
 
-def _is_rule(sentence: str) -> bool:
-    if not 12 <= len(sentence) <= MAX_SENTENCE or not _may_state(sentence) or _DANGLES.match(sentence):
-        return False
-    return bool(phrase("rule", _LEAD).match(sentence)) and len(sentence.split()) > 2
-
-
-def _is_weak_rule(sentence: str) -> bool:
-    """What is a rule only where nothing else is asked for."""
-    if len(sentence) > MAX_SENTENCE or not _may_state(sentence):
-        return False
-    return bool(phrase("rule alone", _LEAD).match(sentence)) or _is_told(sentence)
-
-
-def _is_told(sentence: str) -> bool:
-    """Whether it says where something is or how it is kept, and not to have it changed."""
-    is_amiss = _asks(sentence) or phrase("amiss", r"\b", r"\b").search(sentence)
-    return not is_amiss and bool(phrase("told", _LEAD).match(sentence))
-
-
-def _is_decision(sentence: str) -> bool:
-    if not 15 <= len(sentence) <= MAX_SENTENCE or not _may_state(sentence):
-        return False
-    is_settled = _SETTLED.search(sentence) or not _CONDITION.search(sentence)
-    says_enough = _weight([sentence]) >= 2 or _NAME.search(sentence)
-    return bool(phrase("decision", _LEAD).match(sentence) and is_settled and says_enough)
-
-
-def _may_state(sentence: str) -> bool:
-    """Whether it may hold beyond its task: no question, not for once, not what is to be mended, no guess."""
+def _may_last(sentence: str) -> bool:
+    """No question, nothing to be done once, nothing that introduces what follows, and nothing whose subject stands
+    elsewhere or is masked."""
     is_question = "?" in sentence and not _POLITE.match(sentence)
-    if is_question or _INTRODUCES.search(sentence) or _is_for_once(sentence) or _wants(sentence):
-        return False
-    if _LASTS.search(sentence) or _SETTLED.search(sentence):
-        return True
-    said = _REASON.split(sentence, maxsplit=1)[0]
-    is_complaint = _DECLARED.match(said) and phrase("complaint", r"\b", r"\b").search(said)
-    is_guess = phrase("unsettled", r"\b", r"\b").search(sentence)
-    return not (is_complaint or is_guess or phrase("one place", _LEAD).match(sentence))
-
-
-def _wants(sentence: str) -> bool:
-    """Whether it says how something is and then what to do about it: `we only see it on prod, check the proxy`."""
-    first, *rest = _THEN.split(sentence)
-    return bool(_DECLARED.match(first)) and any(_WANTED.match(clause) for clause in rest)
+    return MIN_ITEM <= len(sentence) <= MAX_SENTENCE and not (
+        is_question
+        or phrase("done once", _BEFORE_TASK).match(sentence)
+        or MASK in sentence
+        or _INTRODUCES.search(sentence)
+        or _DANGLES.match(sentence)
+    )
 
 
 def _is_task(sentence: str) -> bool:
@@ -362,7 +378,7 @@ def _task(rest: Sequence[str]) -> str:
 
 def _tells_more(told: Sequence[str]) -> bool:
     """Than how something went, or where it is: a report, which is a task as well."""
-    return not all(phrase("remark", _LEAD).match(one) or _is_told(one) for one in told)
+    return not all(phrase("remark", _LEAD).match(one) for one in told)
 
 
 def _asks(sentence: str) -> bool:
@@ -391,10 +407,6 @@ def _follow_up_words() -> frozenset[str]:
 
 def _is_small_talk(text: str) -> bool:
     return bool(phrase("small talk", "^(?:", r"\b[\s,.!?;:)-]*+)+$").match(text[:300]))
-
-
-def _is_for_once(sentence: str) -> bool:
-    return bool(phrase("for once", r"\b", r"\b").search(sentence))
 
 
 def _is_no_statement(sentence: str) -> bool:

@@ -191,4 +191,5 @@ class RecallStore:
 def _is_heard(memory: Memory, scope: Scope, now: datetime) -> bool:
     """Here, and so now: what somebody has ended is listed all the same."""
     holds = memory.valid_at <= now and (memory.invalid_at is None or memory.invalid_at > now)
-    return holds and memory.metadata.get("captured") in ("rule", "decision") and memory.project == scope.project
+    is_sure = memory.metadata.get("captured") in ("rule", "decision") and not memory.metadata.get("unsure")
+    return holds and is_sure and memory.project == scope.project

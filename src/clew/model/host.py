@@ -14,6 +14,7 @@ KINDS = (
     "session_start", "prompt", "tool_start", "tool_end", "tool_failure", "tool_batch", "agent_start", "agent_stop",
     "stop", "compact", "session_end", "other",
 )  # fmt: skip
+STATED = ("rule", "decision", "fact")  # what is captured of a prompt beside its task
 ASKED = "The user asked: "  # what a task begins with that was captured
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
 NO_LIMIT = 1_000_000_000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError, StoreRefused, Unavailable
 from clew.lazy import LazyModule
-from clew.model.host import Around, HookAnswer, HookEvent, HookFired, StoredFact
+from clew.model.host import STATED, Around, HookAnswer, HookEvent, HookFired, StoredFact
 from clew.model.kinds import checked
 from clew.model.memory import Draft, Remembered
 from clew.model.scope import Identity, Reach, Scope
@@ -131,15 +131,15 @@ class Hosts:
             reporting.attempt("forget", partial(self._clew.forget, memory.id, identity=identity))
 
     def _take_back_about(self, draft: Draft, scope: Scope, identity: Identity) -> None:
-        """The one rule or decision that was stated before and has these words."""
+        """The one rule, decision or fact that was stated before and has these words."""
         reporting.attempt(
             "forget", partial(self._forget_about, draft, replace(scope, agent=None, session=None), identity)
         )
 
     def _forget_about(self, draft: Draft, scope: Scope, identity: Identity) -> None:
         find = partial(self._clew.recall, scope=scope, identity=identity, limit=20, counted=False)
-        found = [one.memory for one in find(draft.content, types=("rule", "decision")).results]
-        stated = [one for one in found if one.metadata.get("captured") in ("rule", "decision")]
+        found = [one.memory for one in find(draft.content, types=STATED).results]
+        stated = [one for one in found if one.metadata.get("captured") in STATED]
         before = [one for one in stated if draft.at and one.at < draft.at and one.layer != "rule"]
         about = capture.one_about(draft.content, before)
         if about is None:

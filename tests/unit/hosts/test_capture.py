@@ -47,6 +47,15 @@ def texts(found: Sequence[Captured], kind: str) -> list[str]:
     return [one.draft.content for one in found if one.kind == kind]
 
 
+def test_what_is_not_certain_is_told_only_where_it_fits() -> None:
+    sure, unsure, fact = kept(
+        {"k": "prompt", "rules": ["Always use tabs.", "the tall one"], "facts": ["It is old."]}
+    )
+    assert "unsure" not in sure.draft.metadata
+    assert unsure.draft.metadata["unsure"] is True
+    assert (fact.kind, fact.draft.type, fact.draft.origin) == ("fact", "fact", "user_prompt")
+
+
 def test_what_the_user_said_is_the_users_and_what_the_agent_said_the_agents() -> None:
     found = kept(TASK | {"rules": ["Always use tabs."], "decisions": ["We decided on tabs."]}, DECIDED)
     assert [(one.kind, one.draft.type, one.draft.origin) for one in found] == [

@@ -69,10 +69,10 @@ def test_what_was_pasted_states_no_rule_and_no_decision(pasted: str) -> None:
         "tests must not hit the network",
         "the frontend should never import from server/",
         "please dont add comments that just restate the code",
+        "do not touch the generated files again",
         "we dont run redis in prod, ops doesnt want another stateful thing",
         "our branch names follow team/ticket-title",
         "use pnpm not npm in this repo",
-        "do not touch the generated files again",
     ],
 )
 def test_what_somebody_typed_states_its_rules(spoken: str) -> None:
@@ -108,7 +108,7 @@ def test_a_rule_that_is_stated_in_passing_is_kept_without_what_leads_to_it(spoke
         ("From now on:\n1. use conventional commits\n2. keep functions under 50 lines", 2),
         ("please follow these conventions:\n* snake_case for columns\n* all endpoints must be versioned", 2),
         ("Our rules:\n- squash merge only\n- delete src/legacy", 1),
-        ("Always use pnpm here. Never log any PII. All migrations must be reversible. Never commit to main.", 4),
+        ("Always use pnpm here. Never log any PII. Always write reversible migrations. Never commit to main.", 4),
         ("Add a linter config to eslint.json\nRules:\n- no default exports\n- always use tabs", 0),
         ("Validation rules for the signup form:\n- the password has 8 characters\n- never show it", 0),
         ("Never:\n- push to main\n- use npm here", 0),
@@ -139,7 +139,6 @@ def test_what_somebody_lists_as_rules_is_a_rule_each(spoken: str, rules: int) ->
         "Tests shouldn't hit the network.",
         "Ask me before adding dependencies.",
         "Money is stored as integer cents.",
-        "the staging database lives on db-stg-2.internal and is reset every night",
         "Deploying on Fridays is fine from now on.",
         "Using an ORM is fine now, we use SQLAlchemy.",
         "we deploy from main, never from release branches",

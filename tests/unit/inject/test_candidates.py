@@ -37,6 +37,8 @@ def test_the_newest_that_users_said_in_the_project_come_whatever_is_asked_and_wh
     heard("always sign commits")
     wanted |= {heard("keep lines short"), heard("let us use cents", captured="decision")}
     heard("other projects use tabs", "web"), heard("the user asked for tea", captured="task")
+    unsure = {"captured": "rule", "unsure": True}
+    memory.remember("serial is the box", scope=SHOP, type="rule", layer="long_term", metadata=unsure)
     memory.remember("rules that people remember stand by themselves", scope=SHOP, type="rule")
     ask = RetrievalQuery(text="login", heard=2)
     found = memory.inject.memories.retrieve(SHOP, ask)
