@@ -18,14 +18,16 @@ from typing import Literal, NamedTuple
 Kind = Literal["rule", "decision", "fact"]
 KINDS: tuple[Kind, ...] = ("rule", "decision", "fact")
 TABLE = Path(__file__).with_name("lasting.txt")
-MAX_WORDS = 60  # of a sentence; it has said what it is by then
+MAX_CHARS, MAX_WORDS = 600, 60  # of a sentence; it has said what it is by then
 NEAR = 12  # words that are looked at together with the first
 AROUND = 3  # words of the sentence before and of the one after
 STEP = 0.01  # of a weight as it is written
 KNOWN = 0.4  # of the words of a sentence, for anything to be told of it: not of another language
 NOTHING = -9.0  # speaks for it
 
-_TOKEN = re.compile(r"`[^`]*`|[\w./-]*[/_.][\w./-]*\w|[^\W\d_]+(?:'[a-z]+)?|\d+|[?!,;:()-]", re.IGNORECASE)
+_TOKEN = re.compile(
+    r"`[^`]*`|(?:[^\W_]|-)*+[/_.](?:[./-]*+\w++)++|[^\W\d_]+(?:'[a-z]+)?|\d+|[?!,;:()-]", re.IGNORECASE
+)
 _CODE = re.compile(r"[`/_.]|[a-z][A-Z]")
 
 
@@ -39,8 +41,8 @@ class Weights(NamedTuple):
 def evidence(sentences: Sequence[str], at: int, weights: Weights | None = None) -> float:
     """How much speaks for it that a sentence lasts: above 0 more likely than not."""
     holds = (weights or learnt()).holds
-    said = words(sentences[at])
-    is_understood = sum(word in holds for word in said) >= KNOWN * len(said)
+    said = [word for word in words(sentences[at]) if word[0].isalpha()]
+    is_understood = said and sum(word in holds for word in said) >= KNOWN * len(said)
     return total(features(sentences, at), holds) if is_understood else NOTHING
 
 
@@ -69,7 +71,7 @@ def features(sentences: Sequence[str], at: int) -> frozenset[str]:
 
 def words(sentence: str) -> list[str]:
     """In small letters; what is code or a number is only told as such."""
-    return [_word(one) for one in _TOKEN.findall(sentence.replace("\u2019", "'"))[:MAX_WORDS]]
+    return [_word(one) for one in _TOKEN.findall(sentence[:MAX_CHARS].replace("\u2019", "'"))[:MAX_WORDS]]
 
 
 def _word(token: str) -> str:
@@ -108,11 +110,10 @@ def read(table: str) -> Weights:
     """Each line: weights in hundredths, and the feature."""
     columns: list[dict[str, float]] = [{} for _ in range(1 + len(KINDS))]
     for line in table.splitlines():
-        if not line.startswith("#!"):
-            *numbers, feature = line.split("\t")
-            for column, number in zip(columns, numbers, strict=True):
-                if number:
-                    column[feature] = int(number) * STEP
+        *numbers, feature = line.split("\t")
+        for column, number in zip(columns, numbers, strict=True):
+            if number:
+                column[feature] = int(number) * STEP
     return Weights(columns[0], dict(zip(KINDS, columns[1:], strict=True)))
 
 

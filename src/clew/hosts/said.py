@@ -1,5 +1,5 @@
-"""What people and agents say that is worth keeping: tasks, rules and decisions of a user, decisions of an agent.
-Pure.
+"""What people and agents say that is worth keeping: tasks, rules, decisions and facts of a user, decisions of an
+agent. Pure.
 
 Which sentences of a prompt hold beyond it is told by learnt weights (`lasting.py`), all else by rules of thumb.
 They would rather miss something than keep small talk: how often they are wrong is measured by `tools/lasting.py`
@@ -24,7 +24,7 @@ MAX_READ = 20_000  # characters of a prompt or message that are looked at
 MAX_SPOKEN = 1_500  # characters somebody types; more is a document, and its rules are not those of who pasted it
 MAX_TASK = 600
 MAX_SENTENCE = 300
-MAX_RULES = 8  # rules and decisions in one prompt; more in a row is a document
+MAX_RULES = 8  # statements in one prompt; more in a row is a document
 FEW_RULES = 3  # more of them are a list that somebody typed only if they are half of what is said
 MIN_ITEM = 8  # characters of what is listed as a rule
 MAX_LINES = 10  # of a prompt that somebody typed
@@ -133,18 +133,21 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
     if _COMMAND.match(text.lstrip()):
         return Prompt()
     written = _written(text[:MAX_READ])
-    about = _taken_back_about(written) if _is_own(text[:MAX_READ], written, ()) else ""
+    listed = _listed(text[:MAX_READ])
+    parts = [_pieces(one, listed) for one in written]
+    about = _taken_back_about(written)
+    about = about if about and _is_own(text[:MAX_READ], parts, {}, weights) else ""
     takes_back = phrase("taken back", _LEAD).match(written[0]) if written else None
     overrules = bool(phrase("overruled", _BEFORE_NO).match("\n".join(written[:2])))
     if takes_back:  # what follows is said instead
         instead = written[0][takes_back.end() :].lstrip(" ,;:.!-")
         written = [instead, *written[1:]] if instead else written[1:]
+        parts = [_pieces(one, listed) for one in written]
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
         return Prompt(takes_back=bool(takes_back), takes_back_about=about, overrules=overrules)
-    parts = [_parted(one) for one in written]
-    lasting = _lasting(parts, _listed(text[:MAX_READ]), weights)
+    lasting = _lasting(parts, listed, weights)
     rest = list(_rest(written, parts, lasting))
-    if not _is_own(text[:MAX_READ], written, lasting):
+    if not _is_own(text[:MAX_READ], parts, lasting, weights):
         lasting, rest = {}, [one for one in written if not _may_be_an_order(one)]
     task = _task(rest)
     rules, decisions, facts = (_kept(lasting, kind) for kind in KINDS)
@@ -153,13 +156,15 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
 
 
 def is_certain(stated: str) -> bool:
-    """Whether it is told to every session, by what was kept of a prompt: as a rule, or beyond much doubt."""
-    return _is_plain_order(stated) or evidence([stated], 0) >= CERTAIN
+    """Whether what was kept of a prompt is told to every session: what has the form of a rule, and what leaves
+    little doubt."""
+    return evidence([stated], 0) >= (0 if _is_plain_order(stated) else CERTAIN)
 
 
 def own_sentences(text: str) -> list[str]:
     """What of a prompt somebody wrote, in the pieces that are judged by themselves."""
-    return [part for one in _written(text[:MAX_READ]) for part in _parted(one)]
+    listed = _listed(text[:MAX_READ])
+    return [part for one in _written(text[:MAX_READ]) for part in _pieces(one, listed)]
 
 
 def _taken_back_about(written: Sequence[str]) -> str:
@@ -172,9 +177,9 @@ def _taken_back_about(written: Sequence[str]) -> str:
 def without_orders(text: str) -> str:
     """A prompt as it is, or, where somebody else's words seem to be in it, without what would be a rule, a decision
     or something to run."""
-    written = _written(text)
-    lasting = _lasting([_parted(one) for one in written], _listed(text), None)
-    if _is_own(text, written, lasting):
+    listed = _listed(text)
+    parts = [_pieces(one, listed) for one in _written(text)]
+    if _is_own(text, parts, _lasting(parts, listed, None), None):
         return text
     lines = ([one for one in sentences(line) if not _orders(one)] for line in text.splitlines())
     return "\n".join(" ".join(line) for line in lines)
@@ -257,8 +262,18 @@ def _listed(text: str) -> tuple[str, ...]:
 def _is_item(sentence: str) -> bool:
     if not MIN_ITEM <= len(sentence) <= MAX_SENTENCE or "?" in sentence or _INTRODUCES.search(sentence):
         return False
-    is_once = phrase("done in a list").match(sentence)
+    is_once = phrase("done in a list").match(sentence) or _is_of_the_moment(sentence)
     return not (is_once or phrase("amiss", r"\b", r"\b").search(sentence))
+
+
+def _is_of_the_moment(sentence: str) -> bool:
+    """Said of now, or of how it went."""
+    went = phrase("went", _LEAD).match(sentence)
+    return bool(went or phrase("for the moment", r"\b", r"\b").search(sentence))
+
+
+def _pieces(sentence: str, listed: Container[str]) -> list[str]:
+    return [sentence] if sentence in listed else _parted(sentence)
 
 
 def _parted(sentence: str) -> list[str]:
@@ -286,33 +301,37 @@ def _written(text: str) -> list[str]:
     return [one for one in sentences("\n".join(kept)) if any(map(str.isalpha, one))]
 
 
-def _is_own(text: str, written: Sequence[str], lasting: Container[str]) -> bool:
+def _is_own(text: str, parts: Sequence[Sequence[str]], lasting: Container[str], weights: Weights | None) -> bool:
     """Whether a prompt seems to be in one person's own words, also those that state something. Rather too strict: a
     rule that is missed is said again, one of somebody else would be followed."""
     lines = [line for line in own_words(text).splitlines() if line.strip()]
-    stated = [part for one in written for part in _parted(one) if part in lasting or _may_state(part)]
-    foreign = sum(bool(_FENCED.match(line) or phrase("pasted", r"^\s*").match(line)) for line in lines)
-    return not (
-        len(stated) > MAX_RULES
-        or FEW_RULES < len(stated) < len(written) / 2
-        or len(lines) > MAX_LINES
-        or sum(map(len, written)) > MAX_SPOKEN
+    said = [part for one in parts for part in one]
+    foreign = any(_FENCED.match(line) or phrase("pasted", r"^\s*").match(line) for line in lines)
+    if (
+        len(lines) > MAX_LINES
+        or sum(map(len, said)) > MAX_SPOKEN
         or foreign
         or sum(bool(_HEADER.match(line)) for line in lines) > 1
         or any(line.lstrip().startswith("# ") for line in lines)
         or sum(bool(_INTRODUCES.search(line)) for line in lines) > bool(_listed(text))
         or _QUOTED.search(" ".join(lines))
         or phrase("quotes", r"\b").search(" ".join(lines))
-        or any(map(_is_not_meant, written))
+        or any(map(_is_not_meant, said))
+    ):
+        return False
+    stated = [part for part in said if part in lasting or _may_state(part, weights)]
+    return not (
+        len(stated) > MAX_RULES
+        or FEW_RULES < len(stated) < len(parts) / 2
         or any(_PIPED.search(one) or _is_to_the_agent(one) for one in stated)
     )
 
 
-def _may_state(sentence: str) -> bool:
+def _may_state(sentence: str, weights: Weights | None = None) -> bool:
     """Whether it may be meant to last, whoever said it."""
     if _INTRODUCES.search(sentence):
         return False
-    seems_so = evidence([sentence], 0) >= SUSPECT and kind_of([sentence], 0) != "fact"
+    seems_so = evidence([sentence], 0, weights) >= SUSPECT and kind_of([sentence], 0, weights) != "fact"
     return seems_so or bool(phrase("suspect order", _LEAD).match(sentence))
 
 
@@ -330,7 +349,7 @@ def _orders(sentence: str) -> bool:
     if _PIPED.search(sentence) or _is_to_the_agent(sentence):
         return True
     clauses = _CLAUSE.split(sentence)
-    return _may_state(sentence) or any(map(phrase("order", _LEAD).match, clauses))
+    return _may_state(sentence) or any(_may_state(one) or phrase("order", _LEAD).match(one) for one in clauses)
 
 
 def _is_to_the_agent(sentence: str) -> bool:
@@ -348,7 +367,8 @@ def _may_last(sentence: str) -> bool:
     is_question = "?" in sentence and not _POLITE.match(sentence)
     return MIN_ITEM <= len(sentence) <= MAX_SENTENCE and not (
         is_question
-        or phrase("done once", _BEFORE_TASK).match(sentence)
+        or phrase("done once", _BEFORE_TASK).match(_FILLER.sub("", sentence, count=1))
+        or _is_of_the_moment(sentence)
         or MASK in sentence
         or _INTRODUCES.search(sentence)
         or _DANGLES.match(sentence)
@@ -377,7 +397,7 @@ def _task(rest: Sequence[str]) -> str:
 
 
 def _tells_more(told: Sequence[str]) -> bool:
-    """Than how something went, or where it is: a report, which is a task as well."""
+    """Than how something went: a report, which is a task as well."""
     return not all(phrase("remark", _LEAD).match(one) for one in told)
 
 

@@ -173,10 +173,8 @@ class RecallStore:
     def _heard(self, scope: Scope, query: RetrievalQuery, now: datetime) -> dict[str, Found]:
         """Said by a user in a prompt, and some more that forbid: what people remember as a rule stands before every
         session anyway."""
-        reach, wanted = Reach.of(scope), Filter(types=("rule", "decision"), layer="long_term")
-        with self._reader.store.read() as tx:
-            rules = tx.memories.find(reach, wanted, now=now, limit=HEARD_PAGE)
-        heard = [one for one in rules if _is_heard(one, scope, now) and is_told_unasked(one)]
+        reach = Reach.of(scope)
+        heard = self._newest_heard(reach, scope, now, enough=query.heard + MORE_FORBIDDING)
         heard.sort(key=lambda one: one.at, reverse=True)  # several sessions may have been captured together
         refused = query.refused(heard) if query.refused and heard else {}
         may = [one for one in heard if one.id not in refused]
@@ -186,6 +184,20 @@ class RecallStore:
         with self._reader.store.read() as tx:
             others = disputes.others_of(tx, reach, [one.id for one in told], now)
         return {one.id: Found(one, 0.0, None, others.get(one.id, ()), refused.get(one.id, "")) for one in told}
+
+    def _newest_heard(self, reach: Reach, scope: Scope, now: datetime, *, enough: int) -> list[Memory]:
+        """Some way back at most: much of what was said is told only where it fits."""
+        wanted = Filter(types=("rule", "decision"), layer="long_term")
+        heard: list[Memory] = []
+        last = None
+        for _page in range(MAX_PAGES):
+            with self._reader.store.read() as tx:
+                page = tx.memories.find(reach, wanted, now=now, limit=HEARD_PAGE, cursor=last)
+            heard += [one for one in page if _is_heard(one, scope, now) and is_told_unasked(one)]
+            if len(page) < HEARD_PAGE or len(heard) >= enough:
+                break
+            last = page[-1].id
+        return heard
 
 
 def _is_heard(memory: Memory, scope: Scope, now: datetime) -> bool:

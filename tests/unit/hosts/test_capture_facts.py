@@ -15,6 +15,7 @@ from clew.guard.render import SUMMARIES_HEADING as SUMMARIES
 from clew.guard.render import TRIPLETS_HEADING as TRIPLETS
 from clew.guard.render import observation_line, pack, summary_line, triplet_line
 from clew.hosts.capture import MENDING, facts_of
+from clew.hosts.reduce import told_words
 from clew.hosts.strip import own_words
 from clew.model.host import Around, HookEvent
 
@@ -708,8 +709,13 @@ def test_a_hostile_text_takes_no_time() -> None:
         "npm " + "-C -x " * 5_000,
         "(" * 30_000,
         "ok, " * 8_000 + "x",
+        "fix a" + "/" * 20_000,
+        "> hi\nx " + "." * 20_000,
+        "> hi\nx " + "-" * 20_000,
+        "fix x, " + "a\n" * 10_000,
         *leads,
     ):
+        told_words(text, HookEvent("claude-code", "prompt", "prompt", "s", "e"), AROUND)
         for kind in ("prompt", "stop"):
             told(kind, prompt=text, message=text)
         ran(text, error=text)

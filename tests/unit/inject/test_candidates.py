@@ -47,6 +47,15 @@ def test_the_newest_that_users_said_in_the_project_come_whatever_is_asked_and_wh
         assert not any(one.heard for one in memory.inject.memories.retrieve(scope, query))
 
 
+def test_what_is_unsure_takes_no_place_of_what_is_certain(memory: Clew) -> None:
+    kept = {"scope": SHOP, "type": "rule", "layer": "long_term"}
+    sure = memory.remember("never push to main", metadata={"captured": "rule"}, **kept)
+    for number in range(51):
+        memory.remember(f"the box number {number}", metadata={"captured": "rule", "unsure": True}, **kept)
+    found = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", heard=5))
+    assert [one.id for one in found if one.heard] == [sure.memory.id]
+
+
 def test_a_rule_that_was_heard_and_no_longer_holds_is_not_told(memory: Clew) -> None:
     over = memory.now() - timedelta(days=1)
     kept = {"scope": SHOP, "type": "rule", "layer": "long_term", "metadata": {"captured": "rule"}}
