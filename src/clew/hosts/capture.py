@@ -229,7 +229,7 @@ class _Story:
                 is_unsure = kind != "fact" and not is_certain(text)
                 self._keep(kind, replace(draft, metadata=UNSURE) if is_unsure else draft, fact)
         said = [one for one in self.captured if one.event_id == fact.event_id and one.kind in STATED]
-        self.stated = said or self.stated
+        self.stated = said or ([] if told.get("aside") else self.stated)  # small talk in between changes nothing
         if task := told.get("task", ""):
             self.stated = []  # whoever forgets that means the task
             self.task = task

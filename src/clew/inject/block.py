@@ -56,6 +56,7 @@ TRUSTED = ("agent", "user")
 # Of what was observed (commands that failed, files that were edited): most of it tells of other days, and a tool
 # call that needs it gets it then.
 MAX_OBSERVED = 3
+MAX_DONE = 3  # of what was asked for and changed in other sessions, before the rules that users said
 # "Run the tests" (1.1), "continue" (0.7) and "fix it" (0.6) are said in any work. A word that is not common says 1.
 LEAST_SAID = 1.3
 BELOW_FLOOR = "below_floor"
@@ -198,7 +199,8 @@ def choose(
     in_order, ranks = ranked(kept, choice)
     near = [one for one in in_order if not one.heard or one.id in about or _is_rule(one)]
     far = sorted((one for one in in_order if one not in near), key=lambda one: one.memory.at, reverse=True)
-    ordered = newer_first([*near, *far])
+    done = [one for one in near if _is_of_past_work(one)][MAX_DONE:]
+    ordered = newer_first([*(one for one in near if one not in done), *far, *done])
     rules = [one.id for one in ordered if _is_rule(one)]
     reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
     observed = [one.id for one in ordered if is_observed(one.memory)]
@@ -372,6 +374,10 @@ def _why_not(one: Observation, choice: Choice, about: Collection[str]) -> str:
         return BELOW_FLOOR
     is_led = one.led_by in about and not choice.told_only
     return "" if _is_rule(one) or one.heard or one.id in about or is_led else BELOW_FLOOR
+
+
+def _is_of_past_work(one: Observation) -> bool:
+    return is_observed(one.memory) or one.memory.metadata.get("captured") == "task"
 
 
 def _is_rule(one: Observation) -> bool:

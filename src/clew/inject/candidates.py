@@ -20,11 +20,15 @@ from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
 from clew.ports import Store
 from clew.recall import disputes
+from clew.recall.analyse import hash_term, terms
+from clew.recall.common import informativeness
 from clew.recall.recall import MAX_LIMIT, Found, Reader, find
 from clew.values import dataclass
 
 HEARD_PAGE = 50  # rules and decisions, among which those are looked for that were said in prompts
 MORE_FORBIDDING = 3  # older ones: what they guard against must not be told too late
+MORE_NEWS = 3  # of what is told, by what was said later and is less sure
+_SHORTENED = re.compile(r"\b\w+['\u2019]\w{1,2}\b")  # says nothing: didn't, we're
 _FORBIDS = re.compile(
     r"\b(?:never|cannot|avoid|(?:do|must|may|should) ?not)\b|\b(?:do|must|should)n['’]?t\b", re.IGNORECASE
 )
@@ -172,14 +176,16 @@ class RecallStore:
 
     def _heard(self, scope: Scope, query: RetrievalQuery, now: datetime) -> dict[str, Found]:
         """Said by a user in a prompt, and some more that forbid: what people remember as a rule stands before every
-        session anyway."""
+        session anyway. What is less sure comes along where it may be the news of one of them."""
         reach = Reach.of(scope)
         heard = self._newest_heard(reach, scope, now, enough=query.heard + MORE_FORBIDDING)
         heard.sort(key=lambda one: one.at, reverse=True)  # several sessions may have been captured together
         refused = query.refused(heard) if query.refused and heard else {}
-        may = [one for one in heard if one.id not in refused]
+        allowed = [one for one in heard if one.id not in refused]
+        may = [one for one in allowed if _is_sure(one)]
         forbidding = [one for one in may[query.heard :] if _FORBIDS.search(one.content)][:MORE_FORBIDDING]
         may = may[: query.heard] + forbidding
+        may += [one for one in allowed if not _is_sure(one) and _is_news_of_any(one, may)][:MORE_NEWS]
         told = [one for one in heard if one in may or one.id in refused]
         with self._reader.store.read() as tx:
             others = disputes.others_of(tx, reach, [one.id for one in told], now)
@@ -194,7 +200,7 @@ class RecallStore:
             with self._reader.store.read() as tx:
                 page = tx.memories.find(reach, wanted, now=now, limit=HEARD_PAGE, cursor=last)
             heard += [one for one in page if _is_heard(one, scope, now) and is_told_unasked(one)]
-            if len(page) < HEARD_PAGE or len(heard) >= enough:
+            if len(page) < HEARD_PAGE or sum(map(_is_sure, heard)) >= enough:
                 break
             last = page[-1].id
         return heard
@@ -203,5 +209,18 @@ class RecallStore:
 def _is_heard(memory: Memory, scope: Scope, now: datetime) -> bool:
     """Here, and so now: what somebody has ended is listed all the same."""
     holds = memory.valid_at <= now and (memory.invalid_at is None or memory.invalid_at > now)
-    is_sure = memory.metadata.get("captured") in ("rule", "decision") and not memory.metadata.get("unsure")
-    return holds and is_sure and memory.project == scope.project
+    return holds and memory.metadata.get("captured") in ("rule", "decision") and memory.project == scope.project
+
+
+def _is_sure(memory: Memory) -> bool:
+    return not memory.metadata.get("unsure")
+
+
+def _is_news_of_any(memory: Memory, told: Sequence[Memory]) -> bool:
+    """Said later, with a word in common that only few things are called by: "we use pnpm", "back to npm"."""
+    return any(memory.at > one.at and _rare_words(memory) & _rare_words(one) for one in told)
+
+
+def _rare_words(memory: Memory) -> set[str]:
+    text = _SHORTENED.sub(" ", memory.content)
+    return {term for term in terms(text) if informativeness(hash_term(term)) == 1}

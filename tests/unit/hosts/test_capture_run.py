@@ -84,6 +84,20 @@ def test_what_a_user_takes_back_in_the_next_prompt_is_forgotten(memory: Clew, ba
     assert captured(memory) == []
 
 
+@pytest.mark.parametrize(
+    ("between", "is_kept"),
+    [("what does npm ci do differently from npm install?", True), ("make the header sticky", True), ("ok", False)],
+)
+def test_what_was_stated_before_something_else_is_not_what_is_taken_back(
+    memory: Clew, between: str, is_kept: bool
+) -> None:
+    tell(memory, "SessionStart", source="startup")
+    for prompt in ("We never retry a charge without its key", between, "forget that"):
+        tell(memory, "UserPromptSubmit", prompt=prompt)
+        tell(memory, "Stop", last_assistant_message="Understood.")
+    assert ("rule" in kinds(captured(memory))) is is_kept
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 def test_what_an_agent_concluded_and_the_user_says_no_to_is_forgotten(memory: Clew, at_once: bool) -> None:
     tell(memory, "SessionStart", source="startup")

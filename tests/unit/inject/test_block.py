@@ -246,6 +246,16 @@ def test_of_rules_that_were_heard_the_newest_come_first_and_the_oldest_find_no_r
     assert build(*heard, choice=Choice(floor=0.2), budget_tokens=35).memory_ids[0] == "mem_3"
 
 
+def test_of_what_was_asked_in_other_sessions_three_stand_before_the_rules_that_users_said() -> None:
+    asked = [
+        observation(f"The user asked: {at}", id=f"mem_{at}", relevance=0.9 - at / 10, metadata={"captured": "task"})
+        for at in range(5)
+    ]
+    heard = observation("never use npm", id="mem_9", relevance=0.0, heard=True)
+    block = build(*asked, heard, choice=Choice(floor=0.2))
+    assert block.memory_ids == ("mem_0", "mem_1", "mem_2", "mem_9", "mem_3", "mem_4")
+
+
 def test_of_what_was_observed_the_best_three_are_told() -> None:
     found = [
         observation(f"seen {at}", id=f"mem_{at}", relevance=1 - at / 10, origin="observed:tool") for at in range(5)

@@ -56,6 +56,19 @@ def test_what_is_unsure_takes_no_place_of_what_is_certain(memory: Clew) -> None:
     assert [one.id for one in found if one.heard] == [sure.memory.id]
 
 
+def test_what_is_less_sure_comes_along_where_it_may_be_the_news_of_what_is_told(memory: Clew) -> None:
+    kept = {"scope": SHOP, "type": "decision", "layer": "long_term"}
+    unsure = {"captured": "decision", "unsure": True}
+    memory.remember("pnpm is slow", at=memory.now() - timedelta(days=9), metadata=unsure, **kept)
+    old = memory.remember(
+        "we use pnpm here", at=memory.now() - timedelta(days=5), metadata={"captured": "rule"}, **kept
+    )
+    news = memory.remember("we're back on npm, no pnpm", metadata=unsure, **kept)
+    memory.remember("we're done with the header", metadata=unsure, **kept)
+    found = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", heard=5))
+    assert [one.id for one in found if one.heard] == [news.memory.id, old.memory.id]
+
+
 def test_a_rule_that_was_heard_and_no_longer_holds_is_not_told(memory: Clew) -> None:
     over = memory.now() - timedelta(days=1)
     kept = {"scope": SHOP, "type": "rule", "layer": "long_term", "metadata": {"captured": "rule"}}
