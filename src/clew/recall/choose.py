@@ -43,13 +43,14 @@ class _Layer(NamedTuple):
 _NOTHING = _Layer(NOWHERE, np.empty(0, np.bool_), 0, 0)
 
 
-def choose(run: Run, rules_limit: int, started: float) -> None:
-    """Rules first, then working, then long-term; what is cut is counted."""
-    limit = run.options.limit
+def choose(run: Run, rules_limit: int, started: float, *, times: int = 1) -> None:
+    """Rules first, then working, then long-term; what is cut is counted. `times` as many of each, for whoever
+    leaves some of them out."""
+    limit = run.options.limit * times
     hits = _hits(run) if run.query.strip() else None
     asked = {layer: _enough(run, layer, hits) for layer in asked_layers(run.options)}
-    rules = _best(run, asked.get(RULE), rules_limit)
-    working = _best(run, asked.get(WORKING), min(MAX_WORKING, limit))
+    rules = _best(run, asked.get(RULE), rules_limit * times)
+    working = _best(run, asked.get(WORKING), min(MAX_WORKING * times, limit))
     long_term = _best(run, asked.get(LONG_TERM), max(1, limit - len(working)), hits)
     run.chosen = rules + working + long_term
     if run.rough is not None:

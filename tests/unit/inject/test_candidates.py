@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from clew.clew import Clew
 from clew.inject import RetrievalQuery
+from clew.model.memory import Draft, Memory
 from clew.model.scope import Identity, Scope
 from toys import open_toy
 
@@ -86,6 +88,21 @@ def test_what_may_not_be_told_takes_no_place_of_rules_that_may(memory: Clew) -> 
     )
     heard = {one.id: one.withheld for one in memory.inject.memories.retrieve(SHOP, ask) if one.heard}
     assert heard == {ids[0]: "", ids[1]: "", ids[2]: "denied", ids[3]: "denied"}
+
+
+def test_hundreds_that_may_not_be_told_keep_nobody_from_what_may(memory: Clew) -> None:
+    secret = [Draft(content=f"login secret {number}") for number in range(300)]
+    denied = {one.id for one in memory.remember_many(secret, scope=SHOP)}
+    told = memory.remember("login and logout share a page", scope=SHOP).id
+    asked: list[int] = []
+
+    def refused(memories: Sequence[Memory]) -> dict[str, str]:
+        asked.append(len(memories))
+        return {one.id: "denied" for one in memories if one.id in denied}
+
+    found = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login secret", limit=5, refused=refused))
+    assert [one.id for one in found if not one.withheld] == [told]
+    assert len(asked) < 8  # few questions, each about many
 
 
 def test_what_the_graph_leads_to_says_so(tmp_path: Path) -> None:
