@@ -76,8 +76,8 @@ def _hits(run: Run) -> NDArray[np.bool_]:
         native.compiled.hits(run.evidence.lexical, run.relevance, hits)
     if run.reached:
         hits[list(run.reached)] = True
-    if run.beside:
-        hits[run.beside] = True
+    if run.brought:
+        hits[list(run.brought)] = True
     if run.refined is not None:
         scores = run.rank_score.take(run.refined)
         own = scores[hits.take(run.refined)]

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 
 FEW = 16  # chosen memories
-BROUGHT = ("neighbours", "context")  # what brings a memory into an answer without evidence of its own
+# What brings a memory into an answer without evidence of its own: what it stands next to, that the question names
+# its author or its day, or all that the last look saw.
+NEIGHBOURS, AUTHOR, DAY, CONTEXT = BROUGHT = ("neighbours", "author", "day", "context")
 
 
 def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
@@ -37,9 +39,9 @@ def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:
         run.corpus.weight[at].tolist(),
         strict=True,
     )  # fmt: skip
-    asks, beside = bool(run.query.strip()), set(run.beside)
+    asks = bool(run.query.strip())
     return [
-        _of_one(run, place, layer, words, meaning, weight, asks=asks, is_beside=place in beside)
+        _of_one(run, place, layer, words, meaning, weight, asks=asks)
         for place, layer, words, meaning, weight in rows
     ]
 
@@ -53,7 +55,7 @@ _Found = tuple[float, int, float]  # by one kind of evidence: how much, which pl
 
 
 def _of_one(
-    run: Run, place: int, layer: int, words: _Found, meaning: _Found, weight: float, *, asks: bool, is_beside: bool
+    run: Run, place: int, layer: int, words: _Found, meaning: _Found, weight: float, *, asks: bool
 ) -> tuple[Why, ...]:
     found = []
     if layer != LONG_TERM:
@@ -68,7 +70,7 @@ def _of_one(
     if reached:
         found.append(Why("graph", raw=round(reached.activation, 6), via=reached.seed))
     elif layer != RULE and asks and not words[1] and run.relevance[place] <= 0:  # no evidence of its own
-        found.append(Why("boost", via=BROUGHT[0] if is_beside else BROUGHT[1]))
+        found.append(Why("boost", via=run.brought.get(place, CONTEXT)))
     if weight != 1.0:
         found.append(Why("boost", raw=round(weight, 6)))
     return tuple(found)

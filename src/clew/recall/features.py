@@ -136,7 +136,7 @@ def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops
                  *map(corpus.marked, (ASKS, ENDS_ASKING, TELLS_TIME)))  # fmt: skip
     reached = (np.array([*run.reached], np.int64),
                np.array([reached.activation for reached in run.reached.values()], np.float32))  # fmt: skip
-    question = (np.array(sorted(asked.authors), np.uint32), _ASSISTANTS, parts_of(asked.text, matches.terms),
+    question = (np.array(sorted(asked.authors), np.uint32), _assistants(asked), parts_of(asked.text, matches.terms),
                 *reached, np.concatenate((matches.terms, _MARKS)))  # fmt: skip
     numbers = (corpus.count, BACKGROUND, corpus.mean_length, *words, *meaning, K1 + 1, BRIDGE,
                _most(corpus), TYPICAL, hops_from, RARE_TERMS, corpus.is_threaded,
@@ -282,7 +282,7 @@ def _said_by(corpus: Corpus, asked: Asked, candidates: Places, found: dict[str, 
     author = corpus.author[candidates]
     by_named = _among(author, np.array(sorted(asked.authors), np.uint32))
     by_other = 1 - by_named if asked.authors else np.zeros_like(by_named)
-    assistant = _among(author, _ASSISTANTS)
+    assistant = _among(author, _assistants(asked))
     before = found["words_before"] + found["meaning_before"]
     return {
         "author": by_named,
@@ -293,6 +293,12 @@ def _said_by(corpus: Corpus, asked: Asked, candidates: Places, found: dict[str, 
         "assistant_replies": assistant * before,
         "assistant_asked": assistant * np.float32(asked.of_agent),
     }
+
+
+def _assistants(asked: Asked) -> NDArray[np.uint32]:
+    """Authors that count as assistants: for a question about whoever asks, or about what the agent said. Any other
+    may be answered by either side."""
+    return _ASSISTANTS if asked.of_self or asked.of_agent else _NO_TERMS
 
 
 def _explains(corpus: Corpus, asked: Asked, candidates: Places, found: dict[str, Floats]) -> dict[str, Floats]:

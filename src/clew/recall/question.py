@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from clew.recall.analyse import STOP_WORDS, query_terms
@@ -24,6 +25,8 @@ _AGENT = re.compile(
     r"|propose|explain)|\byour (?:advice|suggestion|recommendation|answer|response|explanation)",
     re.IGNORECASE,
 )
+# Who asks of themselves is after what they said, and not after what an assistant made of it.
+_SELF = re.compile(r"(?<![\w./@-])(?:i(?:['’](?:m|ve|d|ll))?|me|my|mine|myself)(?![\w./@-])", re.IGNORECASE)
 _MANNER = re.compile(
     r"\bhow (?:did|do|does|have|has|had|will|am|was|were|can|could|should|would|to)\b|\bwhy\b"
     r"|\bwhat (?:approach|steps?|strateg|advice|method|way|process|reason|explanation|tips|technique|suggestion"
@@ -34,16 +37,40 @@ ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))  # as chats
 _NOBODY = frozenset("bot team group crew squad pipeline runner service".split())  # Build Bot, Platform Team
 ROLES = ASSISTANTS | {"user", "human", "system", "tool"}
 _MONTHS = "january february march april may june july august september october november december".split()
+_SHORT = "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+_ORDINAL = r"(?:st|nd|rd|th)?"
 _DATE = re.compile(
-    rf"(?:\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b({'|'.join(_MONTHS)})\b"
-    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(\d{4})\b)?",
+    rf"(?:\b(\d{{1,2}}){_ORDINAL}\s+(?:of\s+)?)?\b({'|'.join(_MONTHS)}|(?:{'|'.join(_SHORT)})\b\.?(?=\s+\d)"
+    rf"|(?<=\d )(?:{'|'.join(_SHORT)}))(?:\b|(?<=\.))"
+    rf"(?:\s+(\d{{1,2}}){_ORDINAL}\b(?![:.]\d))?(?:,?\s+(\d{{4}})\b)?",
     re.IGNORECASE | re.ASCII,
+)
+# 2024-05-12 and 2024/05/12; 12.5.2024; 5/12/2024, where nobody knows which is the month.
+_NUMBERS = re.compile(
+    r"(?<![\w./-])(?:(?P<year>\d{4})(?P<sign>[-/])(?P<month>\d{1,2})(?P=sign)(?P<day>\d{1,2})(?:T[\d:.]+Z?)?"
+    r"|(?P<first>\d{1,2})(?P<by>[./])(?P<second>\d{1,2})(?P=by)(?P<last>\d{4}))(?![\w/-]|\.\d)",
+    re.ASCII,
 )
 # Folders in front of a path that every project has, and what kind of file it is.
 _PATH = re.compile(r"(?<![\w@:/.\\-])(?:\.{0,2}/)?(?:[\w.+-]{1,80}[/\\]){1,20}[\w.+-]{1,80}")
 _PLACES = frozenset("src lib libs pkg packages internal app apps cmd source sources test tests spec specs".split())
 _KIND = re.compile(r"(?<=\w)\.[A-Za-z]\w{0,4}$")
 _BEGINS = re.compile(r"(?:^|[.?!:]\s+|[\"'(])$")
+
+
+_COURTESY = re.compile(
+    r"^\W*(?:(?:please|pls|hey|hi|hello|ok|okay|so|and|now|thanks)\b[,.!\s]+){0,4}"
+    r"(?:(?:can|could|would|will) you (?:(?:please|kindly|quickly) )?"
+    r"|i(?:['’]d| would) like you to |i need you to )?"
+    r"(?:(?:tell|remind) me(?: again)?|let me know|help me (?:remember|recall)"
+    r"|(?:search|check|look (?:in|into|through)|consult|use) (?:your|the) (?:memory|memories|notes)"
+    r"(?: (?:for (?:this|it|that)|(?:and|to) (?:answer|tell me)(?: (?:this|it))?)){0,3})"
+    r"(?:[,:;.!\s-]+|$)(?:please[,:]?\s+)?(?!about\b|of\b)",
+    re.IGNORECASE,
+)
+
+
+ZONE, ONE_DAY = timedelta(hours=14), timedelta(days=1)
 
 
 class Date(NamedTuple):
@@ -61,12 +88,14 @@ class Asked(NamedTuple):
     authors: frozenset[int]  # those it names, by hash
     about_time: bool  # it asks when, or how long
     of_agent: bool  # it asks what the agent said
+    of_self: bool  # it speaks of whoever asks
     of_manner: bool  # it asks how or why, or what the agent said: for what explains rather than for a fact
     dates: tuple[Date, ...]
 
 
 def read_question(text: str, named: Mapping[int, Collection[int]]) -> Asked:
     """`named`: authors by the terms that name them."""
+    text = without_courtesy(text)
     bare, authors = _without_names(text, named)
     of_agent = bool(_AGENT.search(text))
     return Asked(
@@ -74,9 +103,16 @@ def read_question(text: str, named: Mapping[int, Collection[int]]) -> Asked:
         authors,
         bool(_WHEN.search(text)),
         of_agent,
+        bool(_SELF.search(text)),
         of_agent or bool(_MANNER.search(text)),
         tuple(dict.fromkeys(_dates(text))),
     )
+
+
+def without_courtesy(text: str) -> str:
+    """A question without what only asks ("Can you remind me: ..."): `tell` and `remind` are rare words."""
+    bare = _COURTESY.sub("", text, count=1)
+    return bare if query_terms(bare) else text
 
 
 def in_words(text: str) -> str:
@@ -137,4 +173,31 @@ def _dates(text: str) -> Iterator[Date]:
             month.islower() or _BEGINS.search(text[max(0, found.start() - 3) : found.start()])
         ):
             continue  # "may" alone is rarely the month, nor is "March on" at the beginning
-        yield Date(_MONTHS.index(month.lower()) + 1, int(day) if day else None, int(year) if year else None)
+        yield Date(_month(month), int(day) if day else None, int(year) if year else None)
+    for found in _NUMBERS.finditer(text):
+        yield from _in_numbers(found)
+
+
+def span_of(date: Date) -> tuple[int, int] | None:
+    """A day with a year from its beginning to its end, in microseconds, a time zone more at both sides."""
+    if date.day is None or date.year is None:
+        return None
+    try:
+        begins = datetime(date.year, date.month, date.day, tzinfo=UTC)
+        return round((begins - ZONE).timestamp() * 1e6), round((begins + ONE_DAY + ZONE).timestamp() * 1e6)
+    except (ValueError, OverflowError):  # 30 February, or the year 0
+        return None
+
+
+def _month(name: str) -> int:
+    return next(at for at, known in enumerate(_MONTHS, 1) if known.startswith(name.lower().rstrip(".")[:3]))
+
+
+def _in_numbers(found: re.Match[str]) -> Iterator[Date]:
+    """With slashes either may be the month: both are asked about."""
+    if found["year"]:
+        dates = [Date(int(found["month"]), int(found["day"]), int(found["year"]))]
+    else:
+        first, second, year = int(found["first"]), int(found["second"]), int(found["last"])
+        dates = [Date(second, first, year)] + [Date(first, second, year)] * (found["by"] == "/")
+    yield from (date for date in dates if 1 <= date.month <= 12 and 1 <= (date.day or 0) <= 31)

@@ -21,8 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew import native
+from clew.recall.explain import AUTHOR, DAY, NEIGHBOURS
 from clew.recall.features import NAMES, PLACE, features
-from clew.recall.settle import best, make_exact
+from clew.recall.question import span_of
+from clew.recall.run import LONG_TERM
+from clew.recall.settle import best, lowest_of_best, make_exact
 from clew.recall.trees import Trees
 from clew.values import dataclass
 
@@ -31,10 +34,12 @@ if TYPE_CHECKING:
     from clew.recall.run import Run
 
 CANDIDATES = 96
+NAMED = 32  # more, of those that the question names and of its day
 LEAST = 24  # memories: in a scope of fewer there is nothing to measure anything by
 # A weight of 2 that feedback gave a memory counts as much as this many units of the model's score.
 PER_DOUBLING = 2.0
 BESIDE = 0.1  # of what the words of a question can give: said around a memory, it brings that into the answer
+AROUND = 5  # of the best that have evidence of their own: what was said just before and after them comes in, too
 _APART = 1e-3
 _PER_HALF = math.log(2) / PER_DOUBLING
 _NAMES_ONE = re.compile(r"\d|\w[_./:#@\\]\w|[a-z][A-Z]")
@@ -110,9 +115,11 @@ def switched_off(options: RankOptions) -> list[int]:
 
 
 def is_refined(run: Run) -> bool:
-    """Words and meaning together, of a scope that is not tiny; where one of them is missing, the other decides."""
-    has_both = run.options.retrieval == "hybrid" and all(scale.spread > 0 for scale in run.scales)
-    return has_both and run.corpus.living >= LEAST and bool(run.query.strip())
+    """Words and meaning together, of a scope that is not tiny; where one of them is missing, the other decides,
+    unless the question says whose words or which day it is after."""
+    is_known = run.asked is not None and bool(run.asked.authors or run.asked.dates)
+    has_both = all(scale.spread > 0 for scale in run.scales) or is_known
+    return run.options.retrieval == "hybrid" and has_both and run.corpus.living >= LEAST and bool(run.query.strip())
 
 
 def look_at(run: Run, asked: Asked) -> Ranked:
@@ -143,7 +150,7 @@ def refine(run: Run, asked: Asked, options: RankOptions) -> None:
     looked = look_at(run, asked)
     if not len(looked.places):
         return
-    window = looked.features[PLACE["window"]]
+    window, author, day = (looked.features[PLACE[name]].copy() for name in ("window", "author", "day"))
     if off := switched_off(options):
         looked.features[off] = 0
     score = model().scores(looked.features)
@@ -153,7 +160,23 @@ def refine(run: Run, asked: Asked, options: RankOptions) -> None:
         score += PER_DOUBLING * np.log2(np.maximum(run.corpus.weights[looked.places], 1e-6))
     _put(run, looked.places, score)
     if options.neighbours:
-        run.beside = looked.places[window >= BESIDE].tolist()
+        is_near = (window >= BESIDE) | _around_the_best(run, looked.places, score)
+        run.brought |= dict.fromkeys(looked.places[is_near].tolist(), NEIGHBOURS)
+    is_long_term = run.corpus.layer[looked.places] == LONG_TERM  # working ones would come first for little
+    if options.times:
+        run.brought |= dict.fromkeys(looked.places[(day > 0) & is_long_term].tolist(), DAY)
+    if options.authors:
+        run.brought |= dict.fromkeys(looked.places[(author > 0) & is_long_term].tolist(), AUTHOR)
+
+
+def _around_the_best(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which candidates stand next to the best of those that have a word or some likeness."""
+    if not run.corpus.is_threaded:
+        return np.zeros(len(places), np.bool_)
+    has_own = (run.evidence.lexical[places] > 0) | (run.relevance[places] > 0)
+    best = places[has_own][np.argsort(-score[has_own], kind="stable")[:AROUND]]
+    before, after = run.corpus.neighbours
+    return np.isin(places, np.concatenate((before[best], after[best])))
 
 
 def _exact(run: Run, places: NDArray[np.int64]) -> int | None:
@@ -190,7 +213,25 @@ def _candidates(run: Run) -> NDArray[np.int64]:
     so that the first of many are the first of few. Notes what the others are below."""
     found = best(run, CANDIDATES)
     run.least_refined = float(run.rank_score[found].min(initial=np.inf)) if len(found) >= CANDIDATES else 0.0
-    if not run.reached:
+    named = _named(run) if run.asked and (run.asked.authors or run.asked.dates) else []
+    if not run.reached and not named:
         return found
     known = set(found.tolist())
-    return np.append(found, [at for at in run.reached if at not in known]).astype(np.int64, copy=False)
+    more = dict.fromkeys(at for at in (*run.reached, *named) if at not in known)
+    return np.append(found, [*more]).astype(np.int64, copy=False)
+
+
+def _named(run: Run) -> list[int]:
+    """The best of those whom the question names, and of the day that it is about, whatever they say."""
+    corpus, asked = run.corpus, run.asked
+    assert asked is not None
+    is_named = np.isin(corpus.author, np.array(sorted(asked.authors), np.uint32))
+    for first, last in filter(None, map(span_of, asked.dates)):
+        is_named |= (corpus.valid_at >= first) & (corpus.valid_at < last)
+    places = np.flatnonzero(is_named & run.allowed)
+    scores = run.rank_score[places]
+    if len(places) > NAMED:
+        can_win = scores >= lowest_of_best(scores, NAMED)
+        places, scores = places[can_win], scores[can_win]
+    ordered: list[int] = places[np.lexsort((corpus.row[places], -scores))[:NAMED]].tolist()
+    return ordered

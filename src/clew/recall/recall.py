@@ -332,7 +332,7 @@ def _with_found(seen: Run, found: list[Reached], asked: Question, reader: Reader
 def _without_graph(run: Run, error: Exception, reader: Reader, started: float) -> Run:
     """The same question once more, when it turns out late that the graph fails."""
     rank_score = _weighted(rank_scores(run.evidence, run.allowed, run.scales), run.corpus)
-    again = replace(run, rank_score=rank_score, reached={}, expanded=[], chosen=[], refined=None, beside=[])
+    again = replace(run, rank_score=rank_score, reached={}, expanded=[], chosen=[], refined=None, brought={})
     note_failure(again, error)
     _refine(again, reader)
     choose(again, reader.rules_limit, started)

@@ -58,5 +58,5 @@ class Run:
     rough: Rough | None = None  # most cosines are estimates; this makes others exact
     asked: Asked | None = None  # what the question says besides its words; set by who looks at that
     refined: NDArray[np.int64] | None = None  # the candidates of the last look
-    beside: list[int] = field(default_factory=list)  # candidates that stand next to what was found
+    brought: dict[int, str] = field(default_factory=dict)  # candidates that come in by more than their own evidence
     least_refined: float = 0.0  # no rank score is above it but those of candidates

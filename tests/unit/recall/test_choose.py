@@ -21,7 +21,7 @@ def test_the_last_look_brings_no_working_memory_without_evidence() -> None:
     lexical = np.ones(size, np.float32)
     lexical[-2:] = 0
     run = SimpleNamespace(
-        evidence=SimpleNamespace(lexical=lexical), relevance=np.zeros(size, np.float32), reached={}, beside=[],
+        evidence=SimpleNamespace(lexical=lexical), relevance=np.zeros(size, np.float32), reached={}, brought={},
         refined=np.arange(size), rank_score=np.arange(size, dtype=np.float32), options=SimpleNamespace(floor=0.0),
         corpus=SimpleNamespace(layer=np.array([LONG_TERM] * (size - 1) + [WORKING], np.int8)),
     )  # fmt: skip

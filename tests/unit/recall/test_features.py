@@ -266,7 +266,7 @@ def test_what_an_assistant_said_is_known_and_asked_for() -> None:
     assert (tells["assistant"], tells["assistant_asked"], asks["assistant"]) == (1, 1, 0)
     assert (tells["assistant_words"], tells["assistant_meaning"]) == (tells["words"], tells["meaning"])
     assert tells["assistant_replies"] == pytest.approx(asks["words"] + asks["meaning"])
-    assert not table("what tea is fine", rows, filling()).values["assistant_asked"].any()
+    assert not table("what tea do I like", rows, filling()).values["assistant_asked"].any()
     assert not found.values["author"].any() and not found.values["other_author"].any()
 
 
@@ -282,6 +282,12 @@ def test_who_asks_how_or_why_is_answered_by_replies() -> None:
     assert tells["manner_before"] == asks["meaning"] > 0 and asks["manner_before"] == 0
     fact = table("how many kinds of tea", rows, filling())
     assert not fact.values["manner_assistant"].any() and not fact.values["manner_before"].any()
+
+
+def test_who_asks_neither_of_themselves_nor_of_the_agent_is_answered_by_either() -> None:
+    rows = [Turn("green tea", "tells", thread="a", author="assistant")]
+    assert table("what tea did I like", rows, filling()).of("tells")["assistant"] == 1
+    assert table("which tea is fine", rows, filling()).of("tells")["assistant"] == 0
 
 
 @pytest.mark.parametrize("author", ["Assistant", "AI"])

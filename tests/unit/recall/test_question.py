@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from zlib import crc32
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.recall.analyse import query_terms
-from clew.recall.question import ROLES, Asked, Date, in_words, name_terms, read_question
+from clew.recall.question import ROLES, Asked, Date, in_words, name_terms, read_question, span_of
 
 PEOPLE = ["Ann", "Bob", "Melanie", "Caroline", "Ann Lee", "Jean-Luc", "Zoë"]
 WORDS = "which tea does the gateway like after lunch and why deploy port 8000 index.py 漢字".split()
@@ -77,7 +78,8 @@ def test_a_name_that_nobody_has_stays(text: str) -> None:
 
 
 def test_where_nobody_has_a_name_nothing_is_taken_out() -> None:
-    assert asked("what tea does Ann like") == Asked("what tea does Ann like", frozenset(), False, False, False, ())
+    text = "what tea does Ann like"
+    assert asked(text) == Asked(text, frozenset(), False, False, False, False, ())
 
 
 @pytest.mark.parametrize("text", ["Ann", "Ann?", "who is Ann Lee", "Ann's and Ann"])
@@ -125,7 +127,7 @@ def test_no_text_and_no_name_makes_it_fail(text: str, authors: list[str]) -> Non
 )
 def test_hostile_text_says_nothing(text: str) -> None:
     found = asked(text, "Ann")
-    assert found == Asked(text, frozenset(), False, False, False, ())
+    assert found == Asked(text, frozenset(), False, False, False, False, ())
 
 
 @pytest.mark.parametrize(
@@ -210,6 +212,15 @@ def test_it_does_not_ask_for_a_time(text: str) -> None:
         ("23rd June", Date(6, 23, None)),
         ("31 December 1999", Date(12, 31, 1999)),
         ("by may 2023", Date(5, None, 2023)),
+        ("on 7 Sept 2023", Date(9, 7, 2023)),
+        ("on Mar. 7, 2023", Date(3, 7, 2023)),
+        ("in dec 2023", Date(12, None, 2023)),
+        ("on 2023-05-07", Date(5, 7, 2023)),
+        ("since 2023-05-07T10:30:00Z", Date(5, 7, 2023)),
+        ("on 2023/5/7", Date(5, 7, 2023)),
+        ("am 7.5.2023?", Date(5, 7, 2023)),
+        ("on 5/27/2023", Date(5, 27, 2023)),
+        ("on 27/5/2023", Date(5, 27, 2023)),
     ],
 )
 def test_dates_as_they_are_written(text: str, date: Date) -> None:
@@ -221,9 +232,27 @@ def test_several_dates_come_in_their_order_and_once() -> None:
     assert found == (Date(3, 3, None), Date(4, 5, 2024), Date(3, None, None))
 
 
+def test_where_nobody_knows_which_number_is_the_month_both_are_asked_about() -> None:
+    assert asked("on 5/7/2023").dates == (Date(7, 5, 2023), Date(5, 7, 2023))
+
+
+def test_a_day_with_a_year_is_a_span_of_time_and_nothing_else_is() -> None:
+    first, last = span_of(Date(5, 7, 2023)) or (0, 0)
+    noon = round(datetime(2023, 5, 7, 12, tzinfo=UTC).timestamp() * 1e6)
+    assert first < noon < last and last - first == 52 * 3_600_000_000  # the day as it is anywhere on earth
+    for date in (Date(5, None, 2023), Date(5, 7, None), Date(2, 30, 2023), Date(5, 7, 0), Date(12, 31, 9999)):
+        assert span_of(date) is None
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "v2023-05-07-2",
+        "2023-13-07",
+        "10.0.5.2023",
+        "1.2.3",
+        "the jan branch",
+        "mar 3:20",
         "what may go wrong",
         "we may 'deploy'",
         "march to the sea",
@@ -242,7 +271,7 @@ def test_what_only_looks_like_a_month_is_no_date(text: str) -> None:
 @pytest.mark.parametrize("text", ["APRİL 5", "aprıl 5", "Auguſt 5"])
 def test_letters_that_only_resemble_those_of_a_month_make_none(text: str) -> None:
     """Regular expressions that ignore case take ı, İ and ſ for i and s."""
-    assert read_question(text, {}) == Asked(text, frozenset(), False, False, False, ())
+    assert read_question(text, {}) == Asked(text, frozenset(), False, False, False, False, ())
 
 
 @pytest.mark.parametrize("text", ["May I deploy on Fridays", "Well. May I deploy?", "March on"])
@@ -274,6 +303,28 @@ def test_it_asks_what_the_agent_said(text: str) -> None:
 )
 def test_it_does_not_ask_what_the_agent_said(text: str) -> None:
     assert not asked(text).of_agent
+
+
+def test_it_speaks_of_whoever_asks() -> None:
+    for text in ("what did I say", "which port do i use", "what's my address", "I’ve moved, where to"):
+        assert asked(text).of_self, text
+    for text in ("which port do we use", "the i/o error", "src/me/app.py", "Mystery", "what did Ann say"):
+        assert not asked(text).of_self, text
+
+
+def test_courtesy_around_a_question_is_none_of_its_words() -> None:
+    for text in (
+        "Please tell me, which port does the gateway use?",
+        "Can you remind me: which port does the gateway use?",
+        "hey, could you please tell me again which port does the gateway use?",
+        "Search your memory for this and answer: which port does the gateway use?",
+        "i'd like you to tell me which port does the gateway use?",
+    ):
+        found = asked(text)
+        assert words(found.text) == words("which port does the gateway use?"), text
+        assert not found.of_agent and not found.of_self, text
+    for text in ("tell me about tea", "what did you tell me", "tell me", "please", "can you list my ports"):
+        assert asked(text).text == text
 
 
 @pytest.mark.parametrize(

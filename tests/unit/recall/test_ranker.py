@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +226,34 @@ def test_a_reply_that_has_nothing_of_the_question_is_brought_in_by_it(
         assert LONG not in contents(memory.recall(query, limit=90, floor=0.1))
     with with_a_reply(tmp_path / "off.db", neighbours=False) as memory:
         assert LONG not in contents(memory.recall(query, limit=90))
+
+
+def test_what_stands_next_to_the_best_comes_in_whatever_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "ENOUGH", 1_000)
+    monkeypatch.setattr(ranker, "BESIDE", 1_000)
+    with with_a_reply(tmp_path / "clew.db") as memory:
+        found = {one.memory.content: one for one in memory.recall("where is the bicycle", limit=90).results}
+        assert [why.via for why in found[LONG].why if why.source == "boost"] == ["neighbours"]
+        monkeypatch.setattr(ranker, "AROUND", 0)
+        assert LONG not in contents(memory.recall("where is the bicycle", limit=90))
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"), [("which unicorn does Cleo have", "author"), ("which unicorn on 3 March 2024", "day")]
+)
+def test_a_named_author_or_day_answers_where_no_other_word_is_known(
+    tmp_path: Path, query: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "ENOUGH", 1_000)
+    at = datetime(2024, 3, 3, 12, tzinfo=UTC)
+    with store(tmp_path / "clew.db") as memory:
+        memory.remember("a quiet evening", author="Cleo", at=at)
+        found = {one.memory.content: one for one in memory.recall(query, limit=90).results}
+        assert reason in [why.via for why in found["a quiet evening"].why]
+        others = memory.recall("which unicorn does Zoë have", limit=90).results
+        assert not [one for one in others if {"author", "day"} & {why.via for why in one.why}]
 
 
 def test_before_enough_that_has_something_of_the_question_the_last_look_may_put_what_has_nothing(
