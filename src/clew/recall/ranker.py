@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     from clew.recall.run import Run
 
 CANDIDATES = 96
-NAMED = 32  # more, of those that the question names and of its day
+NAMED = 16  # of whom the question names, and of its day
 LEAST = 24  # memories: in a scope of fewer there is nothing to measure anything by
 # A weight of 2 that feedback gave a memory counts as much as this many units of the model's score.
 PER_DOUBLING = 2.0
 BESIDE = 0.1  # of what the words of a question can give: said around a memory, it brings that into the answer
 AROUND = 5  # of the best that have evidence of their own: what was said just before and after them comes in, too
 _APART = 1e-3
+_BRINGS = [PLACE[name] for name in ("window", "author", "day")]
 _PER_HALF = math.log(2) / PER_DOUBLING
 _NAMES_ONE = re.compile(r"\d|\w[_./:#@\\]\w|[a-z][A-Z]")
 WHOLE = 0.999  # of the weight of a question's words
@@ -150,7 +151,7 @@ def refine(run: Run, asked: Asked, options: RankOptions) -> None:
     looked = look_at(run, asked)
     if not len(looked.places):
         return
-    window, author, day = (looked.features[PLACE[name]].copy() for name in ("window", "author", "day"))
+    window, author, day = looked.features[_BRINGS]
     if off := switched_off(options):
         looked.features[off] = 0
     score = model().scores(looked.features)
@@ -160,23 +161,28 @@ def refine(run: Run, asked: Asked, options: RankOptions) -> None:
         score += PER_DOUBLING * np.log2(np.maximum(run.corpus.weights[looked.places], 1e-6))
     _put(run, looked.places, score)
     if options.neighbours:
-        is_near = (window >= BESIDE) | _around_the_best(run, looked.places, score)
-        run.brought |= dict.fromkeys(looked.places[is_near].tolist(), NEIGHBOURS)
-    is_long_term = run.corpus.layer[looked.places] == LONG_TERM  # working ones would come first for little
-    if options.times:
-        run.brought |= dict.fromkeys(looked.places[(day > 0) & is_long_term].tolist(), DAY)
-    if options.authors:
-        run.brought |= dict.fromkeys(looked.places[(author > 0) & is_long_term].tolist(), AUTHOR)
+        near = [*looked.places[window >= BESIDE].tolist(), *_around_the_best(run, looked.places, score)]
+        run.brought |= dict.fromkeys(near, NEIGHBOURS)
+    if options.times and asked.dates:
+        run.brought |= dict.fromkeys(_long_term(run, looked.places[day > 0]), DAY)
+    if options.authors and asked.authors:
+        run.brought |= dict.fromkeys(_long_term(run, looked.places[author > 0]), AUTHOR)
 
 
-def _around_the_best(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which candidates stand next to the best of those that have a word or some likeness."""
+def _around_the_best(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> list[int]:
+    """What stands next to the best of those that have a word or some likeness."""
     if not run.corpus.is_threaded:
-        return np.zeros(len(places), np.bool_)
-    has_own = (run.evidence.lexical[places] > 0) | (run.relevance[places] > 0)
-    best = places[has_own][np.argsort(-score[has_own], kind="stable")[:AROUND]]
+        return []
+    has_own = run.evidence.lexical.take(places) + run.relevance.take(places) > 0
+    best = places[has_own][score[has_own].argsort(kind="stable")[::-1][:AROUND]]
     before, after = run.corpus.neighbours
-    return np.isin(places, np.concatenate((before[best], after[best])))
+    return [at for at in (*before.take(best).tolist(), *after.take(best).tolist()) if at >= 0]
+
+
+def _long_term(run: Run, places: NDArray[np.int64]) -> list[int]:
+    """Working ones would come first for little."""
+    found: list[int] = places[run.corpus.layer.take(places) == LONG_TERM].tolist()
+    return found
 
 
 def _exact(run: Run, places: NDArray[np.int64]) -> int | None:
@@ -213,7 +219,7 @@ def _candidates(run: Run) -> NDArray[np.int64]:
     so that the first of many are the first of few. Notes what the others are below."""
     found = best(run, CANDIDATES)
     run.least_refined = float(run.rank_score[found].min(initial=np.inf)) if len(found) >= CANDIDATES else 0.0
-    named = _named(run) if run.asked and (run.asked.authors or run.asked.dates) else []
+    named = _named(run, found) if run.asked and (run.asked.authors or run.asked.dates) else []
     if not run.reached and not named:
         return found
     known = set(found.tolist())
@@ -221,17 +227,29 @@ def _candidates(run: Run) -> NDArray[np.int64]:
     return np.append(found, [*more]).astype(np.int64, copy=False)
 
 
-def _named(run: Run) -> list[int]:
-    """The best of those whom the question names, and of the day that it is about, whatever they say."""
+def _named(run: Run, found: NDArray[np.int64]) -> list[int]:
+    """The best of those whom the question names, and of the day that it is about, whatever they say: where few of
+    them are among what was found."""
     corpus, asked = run.corpus, run.asked
     assert asked is not None
-    is_named = np.isin(corpus.author, np.array(sorted(asked.authors), np.uint32))
-    for first, last in filter(None, map(span_of, asked.dates)):
-        is_named |= (corpus.valid_at >= first) & (corpus.valid_at < last)
-    places = np.flatnonzero(is_named & run.allowed)
+    authors, spans = [*asked.authors], [*filter(None, map(span_of, asked.dates))]
+    if np.count_nonzero(_is_named(corpus.author.take(found), corpus.valid_at.take(found), authors, spans)) >= NAMED:
+        return []
+    places = np.flatnonzero(_is_named(corpus.author, corpus.valid_at, authors, spans) & run.allowed)
     scores = run.rank_score[places]
     if len(places) > NAMED:
         can_win = scores >= lowest_of_best(scores, NAMED)
         places, scores = places[can_win], scores[can_win]
     ordered: list[int] = places[np.lexsort((corpus.row[places], -scores))[:NAMED]].tolist()
     return ordered
+
+
+def _is_named(
+    author: NDArray[np.uint32], at: NDArray[np.int64], authors: list[int], spans: list[tuple[int, int]]
+) -> NDArray[np.bool_]:
+    is_named = np.zeros(len(author), np.bool_)
+    for one in authors:
+        is_named |= author == one
+    for first, last in spans:
+        is_named |= (at >= first) & (at < last)
+    return is_named
