@@ -60,10 +60,12 @@ def _means(name: str, entry: Entry) -> Iterator[str]:
 
 
 def _gains(name: str, gains: Entry) -> Iterator[str]:
-    """With a last column: which of the gains count."""
-    counting = [SHORT[figure] for figure in FIGURES if gains[figure]["counts"]]
-    counts = f"  counts: {' '.join(counting) or 'none'}"
-    yield _row(name, "", [f"{gains[figure]['gain']:+.3f}" for figure in FIGURES]) + counts
+    """With a last column: which of the gains count, and which are losses beyond chance."""
+    counting, worse = (
+        " ".join(SHORT[figure] for figure in FIGURES if gains[figure][what]) for what in ("counts", "worse")
+    )
+    verdict = f"  counts: {counting or 'none'}" + (f", worse: {worse}" if worse else "")
+    yield _row(name, "", [f"{gains[figure]['gain']:+.3f}" for figure in FIGURES]) + verdict
     yield _row("", "", [_short(gains[figure]["interval"], "+") for figure in FIGURES])
 
 

@@ -138,7 +138,12 @@ def test_a_run_against_its_own_rankings_gains_nothing(tmp_path: Path) -> None:
     report = run([file], embedder="none", baseline=ranked)
     compared = report["files"]["talk.jsonl"]["against_baseline"]
     assert (compared["pairs"], compared["only_here"], compared["only_in_baseline"]) == (2, 0, 0)
-    assert compared["gains"]["all"]["recall@2"] == {"gain": 0.0, "interval": [0.0, 0.0], "counts": False}
+    assert compared["gains"]["all"]["recall@2"] == {
+        "gain": 0.0,
+        "interval": [0.0, 0.0],
+        "counts": False,
+        "worse": False,
+    }
 
 
 def baseline_of(folder: Path, *lines: dict[str, Any]) -> Path:
@@ -157,12 +162,24 @@ def test_gains_over_a_baseline_are_paired_and_what_only_one_side_has_is_counted(
     report = run([written(tmp_path)], embedder="none", baseline=baseline)
     compared = report["files"]["talk.jsonl"]["against_baseline"]
     assert (compared["pairs"], compared["only_here"], compared["only_in_baseline"]) == (1, 1, 1)
-    assert compared["gains"]["fact"]["recall@2"] == {"gain": 1.0, "interval": [1.0, 1.0], "counts": True}
+    gain = {"gain": 1.0, "interval": [1.0, 1.0], "counts": True, "worse": False}
+    assert compared["gains"]["fact"]["recall@2"] == gain
     assert compared["gains"]["fact"]["ndcg@10"]["gain"] == 0.5  # 1 against 1 / log2(4)
     assert report["baseline"]["other_files"] == {"more.jsonl": 1}
     shown = table(report)
     assert "1 questions in both, 1 only here, 1 only there" in shown
     assert "only in the baseline: 1 questions of more.jsonl" in shown
+
+
+def test_a_loss_beyond_chance_is_called_worse_and_no_gain(tmp_path: Path) -> None:
+    gone = {"id": "q3", "text": "lunch", "gold": ["1"], "category": "gone"}
+    file = with_questions(tmp_path, PORT, gone)
+    here = {"file": "other.jsonl", "corpus": "talk", "ranked": ["1"]}
+    baseline = baseline_of(tmp_path, here | {"question": "q1"}, here | {"question": "q3"})
+    report = run([file], embedder="none", baseline=baseline)
+    lines = [line.rstrip() for line in table(report).splitlines() if "counts:" in line]
+    assert lines[-1].endswith("counts: none, worse: R@2 R@5 R@10 R@20 N@10")  # the category that is never found
+    assert lines[1].endswith("counts: none")
 
 
 LINE = {"file": "f", "corpus": "c", "question": "q", "ranked": []}
