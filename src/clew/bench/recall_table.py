@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from clew.bench.ingest import lost
 from clew.bench.metrics import FIGURES
 
 SHORT = {figure: figure.replace("recall", "R").replace("ndcg", "N") for figure in FIGURES}
@@ -19,6 +20,7 @@ def _lines(report: Entry) -> Iterator[str]:
     yield _row("", "n", [SHORT[figure] for figure in FIGURES])
     for name, file in report["files"].items():
         yield f"{name}: {file['units']} units, recall p50 {file['ms']['p50']} ms, p99 {file['ms']['p99']} ms"
+        yield from (f"  {words}" for words in lost(file))
         for category, entry in file["scores"].items():
             yield from _means(category, entry)
         if "without_gold" in file:

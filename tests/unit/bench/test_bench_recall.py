@@ -12,7 +12,7 @@ import pytest
 import clew
 from clew.bench.ablations import ladder
 from clew.bench.metrics import CHOSEN, FIGURES
-from clew.bench.recall import measure, run, table, when
+from clew.bench.recall import measure, run, table
 from clew.errors import InvalidInput, Misconfigured
 from clew.surfaces.cli.parser import parse
 
@@ -258,19 +258,56 @@ def test_labels_are_cut_to_what_a_memory_takes(tmp_path: Path) -> None:
     assert run([file], embedder="none")["files"]["long.jsonl"]["scores"]["all"]["recall@2"] == 1
 
 
-@pytest.mark.parametrize(
-    ("told", "at"),
-    [
-        ("2024-05-01T12:00:00+02:00", "2024-05-01T10:00:00+00:00"),
-        ("2024-05-01 12:00", "2024-05-01T12:00:00+00:00"),
-        ("March-15-2024", "2024-03-15T00:00:00+00:00"),
-        ("the other day", None),
-        ("", None),
-    ],
-)
-def test_times_are_read_as_the_files_tell_them(told: str, at: str | None) -> None:
-    moment = when(told)
-    assert (moment.isoformat() if moment else None) == at
+def with_units(folder: Path, *units: dict[str, Any], **changes: Any) -> Path:
+    file = folder / "more.jsonl"
+    lines = json.dumps(CORPUS | {"units": [*CORPUS["units"], *units]} | changes)
+    file.write_text(lines, encoding="utf-8")
+    return file
+
+
+def test_a_unit_that_clew_keeps_nothing_of_is_left_out_and_told_and_never_found(tmp_path: Path) -> None:
+    odd = [
+        {"id": "s", "text": "<private>all of it is private</private>"},
+        {"id": "l", "text": "word " * 100_001},
+        {"id": "c", "text": "\u0001"},
+    ]
+    hidden = {"id": "q3", "text": "private", "gold": ["s"], "category": "hidden"}
+    file = with_units(tmp_path, *odd, questions=[PORT, LUNCH, hidden])
+    report = run([file], embedder="none")
+    entry = report["files"]["more.jsonl"]
+    assert entry["units"] == 7 and entry["left_out"]["count"] == 3
+    assert [said.partition(":")[0] for said in entry["left_out"]["such_as"]] == [
+        f"unit {id} of talk" for id in ("s", "l", "c")
+    ]
+    assert entry["scores"]["hidden"]["recall@20"] == 0 and entry["scores"]["fact"]["recall@2"] == 1
+    shown = table(report)
+    assert "3 units are nothing that Clew keeps: left out, and never found" in shown
+    assert "500,004 characters; the limit is 500,000" in shown and "gold" not in shown
+
+
+@pytest.mark.parametrize("name", ["", " ", "two\nlines", "\ud83d", "n" * 5_000])
+def test_a_corpus_may_be_called_anything(tmp_path: Path, name: str) -> None:
+    report = run([with_units(tmp_path, corpus=name)], embedder="none")
+    assert report["files"]["more.jsonl"]["scores"]["all"]["recall@2"] == 1
+    assert "left_out" not in report["files"]["more.jsonl"]
+
+
+def test_times_that_are_not_understood_are_counted(tmp_path: Path) -> None:
+    told = ["March 15, 2024", "03/04/2024", "yesterday", None, "", 1710460800, "last week", "May 2023"]
+    units = [{"id": f"t{at}", "text": f"thing {at}", "at": time} for at, time in enumerate(told)]
+    report = run([with_units(tmp_path, *units)], embedder="none")
+    lost = {"count": 4, "such_as": ["'03/04/2024'", "'yesterday'", "'last week'"]}
+    assert report["files"]["more.jsonl"]["times_not_read"] == lost
+    assert "4 units have a time that is not understood" in table(report)
+
+
+def test_gold_that_is_no_unit_is_counted(tmp_path: Path) -> None:
+    file = with_units(tmp_path, questions=[PORT, LUNCH | {"gold": ["2", "nope", "none"]}])
+    report = run([file], embedder="none")
+    assert report["files"]["more.jsonl"]["gold_not_found"]["count"] == 2
+    assert "as gold are not there, and count as misses: nope of question q2; none of question q2" in table(report)
+    [only_the_first] = run([file], embedder="none", limit_questions=1)["files"].values()
+    assert "gold_not_found" not in only_the_first
 
 
 def test_ablations_without_the_graph_are_refused() -> None:
