@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ class _Odd(ValueError):
     """Says what is wrong, and where in the file."""
 
 
-class _Unreadable(ValueError):
+class Unreadable(ValueError):
     """The same of what does not even come to be JSON."""
 
 
@@ -39,10 +39,10 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
     try:
         for number, line in _lines(file):
             if line.strip():
-                yield _corpus(_parsed(line, number), number)
+                yield _corpus(parsed(line, number), number)
     except _Odd as error:
         raise _refused(file, f"cannot be used: {error}", "mend the file") from error
-    except _Unreadable as error:
+    except Unreadable as error:
         raise _refused(
             file,
             f"cannot be read as benchmark data: {error}",
@@ -50,6 +50,16 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
         ) from error
     except OSError as error:
         raise unavailable(file, error) from error
+
+
+def check_categories(wanted: Sequence[str], known: Sequence[str]) -> None:
+    for category in wanted:
+        if category not in known:
+            raise InvalidInput(
+                f"no question is of category '{category}'",
+                code="BENCH_CATEGORY_UNKNOWN",
+                next=f"the files have: {', '.join(known) or 'no answers'}",
+            )
 
 
 def unavailable(file: Path, error: OSError) -> Unavailable:
@@ -72,26 +82,26 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
             for number, line in enumerate(lines, 1):
                 yield number, line.removeprefix(_MARK) if number == 1 else line
     except EOFError as error:
-        raise _Unreadable(f"it is cut off after line {number}") from error
+        raise Unreadable(f"it is cut off after line {number}") from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise _Unreadable(f"its compressed content is damaged after line {number} ({error})") from error
+        raise Unreadable(f"its compressed content is damaged after line {number} ({error})") from error
 
 
-def _parsed(line: bytes, number: int) -> dict[str, Any]:
+def parsed(line: bytes, number: int) -> Any:
+    """The JSON of a line."""
     try:
-        corpus = json.loads(line.decode())
+        return json.loads(line.decode())
     except UnicodeDecodeError as error:
-        raise _Unreadable(f"line {number} is not UTF-8 at byte {error.start + 1}") from error
+        raise Unreadable(f"line {number} is not UTF-8 at byte {error.start + 1}") from error
     except json.JSONDecodeError as error:
-        raise _Unreadable(f"line {number} is no JSON at character {error.pos + 1} ({error.msg})") from error
+        raise Unreadable(f"line {number} is no JSON at character {error.pos + 1} ({error.msg})") from error
     except (ValueError, RecursionError) as error:
-        raise _Unreadable(f"line {number} has too long a number, or too many brackets in each other") from error
+        raise Unreadable(f"line {number} has too long a number, or too many brackets in each other") from error
+
+
+def _corpus(corpus: Any, number: int) -> dict[str, Any]:
     if not isinstance(corpus, dict) or not corpus.keys() >= {"corpus", "units", "questions"}:
         raise _Odd(f"line {number} has no 'corpus', 'units' or 'questions'")
-    return corpus
-
-
-def _corpus(corpus: dict[str, Any], number: int) -> dict[str, Any]:
     name = _id(corpus["corpus"], f"the name in line {number}")
     units = [_unit(unit, f"unit {at} of {name}") for at, unit in _each(corpus, "units", name)]
     questions = [

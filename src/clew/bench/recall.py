@@ -8,7 +8,6 @@ mean. What did not get into the store as the file has it is counted and told: in
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -17,11 +16,12 @@ from typing import Any
 
 import clew
 from clew.bench.ablations import FULL, Ablation, compared, ladder
-from clew.bench.corpora import read_corpora
+from clew.bench.corpora import check_categories, read_corpora
 from clew.bench.ingest import Asking, Losses, ingested
 from clew.bench.intervals import estimates
 from clew.bench.metrics import percentile
-from clew.bench.rankings import Answer, Rankings, against, of_other_files, read_rankings
+from clew.bench.places import check_place, write
+from clew.bench.rankings import Answer, Asked, Pairs, against, paired
 from clew.bench.recall_table import table as table
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
@@ -35,7 +35,7 @@ RANKED = 100  # long enough for every cut-off and for a second look at the misse
 class Against:
     """What the figures are compared with, and the categories whose plain mean is wanted."""
 
-    baseline: Rankings | None = None
+    pairs: Pairs | None = None
     categories: tuple[str, ...] = ()
 
 
@@ -50,13 +50,19 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
         graph=not args.no_graph,
         relate=args.relate,
         ablations=ladder() if args.ablations else (),
-        rankings=Path(args.rankings) if args.rankings else None,
-        baseline=Path(args.baseline) if args.baseline else None,
+        rankings=_named("--rankings", args.rankings),
+        baseline=_named("--baseline", args.baseline),
         categories=args.categories or (),
         limit_questions=args.limit_questions,
         home=Path(args.home) if args.home else None,
         progress=progress,
     )
+
+
+def _named(option: str, name: str | None) -> Path | None:
+    if name in ("", "-"):  # the report has the standard output for itself
+        raise InvalidInput(f"{option} '{name}' names no file", code="USAGE", next="name one, or leave it out")
+    return Path(name) if name else None
 
 
 def run(
@@ -77,11 +83,10 @@ def run(
     before hours have gone into the others. Rankings are those of the last ablation, which is the default."""
     asking = Asking(embedder, graph, relate, limit_questions, tuple(ablations) or (FULL,), home)
     if rankings:
-        _check_place(rankings, files)
-    versus = Against(read_rankings(baseline) if baseline else None, tuple(categories))
+        check_place(rankings, files)
     files = list(dict.fromkeys(files))
-    labels = _labels(files)
-    total = _checked(files, asking, versus.categories) * len(asking.steps)
+    asked = _asked(files, asking, categories)
+    versus = Against(paired(baseline, asked) if baseline else None, tuple(categories))
     asking.check()
     report: dict[str, Any] = {
         "embedder": embedder or load_settings(home=home).embed.provider,
@@ -89,29 +94,19 @@ def run(
         "relate": relate,
         "files": {},
     }
-    if versus.baseline is not None:
-        report["baseline"] = {"file": str(baseline), "other_files": of_other_files(versus.baseline, labels)}
+    if versus.pairs:
+        told = {"pairs": versus.pairs.known, "other_files": dict(versus.pairs.other_files)}
+        report["baseline"] = {"file": str(baseline)} | told
     written: list[str] = []
-    tell = _counting(progress, total)
-    for label, file in zip(labels, files, strict=True):
-        units, answers, losses = _answers(label, file, asking, tell)
-        told = {"units": units} | losses.as_json()
-        report["files"][label] = told | _report(label, answers, asking, versus)
+    tell = _counting(progress, sum(len(of.names) for of in asked) * len(asking.steps))
+    for of in asked:
+        units, answers, losses = _answers(of.label, of.file, asking, tell)
+        about = {"units": units, "questions": len(of.names)} | losses.as_json()
+        report["files"][of.label] = about | _report(of.label, answers, asking, versus)
         written += [answer.as_line() for answer in answers[-1]]
     if rankings:
-        rankings.write_text("".join(written), encoding="utf-8")
+        write(rankings, "".join(written), report)
     return report
-
-
-def _check_place(rankings: Path, files: Sequence[Path]) -> None:
-    """Before hours have gone into what could then not be written."""
-    folder = rankings.absolute().parent
-    if not folder.is_dir():
-        raise InvalidInput(f"there is no directory for {rankings}", code="BENCH_NO_DIRECTORY", next="make it first")
-    if rankings.resolve() in [file.resolve() for file in files]:
-        raise InvalidInput(f"{rankings} is what is measured", code="BENCH_OVERWRITES", next="name another file")
-    if rankings.is_dir() or not os.access(rankings if rankings.exists() else folder, os.W_OK):
-        raise InvalidInput(f"{rankings} cannot be written", code="BENCH_NO_PLACE", next="name another file")
 
 
 def _counting(progress: Progress, total: int) -> Callable[[], None]:
@@ -142,22 +137,21 @@ def _labels(files: Sequence[Path]) -> list[str]:
     return [str(file) if names.count(file.name) > 1 else file.name for file in files]
 
 
-def _checked(files: Sequence[Path], asking: Asking, categories: Sequence[str]) -> int:
-    """How many questions there are."""
-    asked = [question for file in files for corpus in read_corpora(file) for question in asking.of(corpus)]
-    if not asked:
+def _asked(files: Sequence[Path], asking: Asking, categories: Sequence[str]) -> list[Asked]:
+    """What is going to be asked, by file."""
+    asked = [Asked(label, file) for label, file in zip(_labels(files), files, strict=True)]
+    known: dict[str, None] = {}
+    for of in asked:
+        for corpus in read_corpora(of.file):
+            questions = asking.of(corpus)
+            of.add(corpus["corpus"], questions)
+            known |= dict.fromkeys(question["category"] for question in questions if question["gold"])
+    if not any(of.names for of in asked):
         raise InvalidInput(
             "there is no question to ask", code="BENCH_DATA_INVALID", next="give files with units and questions"
         )
-    known = dict.fromkeys(question["category"] for question in asked if question["gold"])
-    for category in categories:
-        if category not in known:
-            raise InvalidInput(
-                f"no question is of category '{category}'",
-                code="BENCH_CATEGORY_UNKNOWN",
-                next=f"the files have: {', '.join(known) or 'no answers'}",
-            )
-    return len(asked)
+    check_categories(categories, list(known))
+    return asked
 
 
 def _report(label: str, answers: Sequence[Sequence[Answer]], asking: Asking, versus: Against) -> dict[str, Any]:
@@ -172,8 +166,9 @@ def _report(label: str, answers: Sequence[Sequence[Answer]], asking: Asking, ver
         report["categories_missing"] = missing
     if len(steps) > 1:
         report["ablations"] = compared(steps, versus.categories)
-    if versus.baseline is not None:
-        report["against_baseline"] = against(versus.baseline, known[-1], label, versus.categories)
+    if versus.pairs:
+        earlier, only_there = versus.pairs.rankings[label], versus.pairs.only_there[label]
+        report["against_baseline"] = against(earlier, answers[-1], only_there, versus.categories)
     return report
 
 

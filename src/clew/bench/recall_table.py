@@ -19,7 +19,9 @@ def table(report: Entry) -> str:
 def _lines(report: Entry) -> Iterator[str]:
     yield _row("", "n", [SHORT[figure] for figure in FIGURES])
     for name, file in report["files"].items():
-        yield f"{name}: {file['units']} units, recall p50 {file['ms']['p50']} ms, p99 {file['ms']['p99']} ms"
+        ms = file["ms"]
+        took = f"recall p50 {ms['p50']} ms, p99 {ms['p99']} ms" if file["questions"] else "no question to ask"
+        yield f"{name}: {file['units']} units, {took}"
         yield from (f"  {words}" for words in lost(file))
         for category, entry in file["scores"].items():
             yield from _means(category, entry)
@@ -31,8 +33,10 @@ def _lines(report: Entry) -> Iterator[str]:
             yield from _ablations(file["ablations"])
         if "against_baseline" in file:
             yield from _baseline(file["against_baseline"], report["baseline"]["file"])
-    for name, questions in report.get("baseline", {}).get("other_files", {}).items():
-        yield f"only in the baseline: {questions} questions of {name}"
+    if "baseline" in report:
+        yield f"compared with {report['baseline']['file']}: {report['baseline']['pairs']} questions in all"
+        for name, questions in report["baseline"]["other_files"].items():
+            yield f"only in the baseline: {questions} questions of {name or 'no file that is named'}"
 
 
 def _ablations(steps: list[dict[str, Any]]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import clew
 from clew.bench.ablations import ladder
 from clew.bench.metrics import CHOSEN, FIGURES
 from clew.bench.recall import measure, run, table
-from clew.errors import InvalidInput, Misconfigured
+from clew.errors import InvalidInput, Misconfigured, NotFound
 from clew.surfaces.cli.parser import parse
 
 CORPUS: dict[str, Any] = {
@@ -182,16 +182,108 @@ def test_a_loss_beyond_chance_is_called_worse_and_no_gain(tmp_path: Path) -> Non
     assert lines[1].endswith("counts: none")
 
 
-LINE = {"file": "f", "corpus": "c", "question": "q", "ranked": []}
+LINE = {"corpus": "talk", "question": "q1", "ranked": ["4", "3", "1"]}
+ODD_LINES = [
+    (b'["f"]', "line 1 has no 'corpus', 'question' or 'ranked'"),
+    (json.dumps(LINE).encode() + b'\n{"corpus": "c", "question": "q"}', "line 2 has no 'corpus'"),
+    (json.dumps(LINE | {"ranked": 7}).encode(), "'ranked' in line 1 is no list"),
+    (json.dumps(LINE | {"ranked": "b0"}).encode(), "'ranked' in line 1 is no list"),
+    (json.dumps(LINE | {"ranked": [["b0"]]}).encode(), "'ranked' in line 1 is no list"),
+    (b"\n{not json", "line 2 is no JSON"),
+    (b'{"corpus": "\xfc"}', "line 1 is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("lines", "why"), ODD_LINES)
+def test_a_baseline_that_holds_no_rankings_is_refused(tmp_path: Path, lines: bytes, why: str) -> None:
+    (tmp_path / "baseline.jsonl").write_bytes(lines)
+    with pytest.raises(InvalidInput) as refused:
+        run([written(tmp_path)], embedder="none", baseline=tmp_path / "baseline.jsonl")
+    assert refused.value.code == "BENCH_BASELINE_INVALID" and "--rankings" in str(refused.value.next)
+    assert why in str(refused.value)
+
+
+def test_a_baseline_that_is_not_there_is_not_found_and_a_directory_is_none(tmp_path: Path) -> None:
+    with pytest.raises(NotFound) as missing:
+        run([written(tmp_path)], embedder="none", baseline=tmp_path / "missing.jsonl")
+    assert missing.value.code == "FILE_NOT_FOUND"
+    with pytest.raises(InvalidInput, match="it is a directory"):
+        run([written(tmp_path)], embedder="none", baseline=tmp_path)
+
+
+@pytest.mark.parametrize("named", [{}, {"file": None}, {"file": "old-name.jsonl"}])
+def test_questions_are_paired_by_corpus_and_id_where_no_file_of_the_baseline_is_measured(
+    tmp_path: Path, named: dict[str, Any]
+) -> None:
+    baseline = baseline_of(tmp_path, LINE | named, LINE | named | {"question": "gone"})
+    report = run([written(tmp_path)], embedder="none", baseline=baseline)
+    compared = report["files"]["talk.jsonl"]["against_baseline"]
+    assert (compared["pairs"], compared["only_here"]) == (1, 1)
+    assert compared["gains"]["fact"]["recall@2"]["gain"] == 1
+    assert report["baseline"]["pairs"] == 1
+    assert report["baseline"]["other_files"] == {named.get("file") or "": 1}
+    shown = table(report)
+    assert "baseline.jsonl: 1 questions in all" in shown
+    assert f"1 questions of {named.get('file') or 'no file that is named'}" in shown
+
+
+def test_files_of_one_name_are_paired_with_the_one_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    files = [written(tmp_path), written(tmp_path / "copy")]
+    baseline = tmp_path / "ranked.jsonl"
+    run([files[0]], embedder="none", rankings=baseline)
+    report = run(files, embedder="none", baseline=baseline)
+    assert [entry["against_baseline"]["pairs"] for entry in report["files"].values()] == [2, 2]
+    assert report["baseline"] == {"file": str(baseline), "pairs": 4, "other_files": {}}
+
+
+def test_a_file_measured_alone_finds_its_rankings_among_those_of_two_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    files = [written(tmp_path), written(tmp_path / "copy")]
+    baseline = tmp_path / "ranked.jsonl"
+    run(files, embedder="none", rankings=baseline)
+    report = run(files[1:], embedder="none", baseline=baseline)
+    assert report["baseline"] == {"file": str(baseline), "pairs": 2, "other_files": {str(files[0]): 2}}
 
 
 @pytest.mark.parametrize(
-    "lines", [[{"corpus": "c", "question": "q", "ranked": []}], [LINE | {"ranked": 7}], [["f"]]]
+    ("lines", "why"),
+    [
+        ([LINE | {"corpus": "tale"}], "it has question 'q1' of 'tale', the files have question 'q1' of 'talk'"),
+        ([LINE | {"file": "a.jsonl"}, LINE | {"file": "b.jsonl"}], "more than once"),
+        ([LINE, LINE], "more than once"),
+        ([], "it has no question"),
+    ],
 )
-def test_a_baseline_that_holds_no_rankings_is_refused(tmp_path: Path, lines: list[Any]) -> None:
+def test_a_baseline_that_no_question_finds_itself_in_is_refused_before_anything_is_measured(
+    tmp_path: Path, lines: list[dict[str, Any]], why: str
+) -> None:
+    asked: list[object] = []
     with pytest.raises(InvalidInput) as refused:
-        run([written(tmp_path)], embedder="none", baseline=baseline_of(tmp_path, *lines))
-    assert refused.value.code == "BENCH_BASELINE_INVALID" and "--rankings" in str(refused.value.next)
+        run(
+            [written(tmp_path)],
+            embedder="none",
+            baseline=baseline_of(tmp_path, *lines),
+            progress=lambda *told: asked.append(told),
+        )
+    assert refused.value.code == "BENCH_BASELINE_UNPAIRED" and why in str(refused.value) and not asked
+
+
+def test_a_baseline_says_nothing_of_questions_without_answers(tmp_path: Path) -> None:
+    file = with_questions(tmp_path, LUNCH | {"gold": []}, PORT)
+    ranked = tmp_path / "ranked.jsonl"
+    run([file], embedder="none", rankings=ranked)
+    compared = run([file], embedder="none", baseline=ranked)["files"]["other.jsonl"]["against_baseline"]
+    assert (compared["pairs"], compared["only_here"], compared["only_in_baseline"]) == (1, 0, 0)
+    with pytest.raises(InvalidInput, match="no question has a known answer"):
+        run([with_questions(tmp_path, PORT | {"gold": []})], embedder="none", baseline=ranked)
+
+
+@pytest.mark.parametrize("option", ["--rankings", "--baseline"])
+@pytest.mark.parametrize("name", ["", "-"])
+def test_an_option_that_names_no_file_is_refused(tmp_path: Path, option: str, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{option} '{name}' names no file"):
+        measure(parse(["bench", "recall", str(written(tmp_path)), f"{option}={name}"]))
 
 
 @pytest.mark.parametrize("name", ["nowhere/ranked.jsonl", "", "talk.jsonl"])
@@ -249,6 +341,11 @@ def test_files_without_a_question_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("\n")
     with pytest.raises(InvalidInput, match="no question to ask"):
         run([tmp_path / "empty.jsonl"], embedder="none")
+
+
+def test_a_file_without_a_question_among_others_is_told_as_such(tmp_path: Path) -> None:
+    report = run([written(tmp_path), with_questions(tmp_path)], embedder="none")
+    assert "other.jsonl: 4 units, no question to ask" in table(report)
 
 
 def test_labels_are_cut_to_what_a_memory_takes(tmp_path: Path) -> None:
