@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.bench.boosting import boost
-from clew.bench.corpora import read_corpora
+from clew.bench.corpora import check_categories, read_corpora
 from clew.bench.fitting import Example, fit
 from clew.bench.ingest import Asking, Losses, ingested, lost
 from clew.bench.metrics import CUTOFFS, Score, score_ranking, summarise
+from clew.bench.places import check_place, write
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import RecallOptions
@@ -70,15 +71,15 @@ class Question:
 
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
     out, files = Path(args.out), [Path(name) for name in args.files]
-    if not out.absolute().parent.is_dir():
-        raise InvalidInput(f"there is no directory for {out}", code="BENCH_NO_DIRECTORY", next="make it first")
+    check_place(out, files)
     how = {"limit_questions": args.limit_questions, "home": Path(args.home) if args.home else None}
     askings = [Asking(embedder=name, **how) for name in args.embedder or (None,)]
+    left_out = set(args.leave_out or ())
+    check_categories(sorted(left_out), _categories(files, askings[0]))
     for asking in askings:
         asking.check()
     losses = Losses()
     questions = collect(files, askings, losses, progress)
-    left_out = set(args.leave_out or ())
     known = [question for question in questions if question.category not in left_out]
     if not any(question.example.answers.any() for question in known):
         raise InvalidInput(
@@ -93,8 +94,14 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
         "trees": tell(learnt.trees, NAMES),
         "held_out": _held_out(questions, left_out),
     } | losses.as_json()
-    out.write_text(_as_text(report), encoding="utf-8")
+    write(out, _as_text(report), report)
     return report
+
+
+def _categories(files: Sequence[Path], asking: Asking) -> list[str]:
+    """Of the questions that can be learnt from."""
+    corpora = (corpus for file in files for corpus in read_corpora(file))
+    return list(dict.fromkeys(question["category"] for one in corpora for question in _known(asking, one)))
 
 
 def _as_text(report: dict[str, Any]) -> str:

@@ -240,6 +240,35 @@ def test_a_directory_that_is_not_there_is_refused_before_anything_is_asked(file:
     assert refused.value.code == "BENCH_NO_DIRECTORY"
 
 
+def test_an_unknown_category_to_leave_out_is_refused_before_anything_is_asked(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn, "_asked", None)
+    with pytest.raises(InvalidInput) as refused:
+        learnt(file, "--leave-out", "odd,evne")
+    assert refused.value.code == "BENCH_CATEGORY_UNKNOWN" and "'evne'" in str(refused.value)
+    assert "even, odd" in str(refused.value.next)
+
+
+def test_weights_without_a_place_are_refused_before_anything_is_asked(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn, "_asked", None)
+    for out in (".", file.name):
+        with pytest.raises(InvalidInput, match=r"cannot be written|is what is measured"):
+            learnt(file, out=out)
+    monkeypatch.setattr("os.access", lambda *_asked: False)
+    with pytest.raises(InvalidInput) as refused:
+        learnt(file)
+    assert refused.value.code == "BENCH_NO_PLACE"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_what_was_learnt_is_told_also_when_it_cannot_be_written(file: Path) -> None:
+    report = measure(parse(["bench", "learn", str(file), "--out", "/dev/full", "--embedder", "static"]))
+    assert report["not_written"]["file"] == "/dev/full" and report["held_out"]
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"questions": []}, {"questions": [{"id": "q", "text": "where", "gold": [], "category": "a"}]},
