@@ -11,7 +11,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-DATES = Path(__file__).parents[2] / "src" / "clew" / "bench" / "dates.py"
+PACKED = b"\x1f\x8b"  # how gzip files begin, whatever they are called
+DATES = Path(__file__).resolve().parents[2] / "src" / "clew" / "bench" / "dates.py"
 
 
 def _dates() -> Any:
@@ -61,8 +62,9 @@ class Corpus:
 def read_corpora(file: Path, max_units: int | None = None) -> Iterator[Corpus]:
     """The corpora of a file; with `max_units` the first ones that stay within it together."""
     taken = 0
-    opener = gzip.open if file.suffix == ".gz" else open
-    with opener(file, "rt", encoding="utf-8") as lines:
+    with file.open("rb") as raw:
+        opener = gzip.open if raw.read(2) == PACKED else open
+    with opener(file, "rt", encoding="utf-8-sig") as lines:
         for line in lines:
             if not line.strip():
                 continue
