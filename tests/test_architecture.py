@@ -38,8 +38,9 @@ ALLOWED = {
         "settings",
         "compose",
         "recall",
+        "remember",
         "values",
-    },  # it learns the weights of the ranker
+    },  # it learns the weights of the ranker, and asks ahead which units can be kept
     "surfaces": {
         "errors",
         "lazy",

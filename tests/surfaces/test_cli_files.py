@@ -381,14 +381,37 @@ def test_a_model_that_is_not_there(cli: Cli) -> None:
     assert cli("model", "prepare", "gpt").code == 2
 
 
-def test_bench_recall_reads_its_arguments(cli: Cli) -> None:
+def tiny_corpus(folder: Path) -> str:
     corpus = {
         "corpus": "tiny",
         "units": [{"id": "u1", "text": "We chose PostgreSQL"}, {"id": "u2", "text": "Fridays are free"}],
         "questions": [{"id": "q1", "text": "PostgreSQL?", "gold": ["u1"], "category": "fact"}],
     }
-    (cli.directory / "tiny.jsonl").write_text(json.dumps(corpus) + "\n")
-    words = ["tiny.jsonl", "--embedder", "none", "--rankings", "ranked.jsonl", "--json"]
+    (folder / "tiny.jsonl").write_text(json.dumps(corpus) + "\n")
+    return "tiny.jsonl"
+
+
+def test_bench_recall_reads_its_arguments(cli: Cli) -> None:
+    words = [tiny_corpus(cli.directory), "--embedder", "none", "--rankings", "ranked.jsonl", "--json"]
     assert cli("bench", "recall", *words).code == 0
     ranked = json.loads((cli.directory / "ranked.jsonl").read_text())
     assert (ranked["question"], ranked["ranked"][0]) == ("q1", "u1")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_figures_are_told_also_when_the_rankings_cannot_be_written(cli: Cli) -> None:
+    words = ["bench", "recall", tiny_corpus(cli.directory), "--embedder", "none", "--rankings", "/dev/full"]
+    shown = cli(*words)
+    assert shown.code == 5 and "tiny.jsonl: 2 units" in shown.out
+    assert (
+        shown.err.startswith("clew: /dev/full was not written: No space left") and len(shown.err.splitlines()) == 1
+    )
+    told = cli(*words, "--json")
+    assert told.code == 5 and told.json["files"]["tiny.jsonl"]["scores"]["all"]["recall@2"] == 1
+    assert told.json["not_written"]["file"] == "/dev/full"
+
+
+def test_a_missing_baseline_is_not_found(cli: Cli) -> None:
+    words = ["bench", "recall", tiny_corpus(cli.directory), "--embedder", "none", "--baseline", "missing", "--json"]
+    outcome = cli(*words)
+    assert outcome.code == 3 and outcome.error["code"] == "FILE_NOT_FOUND"

@@ -18,7 +18,7 @@ from typing import Any
 
 from catalogue import ENVIRONMENTS, PEERS, ROOT, STAGES, Peer
 from env import InstallFailed, embedder_packages, prepare, python_of
-from stages import Bench, first, quality, speed, subset_quality
+from stages import Bench, first, name_of, quality, speed, subset_quality
 
 
 def main() -> int:
@@ -137,15 +137,22 @@ def _files(args: argparse.Namespace) -> list[Path]:
     if not args.data:
         args.stages = [stage for stage in args.stages if stage != "quality"]
         if not args.stages:
-            raise SystemExit("Quality needs data: make bench-peers DATA=folder, with benchmark files (*.jsonl.gz).")
+            raise SystemExit(
+                "Quality needs data: make bench-peers DATA=folder, with benchmark files (*.jsonl, *.jsonl.gz)."
+            )
         print(
             "Quality is left out: it needs data. make bench-peers DATA=folder, where the folder holds benchmark "
-            "files (*.jsonl.gz, one corpus per line: units, and questions with their gold units)."
+            "files (*.jsonl, *.jsonl.gz, one corpus per line: units, and questions with their gold units)."
         )
         return []
-    files = sorted(Path(args.data).glob("*.jsonl.gz"), key=lambda file: (file.stat().st_size, file.name))
+    found = [file for end in ("*.jsonl", "*.jsonl.gz") for file in Path(args.data).glob(end)]
+    files = sorted(found, key=lambda file: (file.stat().st_size, file.name))
     if not files:
-        raise SystemExit(f"{args.data} holds no *.jsonl.gz; name the folder with the benchmark files.")
+        raise SystemExit(f"{args.data} holds no *.jsonl or *.jsonl.gz; name the folder with the benchmark files.")
+    names = [name_of(file) for file in files]
+    for name in names:
+        if names.count(name) > 1:
+            raise SystemExit(f"{args.data} holds {name} both packed and plain; results go by that name: keep one.")
     return files
 
 

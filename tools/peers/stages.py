@@ -82,7 +82,7 @@ def quality(peer: Peer, python: Path, bench: Bench) -> dict[str, Any]:
 
 
 def subset_quality(peer: Peer, python: Path, bench: Bench, max_units: int | None) -> dict[str, Any]:
-    return {_name(file): _quality(peer, python, bench, file, max_units) for file in bench.files}
+    return {name_of(file): _quality(peer, python, bench, file, max_units) for file in bench.files}
 
 
 def _quality(peer: Peer, python: Path, bench: Bench, file: Path, max_units: int | None) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _progress(events: list[dict[str, Any]]) -> dict[str, Any]:
     return {"stored": told[-1]["stored"], "per_s": round(told[-1]["stored"] / told[-1]["s"], 1)}
 
 
-def _name(file: Path) -> str:
+def name_of(file: Path) -> str:
     return re.sub(r"\.jsonl(\.gz)?$", "", file.name)
 
 

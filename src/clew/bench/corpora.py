@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clew.errors import InvalidInput, NotFound
+from clew.errors import InvalidInput, NotFound, Unavailable
 
 NO_CATEGORY = "(no category)"
-ENCODING = "utf-8-sig"  # some editors mark the beginning of a file
+_MARK = b"\xef\xbb\xbf"  # some editors begin a file with it
 _PACKED = b"\x1f\x8b"  # how gzip files begin, whatever they are called
 _LABELS = ("title", "author", "thread", "at")
 
 
 class _Odd(ValueError):
     """Says what is wrong, and where in the file."""
+
+
+class Unreadable(ValueError):
+    """The same of what does not even come to be JSON."""
 
 
 def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
@@ -32,38 +37,71 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
     if not file.is_file():
         raise _refused(file, "is no regular file", "write its lines to a file first")
     try:
-        for number, line in enumerate(_lines(file), 1):
+        for number, line in _lines(file):
             if line.strip():
-                yield _corpus(_parsed(line, number), number)
+                yield _corpus(parsed(line, number), number)
     except _Odd as error:
         raise _refused(file, f"cannot be used: {error}", "mend the file") from error
-    except (OSError, EOFError, ValueError) as error:
+    except Unreadable as error:
         raise _refused(
             file,
-            "cannot be read as benchmark data",
+            f"cannot be read as benchmark data: {error}",
             "give a .jsonl or .jsonl.gz file with a corpus per line: its name, its units and its questions",
         ) from error
+    except OSError as error:
+        raise unavailable(file, error) from error
+
+
+def check_categories(wanted: Sequence[str], known: Sequence[str]) -> None:
+    for category in wanted:
+        if category not in known:
+            raise InvalidInput(
+                f"no question is of category '{category}'",
+                code="BENCH_CATEGORY_UNKNOWN",
+                next=f"the files have: {', '.join(known) or 'no answers'}",
+            )
+
+
+def unavailable(file: Path, error: OSError) -> Unavailable:
+    """What the system says about a file."""
+    reason = error.strerror or type(error).__name__
+    return Unavailable(f"{file}: {reason}", code="FILE_UNAVAILABLE", next="check its permissions and disk")
 
 
 def _refused(file: Path, what: str, next_move: str) -> InvalidInput:
     return InvalidInput(f"{file} {what}", code="BENCH_DATA_INVALID", next=next_move)
 
 
-def _lines(file: Path) -> Iterator[str]:
+def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    """With their numbers. They are taken apart before they are decoded: then it is known which one is broken."""
     with file.open("rb") as raw:
         is_packed = raw.read(2) == _PACKED
-    with gzip.open(file, "rt", encoding=ENCODING) if is_packed else file.open(encoding=ENCODING) as lines:
-        yield from lines
+    number = 0
+    try:
+        with gzip.open(file, "rb") if is_packed else file.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                yield number, line.removeprefix(_MARK) if number == 1 else line
+    except EOFError as error:
+        raise Unreadable(f"it is cut off after line {number}") from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise Unreadable(f"its compressed content is damaged after line {number} ({error})") from error
 
 
-def _parsed(line: str, number: int) -> dict[str, Any]:
-    corpus = json.loads(line)
+def parsed(line: bytes, number: int) -> Any:
+    """The JSON of a line."""
+    try:
+        return json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"line {number} is not UTF-8 at byte {error.start + 1}") from error
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"line {number} is no JSON at character {error.pos + 1} ({error.msg})") from error
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"line {number} has too long a number, or too many brackets in each other") from error
+
+
+def _corpus(corpus: Any, number: int) -> dict[str, Any]:
     if not isinstance(corpus, dict) or not corpus.keys() >= {"corpus", "units", "questions"}:
         raise _Odd(f"line {number} has no 'corpus', 'units' or 'questions'")
-    return corpus
-
-
-def _corpus(corpus: dict[str, Any], number: int) -> dict[str, Any]:
     name = _id(corpus["corpus"], f"the name in line {number}")
     units = [_unit(unit, f"unit {at} of {name}") for at, unit in _each(corpus, "units", name)]
     questions = [

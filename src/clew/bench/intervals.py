@@ -37,7 +37,7 @@ def gains(
     scores: Sequence[Score], over: Sequence[Score], chosen: Iterable[str] = ()
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """By group and figure, how much better `scores` are than `over`, question by question. A gain counts when the
-    lower end of its interval is above zero."""
+    lower end of its interval is above zero; it is worse, beyond chance, when the upper end is below."""
     rows = _rows(scores) - _rows(over)
     groups = groups_of([score.category for score in scores], chosen)
     return {name: _gain(rows, group) for name, group in groups.items()}
@@ -47,8 +47,8 @@ def _gain(rows: Floats, group: Group) -> dict[str, dict[str, Any]]:
     means = np.mean([rows[part].mean(axis=0) for part in group], axis=0)
     intervals = _named(_ends(rows, group))
     return {
-        figure: {"gain": _rounded(mean), "interval": intervals[figure], "counts": intervals[figure][0] > 0}
-        for figure, mean in zip(FIGURES, means, strict=True)
+        figure: {"gain": _rounded(mean), "interval": [low, high], "counts": low > 0, "worse": high < 0}
+        for (figure, (low, high)), mean in zip(intervals.items(), means, strict=True)
     }
 
 

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.bench.boosting import boost
-from clew.bench.corpora import read_corpora
+from clew.bench.corpora import check_categories, read_corpora
 from clew.bench.fitting import Example, fit
+from clew.bench.ingest import Asking, Losses, ingested, lost
 from clew.bench.metrics import CUTOFFS, Score, score_ranking, summarise
-from clew.bench.recall import Asking, ingested
+from clew.bench.places import check_place, write
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
 from clew.model.recalled import RecallOptions
@@ -70,14 +71,15 @@ class Question:
 
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
     out, files = Path(args.out), [Path(name) for name in args.files]
-    if not out.absolute().parent.is_dir():
-        raise InvalidInput(f"there is no directory for {out}", code="BENCH_NO_DIRECTORY", next="make it first")
+    check_place(out, files)
     how = {"limit_questions": args.limit_questions, "home": Path(args.home) if args.home else None}
     askings = [Asking(embedder=name, **how) for name in args.embedder or (None,)]
+    left_out = set(args.leave_out or ())
+    check_categories(sorted(left_out), _categories(files, askings[0]))
     for asking in askings:
         asking.check()
-    questions = collect(files, askings, progress)
-    left_out = set(args.leave_out or ())
+    losses = Losses()
+    questions = collect(files, askings, losses, progress)
     known = [question for question in questions if question.category not in left_out]
     if not any(question.example.answers.any() for question in known):
         raise InvalidInput(
@@ -91,9 +93,15 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
         "weights": dict(zip(NAMES, learnt.weights.tolist(), strict=True)),
         "trees": tell(learnt.trees, NAMES),
         "held_out": _held_out(questions, left_out),
-    }
-    out.write_text(_as_text(report), encoding="utf-8")
+    } | losses.as_json()
+    write(out, _as_text(report), report)
     return report
+
+
+def _categories(files: Sequence[Path], asking: Asking) -> list[str]:
+    """Of the questions that can be learnt from."""
+    corpora = (corpus for file in files for corpus in read_corpora(file))
+    return list(dict.fromkeys(question["category"] for one in corpora for question in _known(asking, one)))
 
 
 def _as_text(report: dict[str, Any]) -> str:
@@ -104,8 +112,10 @@ def _as_text(report: dict[str, Any]) -> str:
     return f'{{\n {made_by},\n "weights": {{\n{weights}\n }},\n "trees": [\n{trees}\n ]\n}}\n'
 
 
-def collect(files: Sequence[Path], askings: Sequence[Asking], progress: Progress = no_progress) -> list[Question]:
-    """Every question that has candidates, as often as there are ways to ask."""
+def collect(
+    files: Sequence[Path], askings: Sequence[Asking], losses: Losses, progress: Progress = no_progress
+) -> list[Question]:
+    """Every question that has candidates, as often as there are ways to ask. What is lost, as often, too."""
     ways = list(product(askings, files))
     total = sum(len(_known(asking, corpus)) for asking, file in ways for corpus in read_corpora(file))
     questions: list[Question] = []
@@ -114,7 +124,8 @@ def collect(files: Sequence[Path], askings: Sequence[Asking], progress: Progress
         label = file.name if len(askings) == 1 else f"{file.name}, {asking.embedder}"
         corpora = list(read_corpora(file))
         for number, corpus in enumerate(corpora):
-            for at, question in enumerate(_asked(file.name, corpus, asking)):
+            losses.of_questions(_known(asking, corpus), corpus["units"])
+            for at, question in enumerate(_asked(file.name, corpus, asking, losses)):
                 fold = (number if len(corpora) >= FOLDS else at) % FOLDS
                 questions.append(replace(question, label=label, fold=fold))
                 progress(len(questions), total)
@@ -132,9 +143,9 @@ def _known(asking: Asking, corpus: dict[str, Any]) -> list[dict[str, Any]]:
     return [question for question in asking.of(corpus) if question["gold"]]
 
 
-def _asked(file: str, corpus: dict[str, Any], asking: Asking) -> Iterator[Question]:
+def _asked(file: str, corpus: dict[str, Any], asking: Asking, losses: Losses) -> Iterator[Question]:
     with (
-        ingested(corpus, asking) as (store, scope, units),
+        ingested(corpus, asking, losses) as (store, scope, units),
         asking.opened(store) as memory,
     ):
         memory.recall("warm up", scope=scope, counted=False)
@@ -171,7 +182,7 @@ def _held_out(questions: Sequence[Question], left_out: set[str]) -> dict[str, An
 
 
 def table(report: dict[str, Any]) -> str:
-    lines = [f"trees: {len(report['trees'])}", "weights:"]
+    lines = [*lost(report), f"trees: {len(report['trees'])}", "weights:"]
     lines += [f"  {name:26}{weight:10.3f}" for name, weight in report["weights"].items()]
     lines.append(f"held out, by {FOLDS} folds:" + "".join(f"{f'R@{k}':>8}" for k in CUTOFFS) + f"{'N@10':>8}")
     for file, groups in report["held_out"].items():

@@ -5,11 +5,12 @@ same. Ids, gold units, categories and threads stay, so the rankings of a file an
 question by question.
 
 Renamed, consistently within a corpus: authors, and people in texts, titles and questions (see `perturb_names`).
-An author in lower case is a role, and stays. Moved, by the same number of years in one corpus: every number
-from 1500 to 2099 that stands alone, so also the year in 2023-05-08, 8 May 2023, May 8, 2023, May-08-2023 and in
-the field `at`. The number of years is a multiple of 28, after which the calendar repeats: weekdays and leap
-days stay right, from 1957 on. Not moved: days and months, decades (1990s), years of two digits, numbers with a
-fraction and digits within words.
+An author in lower case is a role, and stays, but for the agent's: what depends on how an agent is called shows.
+Moved, by the same number of years in one corpus: every number from 1500 to 2099 that stands alone, so also the year
+in 2023-05-08, 20230508, 8 May 2023, May 8, 2023, May-08-2023 and 8.5.2023, and the same in the field `at`, where
+seconds since 1970 are written as the date they are. The number of years is a multiple of 28, after which the
+calendar repeats: weekdays and leap days stay right, from 1957 on. Not moved: days and months, decades (1990s),
+years of two digits, numbers with a fraction and digits within words.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -25,12 +27,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from clew.bench.corpora import read_corpora
+from clew.bench.dates import since_1970
 from clew.bench.perturb_names import Renaming, renaming
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
 
 SHIFTS = (-28, -56)  # years; backwards, for what is remembered has happened
-_YEAR = re.compile(r"(?<!\w)(?<!\d\.)(1[5-9]\d\d|20\d\d)(?!\w|\.\d|,\d)")
+_YEAR = re.compile(
+    r"(?<!\w)(?:(?<!\d\.)|(?<=\b\d\.\d\.)|(?<=\b\d\.\d\d\.)|(?<=\b\d\d\.\d\.)|(?<=\b\d\d\.\d\d\.))"
+    r"(1[5-9]\d\d|20\d\d)"
+    r"(?:(?!\w|\.\d|,\d)|(?=(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:T\d|\b)))"
+)
 
 
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
@@ -49,14 +56,27 @@ def run(files: Sequence[Path], out: Path, *, seed: int = 1, progress: Progress =
         with _written(out / file.name) as lines:
             for corpus in read_corpora(file):
                 other, about = perturbed(corpus, seed)
-                lines.write(json.dumps(other, ensure_ascii=False).encode() + b"\n")
+                lines.write(_line(other))
                 told.append(about)
                 done += 1
                 progress(done, total)
     return report
 
 
+def _line(corpus: dict[str, Any]) -> bytes:
+    """As it is read by people, where there is a form of it: half of a character has none but its escape."""
+    try:
+        return json.dumps(corpus, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(corpus).encode() + b"\n"
+
+
 def _check(files: Sequence[Path], out: Path) -> None:
+    there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not there.is_dir():
+        raise _refused(f"{there} is no directory", "name another directory with --out")
+    if not os.access(there, os.W_OK):
+        raise _refused(f"{there} may not be written to", "name another directory with --out")
     names = [file.name for file in files]
     for file in files:
         if file.resolve().parent == out.resolve():
@@ -87,7 +107,7 @@ def _written(file: Path) -> Iterator[IO[bytes]]:
 
 def perturbed(corpus: dict[str, Any], seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The corpus with other names and years, and what was done to it."""
-    key = f"{seed}:{corpus['corpus']}"
+    key = f"{seed}:{corpus['corpus']}".encode("utf-8", "surrogatepass")
     years = random.Random(key).choice(SHIFTS)
     authors = {unit["author"] for unit in corpus["units"] if unit.get("author")}
     names = renaming(_texts(corpus), sorted(authors), key)
@@ -111,7 +131,8 @@ def _unit(unit: dict[str, Any], names: Renaming, years: int) -> dict[str, Any]:
     if unit.get("author"):
         changed["author"] = names.author(unit["author"])
     if unit.get("at"):
-        changed["at"] = moved(unit["at"], years)
+        counted = since_1970(unit["at"])
+        changed["at"] = moved(counted.isoformat() if counted else unit["at"], years)
     return unit | changed
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from itertools import chain, product
 
+from clew.recall.question import ASSISTANTS
 from clew.values import dataclass
 
 WORD = re.compile(r"[^\W\d_]+")
@@ -139,14 +140,17 @@ class Renaming:
 
     names: dict[str, str]
     doubtful: frozenset[str] = frozenset()
+    roles: dict[str, str] = field(default_factory=dict)  # of agents, as authors alone: in texts it is a word
 
     def text(self, text: str) -> str:
         return WORD.sub(self._word, text)
 
     def capitalised(self) -> dict[str, str]:
-        return {name: other for name, other in self.names.items() if name.istitle()}
+        return {name: other for name, other in self.names.items() if name.istitle()} | self.roles
 
     def author(self, name: str) -> str:
+        if name in self.roles:
+            return self.roles[name]
         return WORD.sub(lambda match: self.names.get(match.group(), match.group()), name)
 
     def _word(self, match: re.Match[str]) -> str:
@@ -158,9 +162,9 @@ class Renaming:
         return self.names.get(word, word)
 
 
-def renaming(texts: Iterable[str], authors: Iterable[str], seed: str) -> Renaming:
+def renaming(texts: Iterable[str], authors: Iterable[str], seed: bytes) -> Renaming:
     """Other names for the authors and for the people in the texts; the same for the same seed."""
-    words = Words()
+    authors, words = list(authors), Words()
     for text in texts:
         words.read(text)
     wrote = [part for author in authors for part in WORD.findall(author) if is_author_name(part)]
@@ -172,11 +176,13 @@ def renaming(texts: Iterable[str], authors: Iterable[str], seed: str) -> Renamin
         new[name] = next(surnames if is_surname else given)
     doubtful = frozenset(part for part in wrote if words.is_common(part))
     small = {name.lower(): new[name].lower() for name in wrote if name not in doubtful}
-    return Renaming(small | {name.upper(): other.upper() for name, other in new.items()} | new, doubtful)
+    upper = {name.upper(): other.upper() for name, other in new.items()}
+    roles = {author: next(given) for author in authors if author in ASSISTANTS}
+    return Renaming(small | upper | new, doubtful, roles)
 
 
 def is_author_name(part: str) -> bool:
-    """Authors in lower case are roles (user, assistant), and stay; so do forms of address."""
+    """Authors in lower case are roles (user, assistant), and no names; neither are forms of address."""
     return len(part) > 1 and part[0].isupper() and part.lower() not in _PERSON_AFTER
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from clew.bench.ingest import lost
 from clew.bench.metrics import FIGURES
 
 SHORT = {figure: figure.replace("recall", "R").replace("ndcg", "N") for figure in FIGURES}
@@ -18,7 +19,10 @@ def table(report: Entry) -> str:
 def _lines(report: Entry) -> Iterator[str]:
     yield _row("", "n", [SHORT[figure] for figure in FIGURES])
     for name, file in report["files"].items():
-        yield f"{name}: {file['units']} units, recall p50 {file['ms']['p50']} ms, p99 {file['ms']['p99']} ms"
+        ms = file["ms"]
+        took = f"recall p50 {ms['p50']} ms, p99 {ms['p99']} ms" if file["questions"] else "no question to ask"
+        yield f"{name}: {file['units']} units, {took}"
+        yield from (f"  {words}" for words in lost(file))
         for category, entry in file["scores"].items():
             yield from _means(category, entry)
         if "without_gold" in file:
@@ -29,8 +33,10 @@ def _lines(report: Entry) -> Iterator[str]:
             yield from _ablations(file["ablations"])
         if "against_baseline" in file:
             yield from _baseline(file["against_baseline"], report["baseline"]["file"])
-    for name, questions in report.get("baseline", {}).get("other_files", {}).items():
-        yield f"only in the baseline: {questions} questions of {name}"
+    if "baseline" in report:
+        yield f"compared with {report['baseline']['file']}: {report['baseline']['pairs']} questions in all"
+        for name, questions in report["baseline"]["other_files"].items():
+            yield f"only in the baseline: {questions} questions of {name or 'no file that is named'}"
 
 
 def _ablations(steps: list[dict[str, Any]]) -> Iterator[str]:
@@ -60,10 +66,12 @@ def _means(name: str, entry: Entry) -> Iterator[str]:
 
 
 def _gains(name: str, gains: Entry) -> Iterator[str]:
-    """With a last column: which of the gains count."""
-    counting = [SHORT[figure] for figure in FIGURES if gains[figure]["counts"]]
-    counts = f"  counts: {' '.join(counting) or 'none'}"
-    yield _row(name, "", [f"{gains[figure]['gain']:+.3f}" for figure in FIGURES]) + counts
+    """With a last column: which of the gains count, and which are losses beyond chance."""
+    counting, worse = (
+        " ".join(SHORT[figure] for figure in FIGURES if gains[figure][what]) for what in ("counts", "worse")
+    )
+    verdict = f"  counts: {counting or 'none'}" + (f", worse: {worse}" if worse else "")
+    yield _row(name, "", [f"{gains[figure]['gain']:+.3f}" for figure in FIGURES]) + verdict
     yield _row("", "", [_short(gains[figure]["interval"], "+") for figure in FIGURES])
 
 

@@ -97,7 +97,7 @@ class Graphs:
         try:
             self.load(reach, now)
         except Exception as error:  # an extra: questions go on walking by queries, and the next one tries again
-            if getattr(error, "code", "") != "STORE_CLOSED":  # a process that ends has no use for it
+            if not self._is_over():  # a process that ends has no use for it
                 logging.getLogger(__name__).warning("the graph was not loaded: %s", type(error).__name__)
             with self._lock:
                 self._busy.discard(reach)
@@ -105,6 +105,14 @@ class Graphs:
         with self._lock:
             if reach in self._kept:  # one that had to go again at once is too large: do not load it each time
                 self._busy.discard(reach)
+
+    def _is_over(self) -> bool:
+        """Whether the store was closed meanwhile. What failed then is no matter: the file may be gone as well."""
+        try:
+            self._store.data_version()
+        except Exception as error:
+            return getattr(error, "code", "") == "STORE_CLOSED"
+        return False
 
     def _current(self, reach: Reach, now: datetime) -> ArrayWalk | None:
         connection, version = self._store.data_version()

@@ -95,7 +95,12 @@ def test_a_gain_is_reported_over_the_step_before_and_of_everything_over_each(fil
     without, full = entry["ablations"]
     assert (without["scores"]["all"]["recall@2"], full["scores"]["all"]["recall@2"]) == (0.0, 1.0)
     assert full["over_the_one_before"] == without["full_over_this"]
-    assert full["over_the_one_before"]["fact"]["recall@2"] == {"gain": 1.0, "interval": [1.0, 1.0], "counts": True}
+    assert full["over_the_one_before"]["fact"]["recall@2"] == {
+        "gain": 1.0,
+        "interval": [1.0, 1.0],
+        "counts": True,
+        "worse": False,
+    }
     assert "over_the_one_before" not in without and "full_over_this" not in full
     assert entry["scores"] == full["scores"]
     [line] = file.with_name("ranked.jsonl").read_text().splitlines()
@@ -113,5 +118,10 @@ def test_progress_counts_every_step(file: Path) -> None:
 def test_steps_that_do_not_differ_gain_nothing() -> None:
     same = [Score("a", dict.fromkeys(CUTOFFS, 0.5), 0.5)] * 3
     first, second = compared([(Ablation("one"), same), (Ablation("two"), list(same))])
-    assert second["over_the_one_before"]["all"]["ndcg@10"] == {"gain": 0.0, "interval": [0.0, 0.0], "counts": False}
+    assert second["over_the_one_before"]["all"]["ndcg@10"] == {
+        "gain": 0.0,
+        "interval": [0.0, 0.0],
+        "counts": False,
+        "worse": False,
+    }
     assert first["name"] == "one" and first["full_over_this"]["all"]["recall@2"]["counts"] is False

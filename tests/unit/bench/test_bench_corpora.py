@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from clew.bench.corpora import NO_CATEGORY, read_corpora
-from clew.errors import InvalidInput, NotFound
+from clew.errors import InvalidInput, NotFound, Unavailable
 
 UNIT = {"id": "u", "text": "said"}
 QUESTION = {"id": "q", "text": "asked", "gold": ["u"], "category": "c"}
@@ -88,12 +89,49 @@ def test_what_is_no_corpus_is_refused_with_its_place(tmp_path: Path, line: Any, 
     assert refused.value.code == "BENCH_DATA_INVALID" and message in str(refused.value)
 
 
-@pytest.mark.parametrize("content", [b"{not json", b"\x1f\x8bbroken", b"\xff\xfe"])
-def test_a_file_that_holds_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
+LINES = (json.dumps(corpus()) + "\n").encode() * 3
+PACKED = gzip.compress(LINES)
+BROKEN = [
+    (b"{not json", "line 1 is no JSON at character 2"),
+    (LINES + b'{"corpus": 1,\n', "line 4 is no JSON"),
+    (b"\n" + b"[" * 200_000, "line 2 has too long a number, or too many brackets"),
+    (LINES + b'{"corpus": "M\xfcller"}', "line 4 is not UTF-8 at byte 14"),
+    ("{}".encode("utf-16"), "line 1 is not UTF-8 at byte 1"),
+    (b"\x1f\x8bbroken", "it is cut off after line 0"),
+    (b"\x1f\x8bbroken and more", "its compressed content is damaged after line 0"),
+    (PACKED[:-4], "it is cut off after line 3"),
+    (PACKED[:-8] + bytes(4) + PACKED[-4:], "its compressed content is damaged after line 3 (CRC"),
+    (PACKED + b"more", "its compressed content is damaged after line 3"),
+]
+
+
+@pytest.mark.parametrize(("content", "cause"), BROKEN, ids=[cause for _content, cause in BROKEN])
+def test_a_file_that_holds_no_json_is_refused_with_the_cause_and_the_line(
+    tmp_path: Path, content: bytes, cause: str
+) -> None:
     (tmp_path / "bad.jsonl").write_bytes(content)
     with pytest.raises(InvalidInput) as refused:
         list(read_corpora(tmp_path / "bad.jsonl"))
     assert refused.value.code == "BENCH_DATA_INVALID" and "a corpus per line" in str(refused.value.next)
+    assert cause in str(refused.value)
+
+
+def test_a_file_that_may_not_be_read_is_unavailable_for_that_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(file: Path, *_args: object, **_more: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+
+    (tmp_path / "a.jsonl").write_bytes(LINES)
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(Unavailable, match="Permission denied") as refused:
+        list(read_corpora(tmp_path / "a.jsonl"))
+    assert refused.value.code == "FILE_UNAVAILABLE"
+
+
+def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(LINES.replace(b"\n", b"\r\n"))
+    assert list(read_corpora(tmp_path / "a.jsonl")) == [corpus()] * 3
 
 
 def test_a_file_that_is_not_there_is_told_so(tmp_path: Path) -> None:

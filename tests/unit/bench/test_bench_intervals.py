@@ -75,23 +75,25 @@ def test_categories_are_drawn_apart_from_each_other() -> None:
 def test_a_gain_is_paired_so_what_is_hard_for_both_cancels_out() -> None:
     before, after = [0.0, 0.25, 0.5, 0.75] * 5, [0.25, 0.5, 0.75, 1.0] * 5
     gain = gains(scores(after), scores(before))["all"]["recall@5"]
-    assert gain == {"gain": 0.25, "interval": [0.25, 0.25], "counts": True}
+    assert gain == {"gain": 0.25, "interval": [0.25, 0.25], "counts": True, "worse": False}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "counts"),
+    ("before", "after", "counts", "worse"),
     [
-        ([0.0] * 20, [1.0] + [0.0] * 19, False),  # one of twenty: in 36 % of the draws nobody gained
-        ([0.0] * 20, [1.0] * 10 + [0.0] * 10, True),
-        ([1.0] * 20, [0.0] * 10 + [1.0] * 10, False),
-        ([0.5] * 20, [0.5] * 20, False),
+        ([0.0] * 20, [1.0] + [0.0] * 19, False, False),  # one of twenty: in 36 % of the draws nobody gained
+        ([0.0] * 20, [1.0] * 10 + [0.0] * 10, True, False),
+        ([1.0] * 20, [0.0] * 10 + [1.0] * 10, False, True),
+        ([1.0] * 20, [0.0] + [1.0] * 19, False, False),
+        ([0.5] * 20, [0.5] * 20, False, False),
     ],
 )
-def test_a_gain_counts_when_the_lower_end_is_above_zero(
-    before: list[float], after: list[float], counts: bool
+def test_a_gain_counts_when_its_lower_end_is_above_zero_and_is_worse_when_its_upper_end_is_below(
+    before: list[float], after: list[float], counts: bool, worse: bool
 ) -> None:
     gain = gains(scores(after), scores(before))["all"]["recall@10"]
     assert gain["counts"] is counts is (gain["interval"][0] > 0)
+    assert gain["worse"] is worse is (gain["interval"][1] < 0)
 
 
 @settings(max_examples=20, deadline=None)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from clew.bench import learn
 from clew.bench.fitting import PENALTY, Example, _loss, fit
+from clew.bench.ingest import Asking, Losses
 from clew.bench.learn import FOLDS, measure
-from clew.bench.recall import Asking
 from clew.errors import InvalidInput, NotFound
 from clew.recall.features import NAMES
 from clew.recall.ranker import LEAST, Ranked, look_at
@@ -199,9 +199,9 @@ def test_one_set_of_weights_is_learnt_from_the_candidates_of_several_embedders(
 ) -> None:
     asked: list[str | None] = []
 
-    def asking(name: str, corpus: dict[str, Any], how: Asking) -> Any:
+    def asking(name: str, corpus: dict[str, Any], how: Asking, losses: Losses) -> Any:
         asked.append(how.embedder)
-        return found(name, corpus, replace(how, embedder="static"))
+        return found(name, corpus, replace(how, embedder="static"), losses)
 
     found = learn._asked
     monkeypatch.setattr(learn, "_asked", asking)
@@ -240,6 +240,35 @@ def test_a_directory_that_is_not_there_is_refused_before_anything_is_asked(file:
     assert refused.value.code == "BENCH_NO_DIRECTORY"
 
 
+def test_an_unknown_category_to_leave_out_is_refused_before_anything_is_asked(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn, "_asked", None)
+    with pytest.raises(InvalidInput) as refused:
+        learnt(file, "--leave-out", "odd,evne")
+    assert refused.value.code == "BENCH_CATEGORY_UNKNOWN" and "'evne'" in str(refused.value)
+    assert "even, odd" in str(refused.value.next)
+
+
+def test_weights_without_a_place_are_refused_before_anything_is_asked(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn, "_asked", None)
+    for out in (".", file.name):
+        with pytest.raises(InvalidInput, match=r"cannot be written|is what is measured"):
+            learnt(file, out=out)
+    monkeypatch.setattr("os.access", lambda *_asked: False)
+    with pytest.raises(InvalidInput) as refused:
+        learnt(file)
+    assert refused.value.code == "BENCH_NO_PLACE"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_what_was_learnt_is_told_also_when_it_cannot_be_written(file: Path) -> None:
+    report = measure(parse(["bench", "learn", str(file), "--out", "/dev/full", "--embedder", "static"]))
+    assert report["not_written"]["file"] == "/dev/full" and report["held_out"]
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"questions": []}, {"questions": [{"id": "q", "text": "where", "gold": [], "category": "a"}]},
@@ -267,3 +296,13 @@ def test_answers_that_no_unit_is_are_refused_in_words(file: Path) -> None:
     questions = [question | {"gold": ["no such unit"]} for question in corpus()["questions"]]
     with pytest.raises(InvalidInput):
         learnt(written(file.parent, corpus(questions=questions)))
+
+
+def test_what_is_lost_of_a_file_is_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    units = [*corpus()["units"], {"id": "p", "text": "<private>all of it</private>"}]
+    units[0] = units[0] | {"at": "some day"}
+    out = str(file.with_name("weights.json"))
+    assert main(["bench", "learn", str(written(file.parent, corpus(units=units))), "--out", out]) == 0
+    shown = capsys.readouterr().out
+    assert "1 units are nothing that Clew keeps" in shown and "unit p of things" in shown
+    assert "1 units have a time that is not understood, and count as said now: 'some day'" in shown

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.bench.dates import when
 from clew.bench.perturb import SHIFTS, measure, moved, perturbed, run, table
 from clew.errors import InvalidInput
 from clew.surfaces.cli.parser import parse
@@ -143,14 +144,35 @@ def test_what_the_same_words_were_are_the_same_words_still(texts: list[str], see
 
 @pytest.mark.parametrize("years", SHIFTS)
 @pytest.mark.parametrize(
-    "form", ["{}-05-08", "{}-05-08T13:56:00", "8 May {}", "May 8, {}", "May-08-{}", "05/08/{}", "in {}.", "({}-{})"]
-)
+    "form",
+    [
+        "{}-05-08", "{}-05-08T13:56:00", "8 May {}", "May 8, {}", "May-08-{}", "05/08/{}", "in {}.", "({}-{})",
+        "{}0508", "{}0508T135600Z", "on {}0508.", "8.5.{}", "08.05.{}", "on 8.05.{}.",
+    ],
+)  # fmt: skip
 def test_written_dates_move_by_whole_years(form: str, years: int) -> None:
     assert moved(form.format(2023, 2023), years) == form.format(2023 + years, 2023 + years)
 
 
 @pytest.mark.parametrize(
-    "text", ["the 1990s", "2000.5 km", "1.2023", "12023", "v2023a", "'23", "1499", "2100", "2023,5"]
+    "text",
+    [
+        "the 1990s",
+        "2000.5 km",
+        "1.2023",
+        "12023",
+        "v2023a",
+        "'23",
+        "1499",
+        "2100",
+        "2023,5",
+        "20231308",
+        "20230532",
+        "202305081",
+        "IMG_20230508",
+        "20230508x",
+        "a1.2.2023",
+    ],
 )
 def test_what_is_no_year_by_itself_stays(text: str) -> None:
     assert moved(text, -28) == text
@@ -161,6 +183,46 @@ def test_weekdays_and_distances_stay(day: date, years: int) -> None:
     shifted = date.fromisoformat(moved(day.isoformat(), years))
     assert shifted.weekday() == day.weekday()
     assert (date(2023, 5, 8).replace(year=2023 + years) - shifted) == date(2023, 5, 8) - day
+
+
+@pytest.mark.parametrize(("told", "day"), [(1683500000, "2023-05-07"), ("1683500000000", "2023-05-07")])
+def test_seconds_since_1970_become_the_moved_date(told: Any, day: str) -> None:
+    units = [{"id": "1", "text": "in 2023", "at": str(told)}]
+    other, _names, years = other_of({"corpus": "talk", "units": units, "questions": []})
+    moment, expected = when(other["units"][0]["at"]), when(day)
+    assert moment and expected and moment.date() == expected.replace(year=2023 + years).date()
+
+
+def test_the_role_of_an_agent_has_another_name_and_that_of_a_user_stays() -> None:
+    units = [{"id": role, "text": f"an {role} said so", "author": role} for role in ("assistant", "user", "bot")]
+    other, names, _years = other_of({"corpus": "chat", "units": units, "questions": []})
+    assert [unit["author"] for unit in other["units"]] == [names["assistant"], "user", names["bot"]]
+    assert len({"assistant", "bot", *names.values()}) == 4
+    assert [unit["text"] for unit in other["units"]] == [unit["text"] for unit in units]
+
+
+def test_half_of_a_character_is_copied_as_its_escape(tmp_path: Path) -> None:
+    odd = {"corpus": "\ud83d", "units": [{"id": "\ud83d", "text": "bad \ud83d, Ann"}], "questions": []}
+    (tmp_path / "odd.jsonl").write_text(json.dumps(odd), encoding="utf-8")
+    run([tmp_path / "odd.jsonl"], tmp_path / "out")
+    copied = json.loads((tmp_path / "out" / "odd.jsonl").read_bytes())
+    assert (copied["corpus"], copied["units"][0]["id"]) == ("\ud83d", "\ud83d")
+    assert copied["units"][0]["text"].startswith("bad \ud83d")
+
+
+@pytest.mark.parametrize("out", ["talk.jsonl", "talk.jsonl/deeper"])
+def test_a_place_that_is_no_directory_is_refused(tmp_path: Path, out: str) -> None:
+    file = written(tmp_path / "from", "talk.jsonl")
+    (tmp_path / "talk.jsonl").touch()
+    with pytest.raises(InvalidInput, match="is no directory"):
+        run([file], tmp_path / out)
+
+
+def test_a_place_that_may_not_be_written_to_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written(tmp_path / "from", "talk.jsonl")
+    monkeypatch.setattr("os.access", lambda *_asked: False)
+    with pytest.raises(InvalidInput, match="may not be written to"):
+        run([file], tmp_path / "out")
 
 
 def written(folder: Path, name: str) -> Path:

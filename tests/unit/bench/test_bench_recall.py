@@ -12,8 +12,8 @@ import pytest
 import clew
 from clew.bench.ablations import ladder
 from clew.bench.metrics import CHOSEN, FIGURES
-from clew.bench.recall import measure, run, table, when
-from clew.errors import InvalidInput, Misconfigured
+from clew.bench.recall import measure, run, table
+from clew.errors import InvalidInput, Misconfigured, NotFound
 from clew.surfaces.cli.parser import parse
 
 CORPUS: dict[str, Any] = {
@@ -138,7 +138,12 @@ def test_a_run_against_its_own_rankings_gains_nothing(tmp_path: Path) -> None:
     report = run([file], embedder="none", baseline=ranked)
     compared = report["files"]["talk.jsonl"]["against_baseline"]
     assert (compared["pairs"], compared["only_here"], compared["only_in_baseline"]) == (2, 0, 0)
-    assert compared["gains"]["all"]["recall@2"] == {"gain": 0.0, "interval": [0.0, 0.0], "counts": False}
+    assert compared["gains"]["all"]["recall@2"] == {
+        "gain": 0.0,
+        "interval": [0.0, 0.0],
+        "counts": False,
+        "worse": False,
+    }
 
 
 def baseline_of(folder: Path, *lines: dict[str, Any]) -> Path:
@@ -157,7 +162,8 @@ def test_gains_over_a_baseline_are_paired_and_what_only_one_side_has_is_counted(
     report = run([written(tmp_path)], embedder="none", baseline=baseline)
     compared = report["files"]["talk.jsonl"]["against_baseline"]
     assert (compared["pairs"], compared["only_here"], compared["only_in_baseline"]) == (1, 1, 1)
-    assert compared["gains"]["fact"]["recall@2"] == {"gain": 1.0, "interval": [1.0, 1.0], "counts": True}
+    gain = {"gain": 1.0, "interval": [1.0, 1.0], "counts": True, "worse": False}
+    assert compared["gains"]["fact"]["recall@2"] == gain
     assert compared["gains"]["fact"]["ndcg@10"]["gain"] == 0.5  # 1 against 1 / log2(4)
     assert report["baseline"]["other_files"] == {"more.jsonl": 1}
     shown = table(report)
@@ -165,16 +171,119 @@ def test_gains_over_a_baseline_are_paired_and_what_only_one_side_has_is_counted(
     assert "only in the baseline: 1 questions of more.jsonl" in shown
 
 
-LINE = {"file": "f", "corpus": "c", "question": "q", "ranked": []}
+def test_a_loss_beyond_chance_is_called_worse_and_no_gain(tmp_path: Path) -> None:
+    gone = {"id": "q3", "text": "lunch", "gold": ["1"], "category": "gone"}
+    file = with_questions(tmp_path, PORT, gone)
+    here = {"file": "other.jsonl", "corpus": "talk", "ranked": ["1"]}
+    baseline = baseline_of(tmp_path, here | {"question": "q1"}, here | {"question": "q3"})
+    report = run([file], embedder="none", baseline=baseline)
+    lines = [line.rstrip() for line in table(report).splitlines() if "counts:" in line]
+    assert lines[-1].endswith("counts: none, worse: R@2 R@5 R@10 R@20 N@10")  # the category that is never found
+    assert lines[1].endswith("counts: none")
+
+
+LINE = {"corpus": "talk", "question": "q1", "ranked": ["4", "3", "1"]}
+ODD_LINES = [
+    (b'["f"]', "line 1 has no 'corpus', 'question' or 'ranked'"),
+    (json.dumps(LINE).encode() + b'\n{"corpus": "c", "question": "q"}', "line 2 has no 'corpus'"),
+    (json.dumps(LINE | {"ranked": 7}).encode(), "'ranked' in line 1 is no list"),
+    (json.dumps(LINE | {"ranked": "b0"}).encode(), "'ranked' in line 1 is no list"),
+    (json.dumps(LINE | {"ranked": [["b0"]]}).encode(), "'ranked' in line 1 is no list"),
+    (b"\n{not json", "line 2 is no JSON"),
+    (b'{"corpus": "\xfc"}', "line 1 is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("lines", "why"), ODD_LINES)
+def test_a_baseline_that_holds_no_rankings_is_refused(tmp_path: Path, lines: bytes, why: str) -> None:
+    (tmp_path / "baseline.jsonl").write_bytes(lines)
+    with pytest.raises(InvalidInput) as refused:
+        run([written(tmp_path)], embedder="none", baseline=tmp_path / "baseline.jsonl")
+    assert refused.value.code == "BENCH_BASELINE_INVALID" and "--rankings" in str(refused.value.next)
+    assert why in str(refused.value)
+
+
+def test_a_baseline_that_is_not_there_is_not_found_and_a_directory_is_none(tmp_path: Path) -> None:
+    with pytest.raises(NotFound) as missing:
+        run([written(tmp_path)], embedder="none", baseline=tmp_path / "missing.jsonl")
+    assert missing.value.code == "FILE_NOT_FOUND"
+    with pytest.raises(InvalidInput, match="it is a directory"):
+        run([written(tmp_path)], embedder="none", baseline=tmp_path)
+
+
+@pytest.mark.parametrize("named", [{}, {"file": None}, {"file": "old-name.jsonl"}])
+def test_questions_are_paired_by_corpus_and_id_where_no_file_of_the_baseline_is_measured(
+    tmp_path: Path, named: dict[str, Any]
+) -> None:
+    baseline = baseline_of(tmp_path, LINE | named, LINE | named | {"question": "gone"})
+    report = run([written(tmp_path)], embedder="none", baseline=baseline)
+    compared = report["files"]["talk.jsonl"]["against_baseline"]
+    assert (compared["pairs"], compared["only_here"]) == (1, 1)
+    assert compared["gains"]["fact"]["recall@2"]["gain"] == 1
+    assert report["baseline"]["pairs"] == 1
+    assert report["baseline"]["other_files"] == {named.get("file") or "": 1}
+    shown = table(report)
+    assert "baseline.jsonl: 1 questions in all" in shown
+    assert f"1 questions of {named.get('file') or 'no file that is named'}" in shown
+
+
+def test_files_of_one_name_are_paired_with_the_one_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    files = [written(tmp_path), written(tmp_path / "copy")]
+    baseline = tmp_path / "ranked.jsonl"
+    run([files[0]], embedder="none", rankings=baseline)
+    report = run(files, embedder="none", baseline=baseline)
+    assert [entry["against_baseline"]["pairs"] for entry in report["files"].values()] == [2, 2]
+    assert report["baseline"] == {"file": str(baseline), "pairs": 4, "other_files": {}}
+
+
+def test_a_file_measured_alone_finds_its_rankings_among_those_of_two_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    files = [written(tmp_path), written(tmp_path / "copy")]
+    baseline = tmp_path / "ranked.jsonl"
+    run(files, embedder="none", rankings=baseline)
+    report = run(files[1:], embedder="none", baseline=baseline)
+    assert report["baseline"] == {"file": str(baseline), "pairs": 2, "other_files": {str(files[0]): 2}}
 
 
 @pytest.mark.parametrize(
-    "lines", [[{"corpus": "c", "question": "q", "ranked": []}], [LINE | {"ranked": 7}], [["f"]]]
+    ("lines", "why"),
+    [
+        ([LINE | {"corpus": "tale"}], "it has question 'q1' of 'tale', the files have question 'q1' of 'talk'"),
+        ([LINE | {"file": "a.jsonl"}, LINE | {"file": "b.jsonl"}], "more than once"),
+        ([LINE, LINE], "more than once"),
+        ([], "it has no question"),
+    ],
 )
-def test_a_baseline_that_holds_no_rankings_is_refused(tmp_path: Path, lines: list[Any]) -> None:
+def test_a_baseline_that_no_question_finds_itself_in_is_refused_before_anything_is_measured(
+    tmp_path: Path, lines: list[dict[str, Any]], why: str
+) -> None:
+    asked: list[object] = []
     with pytest.raises(InvalidInput) as refused:
-        run([written(tmp_path)], embedder="none", baseline=baseline_of(tmp_path, *lines))
-    assert refused.value.code == "BENCH_BASELINE_INVALID" and "--rankings" in str(refused.value.next)
+        run(
+            [written(tmp_path)],
+            embedder="none",
+            baseline=baseline_of(tmp_path, *lines),
+            progress=lambda *told: asked.append(told),
+        )
+    assert refused.value.code == "BENCH_BASELINE_UNPAIRED" and why in str(refused.value) and not asked
+
+
+def test_a_baseline_says_nothing_of_questions_without_answers(tmp_path: Path) -> None:
+    file = with_questions(tmp_path, LUNCH | {"gold": []}, PORT)
+    ranked = tmp_path / "ranked.jsonl"
+    run([file], embedder="none", rankings=ranked)
+    compared = run([file], embedder="none", baseline=ranked)["files"]["other.jsonl"]["against_baseline"]
+    assert (compared["pairs"], compared["only_here"], compared["only_in_baseline"]) == (1, 0, 0)
+    with pytest.raises(InvalidInput, match="no question has a known answer"):
+        run([with_questions(tmp_path, PORT | {"gold": []})], embedder="none", baseline=ranked)
+
+
+@pytest.mark.parametrize("option", ["--rankings", "--baseline"])
+@pytest.mark.parametrize("name", ["", "-"])
+def test_an_option_that_names_no_file_is_refused(tmp_path: Path, option: str, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{option} '{name}' names no file"):
+        measure(parse(["bench", "recall", str(written(tmp_path)), f"{option}={name}"]))
 
 
 @pytest.mark.parametrize("name", ["nowhere/ranked.jsonl", "", "talk.jsonl"])
@@ -234,6 +343,11 @@ def test_files_without_a_question_are_refused(tmp_path: Path) -> None:
         run([tmp_path / "empty.jsonl"], embedder="none")
 
 
+def test_a_file_without_a_question_among_others_is_told_as_such(tmp_path: Path) -> None:
+    report = run([written(tmp_path), with_questions(tmp_path)], embedder="none")
+    assert "other.jsonl: 4 units, no question to ask" in table(report)
+
+
 def test_labels_are_cut_to_what_a_memory_takes(tmp_path: Path) -> None:
     units = [{"id": 1, "text": "the gateway listens on port 8000", "title": "t" * 500, "author": "a" * 500}]
     file = tmp_path / "long.jsonl"
@@ -241,19 +355,56 @@ def test_labels_are_cut_to_what_a_memory_takes(tmp_path: Path) -> None:
     assert run([file], embedder="none")["files"]["long.jsonl"]["scores"]["all"]["recall@2"] == 1
 
 
-@pytest.mark.parametrize(
-    ("told", "at"),
-    [
-        ("2024-05-01T12:00:00+02:00", "2024-05-01T10:00:00+00:00"),
-        ("2024-05-01 12:00", "2024-05-01T12:00:00+00:00"),
-        ("March-15-2024", "2024-03-15T00:00:00+00:00"),
-        ("the other day", None),
-        ("", None),
-    ],
-)
-def test_times_are_read_as_the_files_tell_them(told: str, at: str | None) -> None:
-    moment = when(told)
-    assert (moment.isoformat() if moment else None) == at
+def with_units(folder: Path, *units: dict[str, Any], **changes: Any) -> Path:
+    file = folder / "more.jsonl"
+    lines = json.dumps(CORPUS | {"units": [*CORPUS["units"], *units]} | changes)
+    file.write_text(lines, encoding="utf-8")
+    return file
+
+
+def test_a_unit_that_clew_keeps_nothing_of_is_left_out_and_told_and_never_found(tmp_path: Path) -> None:
+    odd = [
+        {"id": "s", "text": "<private>all of it is private</private>"},
+        {"id": "l", "text": "word " * 100_001},
+        {"id": "c", "text": "\u0001"},
+    ]
+    hidden = {"id": "q3", "text": "private", "gold": ["s"], "category": "hidden"}
+    file = with_units(tmp_path, *odd, questions=[PORT, LUNCH, hidden])
+    report = run([file], embedder="none")
+    entry = report["files"]["more.jsonl"]
+    assert entry["units"] == 7 and entry["left_out"]["count"] == 3
+    assert [said.partition(":")[0] for said in entry["left_out"]["such_as"]] == [
+        f"unit {id} of talk" for id in ("s", "l", "c")
+    ]
+    assert entry["scores"]["hidden"]["recall@20"] == 0 and entry["scores"]["fact"]["recall@2"] == 1
+    shown = table(report)
+    assert "3 units are nothing that Clew keeps: left out, and never found" in shown
+    assert "500,004 characters; the limit is 500,000" in shown and "gold" not in shown
+
+
+@pytest.mark.parametrize("name", ["", " ", "two\nlines", "\ud83d", "n" * 5_000])
+def test_a_corpus_may_be_called_anything(tmp_path: Path, name: str) -> None:
+    report = run([with_units(tmp_path, corpus=name)], embedder="none")
+    assert report["files"]["more.jsonl"]["scores"]["all"]["recall@2"] == 1
+    assert "left_out" not in report["files"]["more.jsonl"]
+
+
+def test_times_that_are_not_understood_are_counted(tmp_path: Path) -> None:
+    told = ["March 15, 2024", "03/04/2024", "yesterday", None, "", 1710460800, "last week", "May 2023"]
+    units = [{"id": f"t{at}", "text": f"thing {at}", "at": time} for at, time in enumerate(told)]
+    report = run([with_units(tmp_path, *units)], embedder="none")
+    lost = {"count": 4, "such_as": ["'03/04/2024'", "'yesterday'", "'last week'"]}
+    assert report["files"]["more.jsonl"]["times_not_read"] == lost
+    assert "4 units have a time that is not understood" in table(report)
+
+
+def test_gold_that_is_no_unit_is_counted(tmp_path: Path) -> None:
+    file = with_units(tmp_path, questions=[PORT, LUNCH | {"gold": ["2", "nope", "none"]}])
+    report = run([file], embedder="none")
+    assert report["files"]["more.jsonl"]["gold_not_found"]["count"] == 2
+    assert "as gold are not there, and count as misses: nope of question q2; none of question q2" in table(report)
+    [only_the_first] = run([file], embedder="none", limit_questions=1)["files"].values()
+    assert "gold_not_found" not in only_the_first
 
 
 def test_ablations_without_the_graph_are_refused() -> None:

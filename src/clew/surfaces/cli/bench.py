@@ -79,7 +79,8 @@ BENCH: tuple[Command, ...] = (
                     arg("--limit-questions", metavar="N", type=count, help="only the first N of each corpus"),
                 ),
                 epilog="below each figure stand the ends of its 95 % bootstrap interval over questions. Gains are "
-                       "paired; one counts when the lower end of its interval is above zero",
+                       "paired; one counts when the lower end of its interval is above zero, and is worse when the "
+                       "upper end is below",
             ),
             Command(
                 "learn", "learn how much each feature of a candidate counts in recall", "setup:bench",

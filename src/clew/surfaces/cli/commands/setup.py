@@ -12,14 +12,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from clew.errors import Conflict, NotFound
+from clew.errors import Conflict, NotFound, Unavailable
 from clew.hosts.known import project_at
 from clew.hosts.named import allow_name
 from clew.model.address import is_shared, without_password
 from clew.model.scope import Scope
 from clew.setting_values import BudgetOverrides
 from clew.settings import PROJECT_FILE, USER_FILE, Settings, project_named_in
-from clew.surfaces.cli import render
+from clew.surfaces.cli import refusal, render
 from clew.surfaces.cli.context import here, opened, project_around, settings_despite, settings_of, tell
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
@@ -197,10 +197,20 @@ def completion(args: Namespace) -> None:
     answer(args, {"shell": args.shell, "script": text}, lambda style: [text])
 
 
-def bench(args: Namespace) -> None:
-    """`clew bench NAME` is the module of that name: it measures, and puts its report into a table."""
+def bench(args: Namespace) -> int:
+    """`clew bench NAME` is the module of that name: it measures, and puts its report into a table. What was
+    measured is told also where a file of it could not be written."""
     name = args.command.name
     measuring = import_module(f"clew.bench.{name}")
     with progress_bar(f"bench {name}") as progress:
         report = measuring.measure(args, progress)
     answer(args, report, lambda style: [safe(measuring.table(report))])
+    if lost := report.get("not_written"):
+        failed = Unavailable(
+            f"{lost['file']} was not written: {lost['reason']}",
+            code="FILE_UNAVAILABLE",
+            next="check its permissions and disk, and run it again: the figures above are whole",
+        )
+        print(refusal.line(failed), file=sys.stderr)
+        return failed.exit_code
+    return 0
