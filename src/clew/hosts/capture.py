@@ -287,7 +287,7 @@ class _Story:
 
     def _worked(self, fact: Fact) -> None:
         told = fact.told
-        failure = self.failures.pop(told["key"], None)
+        failure = self.failures.pop(self._failed_as(told), None)
         if failure and (given := _newly_set(told, failure.fact.told)):
             failure.ran.append(_command(_with(given, told)))
         fix, files = _fix(failure) if failure else ("", ())
@@ -296,6 +296,12 @@ class _Story:
         elif told["kind"] in WORTH_KNOWING and told.get("general") and told["key"] not in self.succeeded:
             self._observe("command", fact, at=fact)
         self.succeeded.add(told["key"])  # told by its fix as well
+
+    def _failed_as(self, told: Mapping[str, Any]) -> str:
+        """The key of the failure that it mends: its own, or that of the same tests with or without a browser."""
+        key: str = told["key"]
+        same = [one for one, failed in self.failures.items() if key == failed.fact.told.get("whole")]
+        return next((one for one in (key, str(told.get("whole")), *same) if one in self.failures), key)
 
     def _say(self, fact: Fact) -> None:
         for kind, text in fact.told.get("said", ()):

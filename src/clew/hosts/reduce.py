@@ -195,6 +195,7 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
         return nothing
     told: dict[str, Any] = {"k": RUN, "tool": event.tool, "command": ran.command, "kind": ran.kind}
     told["key"] = " in ".join(filter(None, (ran.key, folder)))
+    told |= {"whole": " in ".join(filter(None, (ran.whole, folder)))} if ran.whole else {}
     told |= {"folder": folder} if _FOLDER.fullmatch(folder) else {}
     told |= {"failed": True, "status": status} if failed else {"ok": True}
     line = _what_went_wrong(said) if failed and not is_elsewhere else None

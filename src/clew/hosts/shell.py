@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from clew.hosts.patterns import COMMANDS, any_of, sections
@@ -21,6 +22,7 @@ from clew.values import dataclass
 MAX_COMMAND = 300
 MAX_READ = 4_000
 FIXING = "fixing"  # checks that also change what they find
+NO_KINDS = (FIXING, "of tests")
 WORTH_KNOWING = ("test", "build", "check", "migrate", "deploy", "package")
 
 _SPACE = re.compile(r"\s+")
@@ -66,7 +68,7 @@ _ADDS = re.compile(  # packages by name, and not what the project lists
 @cache
 def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The first that fits decides. `change`: may be what made something else work, and is nothing by itself."""
-    return tuple((kind, _beginning(kind)) for kind in sections(COMMANDS) if kind != FIXING)
+    return tuple((kind, _beginning(kind)) for kind in sections(COMMANDS) if kind not in NO_KINDS)
 
 
 @cache
@@ -86,6 +88,14 @@ _CHOICE = re.compile(  # an option that says of what, and not how
     r"|test\w*pattern\w*)=.+",
     re.IGNORECASE,
 )
+_HOW = re.compile(  # an option with its value that says how, and not of what
+    r"(?:-[nj]|--(?:repeat-each|retries|reruns|(?:max-?)?workers|jobs|parallel|concurrency|numprocesses|timeout|bail"
+    r"|max-?fail(?:ures)?|max-warnings|durations|seed|count)) (?:\d+[%sm]?|auto|logical)"
+    r"|--(?:reporters?|tb|colou?r|log-?level|trace|video|screenshot) [\w.-]+",
+    re.IGNORECASE,
+)
+_WHERE = re.compile(r"(?<= )--(?:project|browser)[= ]\S+ ?")  # the same tests, in one browser
+_IN_BROWSERS = re.compile(rf"{_RUNNERS}{_AT}(?:playwright test|cypress run)\b")
 _NEVER = re.compile(r"--(?:help|version|dry-run|collect-only|co|list)\b|(?:^|\s)-(?:h|V)(?:\s|$)")
 
 
@@ -108,6 +118,7 @@ class Ran:
     command: str
     kind: str
     key: str
+    whole: str  # the key of the same in every browser; '' for what chooses none
     folder: str
     tells_status: bool
     tells_failure: bool  # it is this one that failed, and not another of the same line
@@ -135,7 +146,7 @@ def understood(command: str) -> Ran | None:
     fixes = any(_beginning(FIXING).match(one.text) for one in told)
     set_for_it = tuple(name for text, _sign in parts[: told[-1].at + 1] for name in _variables(text))
     is_alone = tells and len(told) == len(known)
-    return Ran(shown, kind, _key(shown), folder, tells, is_alone, is_general, fixes, set_for_it)
+    return Ran(shown, kind, _key(shown), _whole(shown), folder, tells, is_alone, is_general, fixes, set_for_it)
 
 
 def programs_in(command: str) -> tuple[str, ...]:
@@ -261,9 +272,18 @@ def _wrapped(words: Sequence[str]) -> int:
 
 def _key(shown: str) -> str:
     words = shown.split(" ")
-    return " ".join(
-        [words[0], *(word for word in words[1:] if _CHOICE.fullmatch(word) or not _OPTION.fullmatch(word))]
-    )
+    return " ".join([words[0], *(word for before, word in pairwise(words) if _is_of_key(word, before))])
+
+
+def _is_of_key(word: str, before: str) -> bool:
+    if _OPTION.fullmatch(word):
+        return _CHOICE.fullmatch(word) is not None
+    return not _HOW.fullmatch(f"{before} {word}")
+
+
+def _whole(shown: str) -> str:
+    anywhere = _WHERE.sub("", shown).rstrip() if _IN_BROWSERS.match(shown) else shown
+    return "" if anywhere == shown else _key(anywhere)
 
 
 def _tells_status(parts: Sequence[tuple[str, str]], last: int) -> bool:

@@ -153,6 +153,26 @@ def test_a_command_is_told_as_it_can_be_run_again_from_the_root() -> None:
     assert fix.endswith("later fixed by `cd 'my api' && uv add jose`.")
 
 
+IN_CHROME = {"key": "npx playwright test --project=chromium", "whole": "npx playwright test"}
+IN_FIREFOX = {"key": "npx playwright test --project=firefox", "whole": "npx playwright test"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_fixed"),
+    [({}, IN_CHROME, True), (IN_CHROME, {}, True), (IN_CHROME, IN_CHROME, True), (IN_CHROME, IN_FIREFOX, False)],
+)
+def test_tests_that_work_in_a_browser_are_those_that_failed_in_all(
+    before: dict[str, str], after: dict[str, str], is_fixed: bool
+) -> None:
+    command, install = "npx playwright test", run("npx playwright install chromium", kind="package")
+    found = kept(run(command, error="no browser") | before, install, run(command) | after, END)
+    fixes = texts(found, "fix")
+    assert [one.endswith("; later fixed by `npx playwright install chromium`.") for one in fixes] == [
+        True
+    ] * is_fixed
+    assert len(texts(found, "failure")) == (not is_fixed)
+
+
 def test_edits_are_told_as_what_came_before_and_not_as_the_fix() -> None:
     edits = map(edit, ("a.py", "README.md", "b.py", "c.py"))
     [fix] = texts(kept(run("pytest", error="x"), *edits, run("pytest")), "fix")

@@ -143,6 +143,27 @@ def test_an_environment_that_had_to_be_entered_is_the_fix(memory: Clew, entered:
     assert f"later fixed by `{entered} && npm test`" in fix
 
 
+@pytest.mark.parametrize(
+    ("failed", "mended", "worked"),
+    [
+        (
+            "uv run alembic upgrade head",
+            "uv run alembic merge heads -m 'merge heads'",
+            "uv run alembic upgrade head",
+        ),
+        ("npx playwright test", "npx playwright install chromium", "npx playwright test --project=chromium"),
+        ("cd e2e && playwright test a.spec.ts", "make testserver", "cd e2e; playwright test a.spec.ts --retries 5"),
+    ],
+)
+def test_what_made_a_command_work_is_its_fix(memory: Clew, failed: str, mended: str, worked: str) -> None:
+    tell(memory, "SessionStart", source="startup")
+    bash(memory, failed, error="Exit code 1\nFAILED: Multiple head revisions, or no browser")
+    bash(memory, mended)
+    bash(memory, worked)
+    [fix] = [one.content for one in captured(memory) if one.metadata["captured"] == "fix"]
+    assert f"later fixed by `{mended}`" in fix
+
+
 def test_a_no_to_what_the_agent_asks_takes_nothing_back(memory: Clew) -> None:
     tell(memory, "SessionStart", source="startup")
     tell(memory, "UserPromptSubmit", prompt="Make the product list in src/products.py faster")
