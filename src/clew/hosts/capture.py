@@ -107,13 +107,22 @@ def standing(captured: Sequence[Captured]) -> list[Captured]:
     return [one for one in captured if id(one.draft) not in back and one.kind != TAKEN_BACK_ABOUT]
 
 
-def one_about(topic: str, stated: Sequence[Memory]) -> Memory | None:
-    """The one that has the words of a topic together and in their order; of several nobody knows. None of a topic
-    that says too little, and nothing that forbids: what it guards against would happen unseen."""
+def one_about(topic: str, stated: Sequence[Memory], asked: Sequence[Memory] = ()) -> Memory | None:
+    """The one that has the words of a topic together and in their order, of what was stated, else of what was
+    asked for; of several nobody knows. None of a topic that says too little, and no rule or decision that forbids:
+    what it guards against would happen unseen."""
     if sum(informativeness(hash_term(term)) for term in set(terms(topic))) < SAYS_ENOUGH:
         return None
-    about = [one for one in stated if _has_phrase(_words(one.content), _words(topic))]
-    return about[0] if len(about) == 1 and not _FORBIDS.search(about[0].content) else None
+    about = _about(topic, stated) or _about(topic, asked)
+    return about[0] if len(about) == 1 and not _is_guard(about[0]) else None
+
+
+def _about(topic: str, said: Sequence[Memory]) -> list[Memory]:
+    return [one for one in said if _has_phrase(one.content, topic)]
+
+
+def _is_guard(memory: Memory) -> bool:
+    return memory.type in ("rule", "decision") and bool(_FORBIDS.search(memory.content))
 
 
 def _words(text: str) -> list[tuple[str, ...]]:
@@ -121,8 +130,13 @@ def _words(text: str) -> list[tuple[str, ...]]:
     return [tuple(terms(word)) for word in text.split()]
 
 
-def _has_phrase(words: Sequence[tuple[str, ...]], phrase: Sequence[tuple[str, ...]]) -> bool:
-    return any(words[at : at + len(phrase)] == phrase for at in range(len(words)))
+def _has_phrase(text: str, phrase: str) -> bool:
+    """A path has the words of what it is called in any order: the legacy tests are in `tests/legacy`."""
+    words, wanted = _words(text), _words(phrase)
+    if any(words[at : at + len(wanted)] == wanted for at in range(len(words))):
+        return True
+    named = {term for word in wanted for term in word}
+    return any(named.issubset(terms(word)) for word in text.split() if "/" in word)
 
 
 def changed_for(task: str) -> str:
@@ -248,7 +262,7 @@ class _Story:
             self.task = "" if self.task in {one.draft.content for one in self.stated} else self.task
             self.stated = []
         if about := fact.told.get("back_about"):
-            self.task = ""
+            self.task, self.tasks = "", [one for one in self.tasks if not _has_phrase(one, about)]
             draft = Draft(content=about, at=fact.at)
             self.captured.append(Captured(TAKEN_BACK_ABOUT, draft, fact.event_id, fact.agent_id))
 

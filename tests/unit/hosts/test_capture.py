@@ -309,6 +309,11 @@ def test_the_report_of_a_session_tells_files_calls_and_errors() -> None:
     assert [call["success"] for call in report.tool_calls] == [True, False, True, True]
 
 
+def test_a_report_does_not_tell_what_was_forgotten() -> None:
+    forgotten = {"k": "prompt", "back_about": "the login test"}
+    assert report_of(facts(TASK, forgotten, TASK | {"task": "Add a page"})).summary == "Asked: Add a page"
+
+
 def test_a_report_does_not_launder_what_a_page_said() -> None:
     assert report_of(facts(TASK, FETCHED, DECIDED)).summary == "Asked: Make the login test stable"
 

@@ -237,6 +237,53 @@ def test_what_is_taken_back_is_not_quoted_by_what_was_changed_for_it(memory: Cle
     assert captured(memory) == []
 
 
+NODES = "prod runs on two nodes in frankfurt. Write the failover script in ops/failover.sh for postgres"
+
+
+def test_what_is_forgotten_is_not_told_by_what_was_asked_and_changed_in_the_same_words(memory: Clew) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt=NODES)
+    given = {"tool_name": "Write", "tool_input": {"file_path": f"{ROOT}/ops/failover.sh"}, "tool_use_id": "toolu_9"}
+    tell(memory, "PostToolUse", **given, tool_response={"success": True})
+    tell(memory, "Stop", last_assistant_message="Done.")
+    tell(memory, "UserPromptSubmit", prompt="Write the backup script in ops/backup.sh for the two databases")
+    assert kinds(captured(memory)) == {"fact", "task", "edit"}
+    tell(memory, "UserPromptSubmit", prompt="forget what I said about two nodes")
+    assert [one.content for one in captured(memory)] == [
+        "The user asked: Write the backup script in ops/backup.sh for the two databases"
+    ]
+
+
+def test_a_fact_that_says_no_is_forgotten(memory: Clew) -> None:
+    told_days_ago(memory, "we have no staging environment")
+    tell(memory, "UserPromptSubmit", prompt="forget what I said about the staging environment, we have one now")
+    assert "we have no staging environment" not in {one.content for one in captured(memory)}
+
+
+LEGACY = "argh. hands off tests/legacy, thats philips and he gets angry. put it back"
+
+
+@pytest.mark.parametrize(
+    ("topic", "is_kept"),
+    [
+        ("the legacy tests, philip left", False),
+        ("the legacy pages", True),
+        ("tests", True),
+        ("legacy old tests", True),
+    ],
+)
+def test_what_was_asked_is_forgotten_where_nothing_else_is_meant(memory: Clew, topic: str, is_kept: bool) -> None:
+    told_days_ago(memory, LEGACY)
+    tell(memory, "UserPromptSubmit", prompt=f"forget what i said about {topic}. just delete the folder")
+    assert (f"The user asked: {LEGACY}" in {one.content for one in captured(memory)}) is is_kept
+
+
+def test_of_several_that_were_asked_none_is_forgotten(memory: Clew) -> None:
+    told_days_ago(memory, LEGACY, "Fix the rounding in tests/legacy/test_old.py, it is off by a cent")
+    tell(memory, "UserPromptSubmit", prompt="forget what i said about the legacy tests")
+    assert len(captured(memory)) == 2
+
+
 @pytest.mark.parametrize(
     "kept",
     [
