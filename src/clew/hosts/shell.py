@@ -49,6 +49,11 @@ _SHOWING = frozenset(
 _LOOKING = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "grep", "jq", "rg", "sed", "yq"))
 _WITH_VALUE = frozenset(("-A", "-B", "-C", "-g", "-m", "-t", "-T"))
 _WRITTEN = re.compile(r"\d?>{1,2}\s*([^\s&|;<>]+)")
+# Of git: what gives changes to it, and options with which it puts files back as they were.
+_KEEPING = frozenset(("add", "am", "cherry-pick", "commit", "merge", "stash"))
+_QUIETLY = frozenset(("-q", "--quiet", "-f", "--force", "--"))
+_WORKTREE, _STAGED = frozenset(("-W", "--worktree")), frozenset(("-S", "--staged"))
+_PATTERN = re.compile(r"[*?$`]")
 _RUNNERS = (
     r"(?:uv run(?: --(?:package|project|directory|extra|group|with|python|env-file) \S+| --\S+)*+ |poetry run "
     r"|pipenv run |hatch run |pdm run |rye run |conda run(?: -[np] \S+| --\S+)*+ |bundle exec |npx (?:-y )?"
@@ -182,6 +187,31 @@ def left_in(command: str) -> str:
     return _gone_to(text for text, _sign in _parts(command[:MAX_READ]))
 
 
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What a command line does to files that were changed, as it names them. `keeps`: it gives them to git, which
+    puts back no more than what was changed after that."""
+
+    put_back: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    keeps: bool = False
+
+
+def undone_by(command: str) -> Undone:
+    """Rather too little: what is put back from another branch, or named by a pattern, is not known."""
+    here, keeps = "", False
+    put_back: list[str] = []
+    removed: list[str] = []
+    for text, _sign in _parts(command[:MAX_READ]):
+        here, words = _moved(here, text), _split(_reduced(text))
+        verb = _verb_of_git(words)
+        keeps |= verb in _KEEPING
+        if words[:2] == ["git", verb] and not keeps:
+            put_back += (_at(here, path) for path in _put_back(verb, words[2:]))
+        removed += (_at(here, path) for path in _removed(words))
+    return Undone(tuple(put_back), tuple(removed), keeps)
+
+
 def files_shown(command: str) -> Iterator[str]:
     """What a command line prints the content of, as it names it; after `cd`, from there. What the line itself has
     written is its own."""
@@ -194,6 +224,44 @@ def files_shown(command: str) -> Iterator[str]:
             yield from (_at(here, path) for path in paths if path not in written)
             if here and not paths:
                 yield here
+
+
+def _verb_of_git(words: Sequence[str]) -> str:
+    """`commit` of `git -C web commit`; '' for what is not git."""
+    after = zip(words[1:], words, strict=False)
+    is_git = words[:1] == ["git"]
+    return next((one for one, before in after if is_git and not {one[0:1], before} & {"-", "-C", "-c"}), "")
+
+
+def _put_back(verb: str, words: Sequence[str]) -> list[str]:
+    options = {one for one in words if one.startswith("-")}
+    if verb == "checkout" and options <= _QUIETLY:
+        return _checked_out(words)
+    is_of_files = options <= _QUIETLY | _WORKTREE | (_STAGED if options & _WORKTREE else set())
+    return _named(words) if verb == "restore" and is_of_files else []
+
+
+def _checked_out(words: Sequence[str]) -> list[str]:
+    """As it was, and not as another commit has it."""
+    paths = _named(words)
+    is_told_apart = "--" in words
+    commits = (
+        _named(words[: words.index("--")]) if is_told_apart else paths[: len(paths) > 1 and "." not in paths[0]]
+    )
+    return [one for one in paths if one not in commits] if set(commits) <= {"HEAD"} else []
+
+
+def _removed(words: Sequence[str]) -> list[str]:
+    match words:
+        case ["rm", *paths]:
+            return _named(paths)
+        case ["git", "rm", *paths] if "--cached" not in paths:
+            return _named(paths)
+    return []
+
+
+def _named(words: Sequence[str]) -> list[str]:
+    return [one for one in words if one and not one.startswith("-") and not _PATTERN.search(one)]
 
 
 def _gone_to(texts: Iterable[str]) -> str:

@@ -424,6 +424,49 @@ def test_files_and_commands_of_a_working_tree_within_the_repository_are_those_of
     assert edited(f"{ROOT}/{tree}/src/a.py", hidden) is edited(f"{ROOT}/.worktrees/x/api/keys/a", hidden) is None
 
 
+@pytest.mark.parametrize(
+    ("command", "put_back", "removed"),
+    [
+        ("git checkout src/a.py", ["src/a.py"], None),
+        ("git checkout -q -- src/a.py", ["src/a.py"], None),
+        ("git checkout HEAD -- src/a.py src/b.py", ["src/a.py", "src/b.py"], None),
+        ("cd sub && git checkout ../src/a.py b.py", ["src/a.py", "sub/b.py"], None),
+        (f"git restore {ROOT}/src/a.py", ["src/a.py"], None),
+        ("git restore --staged --worktree src/a.py", ["src/a.py"], None),
+        ("git restore .", ["."], None),
+        ("git restore --staged src/a.py", None, None),
+        ("git restore --source=main src/a.py", None, None),
+        ("git checkout main -- src/a.py", None, None),
+        ("git checkout main src/a.py", None, None),
+        ("git checkout -b src/a.py", None, None),
+        ("git checkout -p src/a.py", None, None),
+        ("git checkout secrets/a.py", None, None),
+        ("git checkout /home/dev/other/a.py", None, None),
+        ("rm -rf src/old src/a.py", None, ["src/old", "src/a.py"]),
+        ("git rm -rq tests/legacy", None, ["tests/legacy"]),
+        ("git rm --cached src/a.py", None, None),
+        ("rm src/*.py", None, None),
+        ("rm -rf .worktrees/x", None, [".worktrees/x"]),
+        ("cat rm src/a.py", None, None),
+    ],
+)
+def test_it_is_told_which_files_a_command_took_back(
+    command: str, put_back: list[str] | None, removed: list[str] | None
+) -> None:
+    found = ran(command) or {}
+    assert (found.get("put_back"), found.get("removed")) == (put_back, removed)
+    failed = ran(command, error="Exit code 1\nerror: pathspec") or {}
+    assert not {"put_back", "removed"} & failed.keys()
+
+
+def test_it_is_told_that_git_was_given_what_was_changed() -> None:
+    for command in ("git commit -am wip", "git add -A && git commit -m 'fix: it' && git push", "git -C web stash"):
+        assert ran(command)["keeps"] and ran(command, error="Exit code 1\nrejected")["keeps"]
+    assert ran("git stash && git checkout . && git stash pop").keys() & {"put_back", "keeps"} == {"keeps"}
+    assert ran("git checkout src/a.py && git commit -am wip").keys() >= {"put_back", "keeps"}
+    assert ran("git log --grep commit") is None
+
+
 def test_a_command_that_ran_in_an_ignored_folder_is_not_kept() -> None:
     assert ran("cd secrets && npm test") is None
     assert ran("npm test", cwd=f"{ROOT}/secrets/inner") is None

@@ -173,6 +173,55 @@ def test_a_no_to_what_the_agent_asks_takes_nothing_back(memory: Clew) -> None:
     assert "statement" in kinds(captured(memory))
 
 
+BECAUSE = (
+    "The tests failed because pgbouncer does not work with prepared statements, so I set statement_cache_size=0 in "
+    "app/db.py."
+)
+
+
+def edited(clew: Clew, path: str) -> None:
+    given = {"tool_name": "Edit", "tool_input": {"file_path": f"{ROOT}/{path}"}, "tool_use_id": next(_ids)}
+    tell(clew, "PostToolUse", **given, tool_response={"success": True})
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    "says", ["that's not it, we don't run pgbouncer. restart the test server", "hm, and what is pgbouncer?"]
+)
+def test_a_fix_that_the_user_denies_or_the_agent_takes_back_is_none(memory: Clew, says: str, at_once: bool) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Fix the api tests in tests/api, the plans are cached")
+    bash(
+        memory, "pytest -q tests/api", error="Exit code 1\nE   InvalidCachedStatementError: cached plan is invalid"
+    )
+    edited(memory, "app/db.py")
+    bash(memory, "pytest -q tests/api")
+    tell(memory, "Stop", last_assistant_message=BECAUSE)
+    assert at_once or kinds(captured(memory)) == {"task", "fix", "edit", "statement"}
+    tell(memory, "UserPromptSubmit", prompt=says)
+    bash(memory, "git checkout app/db.py")
+    bash(memory, "pytest -q tests/api")
+    tell(memory, "Stop", last_assistant_message="Reverted and restarted.")
+    assert not {"fix", "edit"} & kinds(captured(memory))
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_file_that_was_removed_was_not_changed_for_anything(memory: Clew, at_once: bool) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="INV-42: credit notes. new table credit_notes, migration w/ alembic")
+    edited(memory, "app/models/credit_note.py")
+    edited(memory, "app/models/invoice.py")
+    tell(memory, "Stop", last_assistant_message="I added a credit_notes table.")
+    assert at_once or "edit" in kinds(captured(memory))
+    bash(memory, "rm app/models/credit_note.py")
+    [edit] = [one for one in captured(memory) if one.metadata["captured"] == "edit"]
+    assert edit.content.endswith(": app/models/invoice.py.") and edit.paths == ("app/models/invoice.py",)
+    edited(memory, "app/models/credit_note.py")
+    tell(memory, "Stop", last_assistant_message="I added it again.")
+    told = [one.content for one in captured(memory) if one.metadata["captured"] == "edit"]
+    assert any(one.endswith(": app/models/credit_note.py.") for one in told)
+
+
 def test_what_waited_until_its_session_had_ended_is_kept(memory: Clew) -> None:
     tell(memory, "SessionStart", source="startup")
     tell(memory, "SessionEnd", reason="prompt_input_exit")
