@@ -36,7 +36,7 @@ from clew.guard.trust import OBSERVED
 from clew.hosts import reduce
 from clew.hosts.reduce import EDIT, PROMPT, RUN
 from clew.hosts.said import is_certain
-from clew.hosts.shell import WORTH_KNOWING
+from clew.hosts.shell import WORTH_KNOWING, programs_in
 from clew.model.host import ASKED, STATED, Around, HookEvent
 from clew.model.memory import Draft, Memory
 from clew.model.session import SessionReport
@@ -47,6 +47,7 @@ from clew.remember.observe import draft_of_call
 from clew.values import dataclass
 
 MENDING = frozenset({"package", "migrate", "build", "deploy", "change"})  # kinds of commands that may be a fix
+ACTING = frozenset({"package", "migrate", "deploy"})  # that a no to what was done means as well
 RUN_FIELDS = frozenset({"tool", "command", "key", "kind"})
 TAKEN_BACK = "taken back"
 TAKEN_BACK_ABOUT = "taken back about"
@@ -193,6 +194,7 @@ class _Story:
     tasks: list[str] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
     claimed: list[Captured] = field(default_factory=list)  # what the next prompt may overrule
+    commands: list[tuple[Captured, Mapping[str, Any]]] = field(default_factory=list)  # and of which run, the same
     stated: list[Captured] = field(default_factory=list)  # what the next prompt may take back
     turn: int = 0
     task: str = ""
@@ -225,7 +227,7 @@ class _Story:
         match fact.told.get("k"):
             case "start":
                 self._end_turn(fact, is_last=True)
-                self.task, self.is_tainted, self.stated, self.claimed = "", False, [], []
+                self.task, self.is_tainted, self.stated, self.claimed, self.commands = "", False, [], [], []
             case "prompt":
                 self._end_turn(fact)
                 self._prompt(fact)
@@ -281,10 +283,12 @@ class _Story:
     def _overrule(self, fact: Fact) -> None:
         """What the agent concluded or did, and the user says no to, is not told to the next one as if it held."""
         if fact.told.get("overrules"):
-            self._withdraw(self.claimed, fact)
+            denied = [(note, ran) for note, ran in self.commands if _is_denied(ran, fact.told)]
+            self._withdraw([*self.claimed, *(note for note, _ran in denied)], fact)
+            self.succeeded -= {ran["key"] for _note, ran in denied}
             claims = {one.draft.content for one in self.claimed}
             self.statements = [one for one in self.statements if one not in claims]
-        self.claimed = []
+        self.claimed, self.commands = [], []
 
     def _withdraw(self, notes: Sequence[Captured], fact: Fact) -> None:
         self.captured += [replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in notes]
@@ -346,6 +350,7 @@ class _Story:
             self._tell_fix(failure.fact, fix, files, fact)
         elif told["kind"] in WORTH_KNOWING and told.get("general") and told["key"] not in self.succeeded:
             self._observe("command", fact, at=fact)
+            self.commands.append((self.captured[-1], told))
         self.succeeded.add(told["key"])  # told by its fix as well
 
     def _tell_fix(self, failed: Fact, fix: str, files: Sequence[str], at: Fact) -> None:
@@ -377,7 +382,7 @@ class _Story:
         if not fact.agent_id:
             self._end_turn(fact)
             if fact.told.get("asks"):  # a no to what it asks denies nothing of what it says and did
-                self.claimed = []
+                self.claimed, self.commands = [], []
 
     def _changed(self, fact: Fact) -> tuple[str, ...]:
         """The files that what the agent says at the end of its turn is about, if they are few: it seldom names
@@ -452,6 +457,13 @@ def _fix(failure: _Failure) -> tuple[str, tuple[str, ...]]:
     about = f"{told['command']} {told.get('error', '')}"
     files = [path for path in failure.edited if not _is_doc(path) or path.rpartition("/")[2] in about]
     return ", ".join(commands), tuple(files[-MAX_EDITS:])
+
+
+def _is_denied(ran: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    """A no says nothing of tests and builds that ran, unless it names what they were run with."""
+    stated = [told.get("task", ""), *(text for kind in STATED for text in told.get(f"{kind}s", ()))]
+    said = {word.strip("`'\"") for text in stated for word in re.split(r"[\s,;:.!?]+", text.lower())}
+    return ran["kind"] in ACTING or not said.isdisjoint(programs_in(ran["command"]))
 
 
 def _newly_set(told: Mapping[str, Any], before: Mapping[str, Any]) -> str:

@@ -124,6 +124,29 @@ def test_what_a_turn_did_and_the_user_says_no_to_is_not_told() -> None:
     assert left(*turn, STOP, NO, edit("a.py"), STOP) == [changed("a.py")]
 
 
+@pytest.mark.parametrize(
+    ("command", "kind", "said", "is_told"),
+    [
+        ("npm install", "package", {}, False),
+        ("npm install", "package", {"overrules": False}, True),
+        ("npm run build", "build", {}, True),
+        ("npm run build", "build", {"rules": ["We use pnpm, not `npm`."]}, False),
+        ("uv run pytest", "test", {"task": "use tox instead of pytest"}, False),
+        ("uv run pytest", "test", {"task": "use tox, and put the file back"}, True),
+    ],
+)
+def test_a_command_that_the_user_objects_to_is_not_told_as_one_to_run(
+    command: str, kind: str, said: dict[str, Any], is_told: bool
+) -> None:
+    for stop in ([], [STOP]):
+        made = kept(TASK, run(command, kind=kind), *stop, NO | said)
+        assert [one.kind for one in standing(made) if one.kind == "command"] == ["command"] * is_told
+    asked = kept(TASK, run(command, kind=kind), STOP | {"asks": True}, NO | said)
+    assert len(texts(standing(asked), "command")) == 1
+    again = kept(TASK, run(command, kind=kind), STOP, NO | said, run(command, kind=kind))
+    assert len(texts(standing(again), "command")) == 1
+
+
 @pytest.mark.parametrize("place", ["src/a.py", "src", "."])
 @pytest.mark.parametrize("later", [[], [STOP], [STOP, {"k": "prompt"}]])
 def test_files_that_were_put_back_were_not_changed(place: str, later: list[dict[str, Any]]) -> None:

@@ -206,6 +206,19 @@ def test_a_fix_that_the_user_denies_or_the_agent_takes_back_is_none(memory: Clew
 
 
 @pytest.mark.parametrize("at_once", [True, False])
+def test_a_command_that_the_user_says_no_to_is_forgotten(memory: Clew, at_once: bool) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Get the build of the web app in web/src running")
+    bash(memory, "npm install")
+    bash(memory, "make build")
+    tell(memory, "Stop", last_assistant_message="It builds.")
+    assert at_once or kinds(captured(memory)) == {"task", "command"}
+    tell(memory, "UserPromptSubmit", prompt="no, use pnpm here")
+    [left] = [one.content for one in captured(memory) if one.metadata["captured"] == "command"]
+    assert "make build" in left
+
+
+@pytest.mark.parametrize("at_once", [True, False])
 def test_a_file_that_was_removed_was_not_changed_for_anything(memory: Clew, at_once: bool) -> None:
     tell(memory, "SessionStart", source="startup")
     tell(memory, "UserPromptSubmit", prompt="INV-42: credit notes. new table credit_notes, migration w/ alembic")
