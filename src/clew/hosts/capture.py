@@ -138,7 +138,7 @@ def _has_phrase(text: str, phrase: str) -> bool:
     if any(words[at : at + len(wanted)] == wanted for at in range(len(words))):
         return True
     named = {term for word in wanted for term in word}
-    return any(named.issubset(terms(word)) for word in text.split() if "/" in word)
+    return any(named == set(terms(word.replace("/", " "))) for word in text.split() if "/" in word)
 
 
 def changed_for(task: str) -> str:

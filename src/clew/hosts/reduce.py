@@ -119,14 +119,16 @@ def masked_names(event: HookEvent, around: Around) -> tuple[HookEvent, Around]:
 
 def told_words(text: str | None, event: HookEvent, around: Around) -> str:
     """The beginning of what somebody said, masked, without orders that others may have written and without the
-    sentences that name an ignored path; '' where nobody knows which those are."""
+    sentences that name an ignored path or say what to forget; '' where nobody knows which those are."""
     words = own_words(text or "") if around.is_known else ""
     if phrase("not typed").match(words):
         return ""
     if len(words) > MAX_BEGUN:
         words = words[:MAX_BEGUN].rstrip(PATH_CHARS)  # half a path is none
-    lines = without_orders(_masked(words)).splitlines()
-    return "\n".join(" ".join(_unignored(sentences(line), event, around)) for line in lines)
+    masked = _masked(words)
+    forgotten = understood_prompt(masked).takes_back_about
+    told = [_unignored(sentences(line), event, around) for line in without_orders(masked).splitlines()]
+    return "\n".join(" ".join(one for one in line if not (forgotten and forgotten in one)) for line in told)
 
 
 def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:

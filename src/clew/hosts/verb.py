@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from clew.hosts.ignore import is_ignored
 from clew.hosts.reduce import names_ignored, runs_outside, told_words, what_went_wrong
-from clew.hosts.said import understood_prompt
 from clew.inject.hooks import event_of_hook
 from clew.model.host import Around, HookEvent
 from clew.model.inject import VerbEvent
@@ -25,11 +24,7 @@ def verb_event_of(event: HookEvent, session: str, around: Around) -> VerbEvent |
 
 
 def _of_prompt(event: HookEvent, session: str, around: Around) -> VerbEvent | None:
-    words = told_words(event.prompt, event, around)
-    asked = " ".join(words.split())
-    if forgotten := understood_prompt(words).takes_back_about:  # what nobody wants to hear again
-        asked = asked.partition(forgotten)[2].lstrip(" ,;:.!-")
-    asked = asked[:MAX_ASKED]
+    asked = " ".join(told_words(event.prompt, event, around).split())[:MAX_ASKED]
     if not asked or asked.startswith("/"):
         return None
     return VerbEvent(session=session, tool=event.event, phase="pre", event_id=event.event_id, query=asked)

@@ -335,13 +335,13 @@ LEGACY = "argh. hands off tests/legacy, thats philips and he gets angry. put it 
     ],
 )
 def test_what_was_asked_is_forgotten_where_nothing_else_is_meant(memory: Clew, topic: str, is_kept: bool) -> None:
-    told_days_ago(memory, LEGACY)
+    told_days_ago(memory, LEGACY, "Look into tests/legacy/test_old.py, it fails with a rounding error")
     tell(memory, "UserPromptSubmit", prompt=f"forget what i said about {topic}. just delete the folder")
     assert (f"The user asked: {LEGACY}" in {one.content for one in captured(memory)}) is is_kept
 
 
 def test_of_several_that_were_asked_none_is_forgotten(memory: Clew) -> None:
-    told_days_ago(memory, LEGACY, "Fix the rounding in tests/legacy/test_old.py, it is off by a cent")
+    told_days_ago(memory, LEGACY, "Fix the rounding in tests/legacy, it is off by a cent")
     tell(memory, "UserPromptSubmit", prompt="forget what i said about the legacy tests")
     assert len(captured(memory)) == 2
 

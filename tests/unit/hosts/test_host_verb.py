@@ -13,7 +13,7 @@ from clew.model.host import Around, HookEvent
     [
         (
             "forget what i said about the legacy tests, philip left. Delete the folder",
-            "philip left. Delete the folder",
+            "Delete the folder",
         ),
         ("hm, forget what we decided about the pro plan.\nwebhooks go to everyone", "webhooks go to everyone"),
         ("forget what I said about the pro plan", None),
