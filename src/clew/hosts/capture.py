@@ -24,9 +24,10 @@ says so (`clew remember`, `clew edit`).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from functools import partial
 from shlex import quote
 from types import MappingProxyType
 from typing import Any
@@ -35,7 +36,7 @@ from clew.guard.trust import OBSERVED
 from clew.hosts import reduce
 from clew.hosts.reduce import EDIT, PROMPT, RUN
 from clew.hosts.said import is_certain
-from clew.hosts.shell import WORTH_KNOWING
+from clew.hosts.shell import WORTH_KNOWING, programs_in
 from clew.model.host import ASKED, STATED, Around, HookEvent
 from clew.model.memory import Draft, Memory
 from clew.model.session import SessionReport
@@ -46,6 +47,7 @@ from clew.remember.observe import draft_of_call
 from clew.values import dataclass
 
 MENDING = frozenset({"package", "migrate", "build", "deploy", "change"})  # kinds of commands that may be a fix
+ACTING = frozenset({"package", "migrate", "deploy"})  # that a no to what was done means as well
 RUN_FIELDS = frozenset({"tool", "command", "key", "kind"})
 TAKEN_BACK = "taken back"
 TAKEN_BACK_ABOUT = "taken back about"
@@ -107,13 +109,22 @@ def standing(captured: Sequence[Captured]) -> list[Captured]:
     return [one for one in captured if id(one.draft) not in back and one.kind != TAKEN_BACK_ABOUT]
 
 
-def one_about(topic: str, stated: Sequence[Memory]) -> Memory | None:
-    """The one that has the words of a topic together and in their order; of several nobody knows. None of a topic
-    that says too little, and nothing that forbids: what it guards against would happen unseen."""
+def one_about(topic: str, stated: Sequence[Memory], asked: Sequence[Memory] = ()) -> Memory | None:
+    """The one that has the words of a topic together and in their order, of what was stated, else of what was
+    asked for; of several nobody knows. None of a topic that says too little, and no rule or decision that forbids:
+    what it guards against would happen unseen."""
     if sum(informativeness(hash_term(term)) for term in set(terms(topic))) < SAYS_ENOUGH:
         return None
-    about = [one for one in stated if _has_phrase(_words(one.content), _words(topic))]
-    return about[0] if len(about) == 1 and not _FORBIDS.search(about[0].content) else None
+    about = _about(topic, stated) or _about(topic, asked)
+    return about[0] if len(about) == 1 and not _is_guard(about[0]) else None
+
+
+def _about(topic: str, said: Sequence[Memory]) -> list[Memory]:
+    return [one for one in said if _has_phrase(one.content, topic)]
+
+
+def _is_guard(memory: Memory) -> bool:
+    return memory.type in ("rule", "decision") and bool(_FORBIDS.search(memory.content))
 
 
 def _words(text: str) -> list[tuple[str, ...]]:
@@ -121,8 +132,13 @@ def _words(text: str) -> list[tuple[str, ...]]:
     return [tuple(terms(word)) for word in text.split()]
 
 
-def _has_phrase(words: Sequence[tuple[str, ...]], phrase: Sequence[tuple[str, ...]]) -> bool:
-    return any(words[at : at + len(phrase)] == phrase for at in range(len(words)))
+def _has_phrase(text: str, phrase: str) -> bool:
+    """A path has the words of what it is called in any order: the legacy tests are in `tests/legacy`."""
+    words, wanted = _words(text), _words(phrase)
+    if any(words[at : at + len(wanted)] == wanted for at in range(len(words))):
+        return True
+    named = {term for word in wanted for term in word}
+    return any(named == set(terms(word.replace("/", " "))) for word in text.split() if "/" in word)
 
 
 def changed_for(task: str) -> str:
@@ -148,7 +164,7 @@ def report_of(facts: Sequence[Fact]) -> SessionReport:
     return SessionReport(
         summary=" ".join([*(f"Asked: {task}" for task in story.tasks[:1]), *story.statements[-3:]]) or None,
         tool_calls=tuple(_call_entry(fact.told) for fact in facts if fact.told.get("k") in (RUN, EDIT)),
-        files_modified=tuple(dict.fromkeys(path for fact in facts for path in _paths(fact) if _is_edit(fact))),
+        files_modified=tuple(story.changed),
         errors=tuple(_error_entry(fact.told, story) for fact in facts if fact.told.get("failed")),
     )
 
@@ -161,6 +177,15 @@ class _Failure:
     ran: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _OfFiles:
+    """What was told of files that were changed, and what tells it of others."""
+
+    note: Captured
+    files: tuple[str, ...]
+    tell: Callable[[Sequence[str], Fact], None]
+
+
 @dataclass(slots=True)
 class _Story:
     """A session told event by event: what is open, and what became of it."""
@@ -168,11 +193,15 @@ class _Story:
     captured: list[Captured] = field(default_factory=list)
     tasks: list[str] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
-    claimed: list[Captured] = field(default_factory=list)  # statements that the next prompt may overrule
+    claimed: list[Captured] = field(default_factory=list)  # what the next prompt may overrule
+    commands: list[tuple[Captured, Mapping[str, Any]]] = field(default_factory=list)  # and of which run, the same
     stated: list[Captured] = field(default_factory=list)  # what the next prompt may take back
     turn: int = 0
     task: str = ""
     edited: dict[str, None] = field(default_factory=dict)
+    changed: dict[str, None] = field(default_factory=dict)  # in the whole session
+    loose: set[str] = field(default_factory=set)  # changed since git was last given something
+    of_files: list[_OfFiles] = field(default_factory=list)
     told: set[tuple[str, str]] = field(default_factory=set)  # task and file, told already
     failures: dict[str, _Failure] = field(default_factory=dict)
     succeeded: set[str] = field(default_factory=set)
@@ -194,17 +223,18 @@ class _Story:
 
     def take(self, fact: Fact) -> None:
         self.restore(fact)
+        undoes = self._undo(fact)
         match fact.told.get("k"):
             case "start":
                 self._end_turn(fact, is_last=True)
-                self.task, self.is_tainted, self.stated, self.claimed = "", False, [], []
+                self.task, self.is_tainted, self.stated, self.claimed, self.commands = "", False, [], [], []
             case "prompt":
                 self._end_turn(fact)
                 self._prompt(fact)
             case "edit":
                 self._edit(fact)
             case "run" if fact.told.keys() >= RUN_FIELDS:
-                self._run(fact)
+                self._run(fact, undoes=undoes)
             case "elsewhere":
                 self.is_tainted = True
             case "say":
@@ -242,39 +272,64 @@ class _Story:
         if fact.told.get("back"):
             quoted = tuple(changed_for(one.draft.content) for one in self.stated)
             made = [one for one in self.captured if one.kind == "edit" and one.draft.content.startswith(quoted)]
-            self.captured += [
-                replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in (*self.stated, *made)
-            ]
+            self._withdraw([*self.stated, *made], fact)
             self.task = "" if self.task in {one.draft.content for one in self.stated} else self.task
             self.stated = []
         if about := fact.told.get("back_about"):
-            self.task = ""
+            self.task, self.tasks = "", [one for one in self.tasks if not _has_phrase(one, about)]
             draft = Draft(content=about, at=fact.at)
             self.captured.append(Captured(TAKEN_BACK_ABOUT, draft, fact.event_id, fact.agent_id))
 
     def _overrule(self, fact: Fact) -> None:
-        """What the agent concluded, and the user says no to, is not told to the next one as if it held."""
+        """What the agent concluded or did, and the user says no to, is not told to the next one as if it held."""
         if fact.told.get("overrules"):
-            self.captured += [replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in self.claimed]
+            denied = [(note, ran) for note, ran in self.commands if _is_denied(ran, fact.told)]
+            self._withdraw([*self.claimed, *(note for note, _ran in denied)], fact)
+            self.succeeded -= {ran["key"] for _note, ran in denied}
             claims = {one.draft.content for one in self.claimed}
             self.statements = [one for one in self.statements if one not in claims]
-        self.claimed = []
+        self.claimed, self.commands = [], []
+
+    def _withdraw(self, notes: Sequence[Captured], fact: Fact) -> None:
+        self.captured += [replace(one, kind=TAKEN_BACK, event_id=fact.event_id) for one in notes]
+        gone = [one for one in self.of_files if any(one.note is note for note in notes)]
+        files = {path for one in gone for path in one.files}
+        self.of_files = [one for one in self.of_files if one not in gone]
+        self.told = {(task, path) for task, path in self.told if path not in files}  # changed anew, they are told
+
+    def _undo(self, fact: Fact) -> bool:
+        """Files that are again as they were, or are gone, were not changed, whatever was told of them. Whether
+        there are any: what only takes back what was done mends nothing."""
+        put_back, removed = (_listed_in(fact.told, name) for name in ("put_back", "removed"))
+        gone = {path for path in self.loose if _is_in(path, put_back)}
+        gone |= {path for path in self.changed if _is_in(path, removed)}
+        self.loose = set() if fact.told.get("keeps") else self.loose - gone
+        for edited in (self.edited, self.changed, *(failure.edited for failure in self.failures.values())):
+            for path in gone.intersection(edited):
+                del edited[path]
+        for one in [one for one in self.of_files if gone.intersection(one.files)]:
+            self._withdraw([one.note], fact)
+            one.tell([path for path in one.files if path not in gone], fact)
+        return bool(gone)
 
     def _edit(self, fact: Fact) -> None:
         changed = dict.fromkeys(_paths(fact))
         self.edited |= changed
+        self.changed |= changed
+        self.loose |= changed.keys()
         for failure in self.failures.values():
             failure.edited |= changed
 
-    def _run(self, fact: Fact) -> None:
+    def _run(self, fact: Fact, *, undoes: bool) -> None:
         told = fact.told
         self.is_tainted |= bool(told.get("elsewhere"))
         if told.get("failed"):
             self._failed(fact)
         elif told.get("ok"):
             self._worked(fact)
+        is_mending = told.get("ok") and (told["kind"] in MENDING or told.get("fixes")) and not undoes
         for key, failure in self.failures.items():
-            if key != told["key"] and told.get("ok") and (told["kind"] in MENDING or told.get("fixes")):
+            if is_mending and key != told["key"]:
                 failure.ran.append(_command(_with(" ".join(told.get("set", ())), told)))
 
     def _failed(self, fact: Fact) -> None:
@@ -287,15 +342,27 @@ class _Story:
 
     def _worked(self, fact: Fact) -> None:
         told = fact.told
-        failure = self.failures.pop(told["key"], None)
+        failure = self.failures.pop(self._failed_as(told), None)
         if failure and (given := _newly_set(told, failure.fact.told)):
             failure.ran.append(_command(_with(given, told)))
         fix, files = _fix(failure) if failure else ("", ())
         if failure and (fix or files):
-            self._observe("fix", failure.fact, at=fact, fixed_by=fix, files=files)
+            self._tell_fix(failure.fact, fix, files, fact)
         elif told["kind"] in WORTH_KNOWING and told.get("general") and told["key"] not in self.succeeded:
             self._observe("command", fact, at=fact)
+            self.commands.append((self.captured[-1], told))
         self.succeeded.add(told["key"])  # told by its fix as well
+
+    def _tell_fix(self, failed: Fact, fix: str, files: Sequence[str], at: Fact) -> None:
+        if fix or files:
+            self._observe("fix", failed, at=at, fixed_by=fix, files=files)
+            self._claim(files, partial(self._tell_fix, failed, fix))
+
+    def _failed_as(self, told: Mapping[str, Any]) -> str:
+        """The key of the failure that it mends: its own, or that of the same tests with or without a browser."""
+        key: str = told["key"]
+        same = [one for one, failed in self.failures.items() if key == failed.fact.told.get("whole")]
+        return next((one for one in (key, str(told.get("whole")), *same) if one in self.failures), key)
 
     def _say(self, fact: Fact) -> None:
         for kind, text in fact.told.get("said", ()):
@@ -311,10 +378,11 @@ class _Story:
                 paths=_paths(fact) or self._changed(fact),
             )
             self._keep("statement", draft, fact)
-            if not fact.told.get("asks"):  # a no to what it asks denies nothing of what it says
-                self.claimed.append(self.captured[-1])
+            self.claimed.append(self.captured[-1])
         if not fact.agent_id:
             self._end_turn(fact)
+            if fact.told.get("asks"):  # a no to what it asks denies nothing of what it says and did
+                self.claimed, self.commands = [], []
 
     def _changed(self, fact: Fact) -> tuple[str, ...]:
         """The files that what the agent says at the end of its turn is about, if they are few: it seldom names
@@ -336,11 +404,20 @@ class _Story:
     def _tell_edits(self, fact: Fact) -> None:
         """One memory for what a turn changed; files without a task say nothing."""
         files, self.edited = [path for path in self.edited if (self.task, path) not in self.told], {}
-        if not files or not self.task:
-            return
-        self.told |= {(self.task, path) for path in files}
-        content = f"{changed_for(self.task)}{_listed(files)}."
-        self._keep("edit", Draft(content=content, origin=OBSERVED, paths=tuple(files[:MAX_PATHS])), fact)
+        if self.task:
+            self._tell_changed(self.task, files, fact)
+
+    def _tell_changed(self, task: str, files: Sequence[str], fact: Fact) -> None:
+        if files:
+            self.told |= {(task, path) for path in files}
+            content = f"{changed_for(task)}{_listed(files)}."
+            self._keep("edit", Draft(content=content, origin=OBSERVED, paths=tuple(files[:MAX_PATHS])), fact)
+            self._claim(files, partial(self._tell_changed, task))
+
+    def _claim(self, files: Sequence[str], tell: Callable[[Sequence[str], Fact], None]) -> None:
+        """What was told last may be overruled, or tell of files that are brought back."""
+        self.claimed.append(self.captured[-1])
+        self.of_files.append(_OfFiles(self.captured[-1], tuple(files), tell))
 
     # -- keeping -----------------------------------------------------------------------------------
 
@@ -382,6 +459,13 @@ def _fix(failure: _Failure) -> tuple[str, tuple[str, ...]]:
     return ", ".join(commands), tuple(files[-MAX_EDITS:])
 
 
+def _is_denied(ran: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    """A no says nothing of tests and builds that ran, unless it names what they were run with."""
+    stated = [told.get("task", ""), *(text for kind in STATED for text in told.get(f"{kind}s", ()))]
+    said = {word.strip("`'\"") for text in stated for word in re.split(r"[\s,;:.!?]+", text.lower())}
+    return ran["kind"] in ACTING or not said.isdisjoint(programs_in(ran["command"]))
+
+
 def _newly_set(told: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     """The variables with which a command worked that failed without them."""
     return " ".join(one for one in told.get("set", ()) if one not in before.get("set", ()))
@@ -414,11 +498,15 @@ def _quoted(text: str) -> str:
 
 
 def _paths(fact: Fact) -> tuple[str, ...]:
-    return tuple(path for path in fact.told.get("paths", ()) if isinstance(path, str))[:MAX_PATHS]
+    return _listed_in(fact.told, "paths")[:MAX_PATHS]
 
 
-def _is_edit(fact: Fact) -> bool:
-    return fact.told.get("k") == EDIT
+def _listed_in(told: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    return tuple(path for path in told.get(name, ()) if isinstance(path, str))
+
+
+def _is_in(path: str, places: Sequence[str]) -> bool:
+    return any(place in (path, ".") or path.startswith(f"{place}/") for place in places)
 
 
 def _call_entry(told: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from clew.hosts.events import exit_code
 from clew.hosts.ignore import is_ignored, without_ignored
 from clew.hosts.patterns import phrase
 from clew.hosts.said import decisions_in, sentences, understood_prompt, without_orders
-from clew.hosts.shell import files_shown, left_in, shell_text, understood
+from clew.hosts.shell import files_shown, left_in, shell_text, understood, undone_by
 from clew.hosts.strip import is_from_others, own_words
 from clew.hosts.table import HOSTS
 from clew.inject.hooks import error_line, paths_of_input
@@ -27,7 +27,8 @@ from clew.remember.observe import is_foreign_place, is_from_elsewhere
 from clew.remember.redact import redact, redact_together
 
 # Kinds of facts.
-START, PROMPT, EDIT, RUN, ELSEWHERE, SAY, END = "start", "prompt", "edit", "run", "elsewhere", "say", "end"
+START, PROMPT, EDIT, RUN, TREE = "start", "prompt", "edit", "run", "tree"
+ELSEWHERE, SAY, END = "elsewhere", "say", "end"
 
 MAX_TEXT = 100_000  # characters of one text that are masked and looked at
 MAX_BEGUN = 2_000  # of a prompt that says what a session is about, or is looked for
@@ -118,14 +119,16 @@ def masked_names(event: HookEvent, around: Around) -> tuple[HookEvent, Around]:
 
 def told_words(text: str | None, event: HookEvent, around: Around) -> str:
     """The beginning of what somebody said, masked, without orders that others may have written and without the
-    sentences that name an ignored path; '' where nobody knows which those are."""
+    sentences that name an ignored path or say what to forget; '' where nobody knows which those are."""
     words = own_words(text or "") if around.is_known else ""
     if phrase("not typed").match(words):
         return ""
     if len(words) > MAX_BEGUN:
         words = words[:MAX_BEGUN].rstrip(PATH_CHARS)  # half a path is none
-    lines = without_orders(_masked(words)).splitlines()
-    return "\n".join(" ".join(_unignored(sentences(line), event, around)) for line in lines)
+    masked = _masked(words)
+    forgotten = understood_prompt(masked).takes_back_about
+    told = [_unignored(sentences(line), event, around) for line in without_orders(masked).splitlines()]
+    return "\n".join(" ".join(one for one in line if not (forgotten and forgotten in one)) for line in told)
 
 
 def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
@@ -149,7 +152,7 @@ def _said(event: HookEvent, around: Around) -> dict[str, Any] | None:
     kept = set(_unignored([text for _kind, text in found], event, around))
     said = [[kind, text] for kind, text in found if text in kept]
     told: dict[str, Any] = {"k": SAY}
-    told |= {"asks": True} if said and (event.message or "").rstrip("*_ \n)").endswith("?") else {}
+    told |= {"asks": True} if (event.message or "").rstrip("*_ \n)").endswith("?") else {}
     if not said:
         return None if event.kind == "agent_stop" else told
     return _with_paths(told | {"said": said}, [text for _kind, text in said], event, around)
@@ -159,7 +162,8 @@ def _tool(event: HookEvent, around: Around) -> dict[str, Any] | None:
     tool = (event.tool or "").strip()
     name = tool.lower()
     if name in SHELLS and _PATCH not in shell_text(event.tool_input.get("command"))[:MAX_TEXT]:
-        return _run(event, around)
+        told, undone = _run(event, around), _undone(event, around)
+        return {"k": TREE} | (told or {}) | undone if undone else told
     if is_from_elsewhere(ToolCall(tool)):
         is_resource = _RESOURCES.match(tool) and event.tool_input.get("server") in OUR_SERVERS
         is_ours = _OUR_TOOLS.match(tool) or is_resource
@@ -195,6 +199,7 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
         return nothing
     told: dict[str, Any] = {"k": RUN, "tool": event.tool, "command": ran.command, "kind": ran.kind}
     told["key"] = " in ".join(filter(None, (ran.key, folder)))
+    told |= {"whole": " in ".join(filter(None, (ran.whole, folder)))} if ran.whole else {}
     told |= {"folder": folder} if _FOLDER.fullmatch(folder) else {}
     told |= {"failed": True, "status": status} if failed else {"ok": True}
     line = _what_went_wrong(said) if failed and not is_elsewhere else None
@@ -205,6 +210,25 @@ def _run(event: HookEvent, around: Around) -> dict[str, Any] | None:
     told |= {"set": list(ran.variables)} if ran.variables else {}
     told |= {"elsewhere": True} if is_elsewhere else {}
     return _with_paths(told | _id(event), [ran.command], there, around)
+
+
+def _undone(event: HookEvent, around: Around) -> dict[str, Any]:
+    """What a command did to files that were changed. That git keeps them is believed also where something else of
+    the line went wrong, or nobody tells."""
+    undone = undone_by(_command(event))
+    told = {"keeps": True} if undone.keeps else {}
+    if event.kind == "tool_failure" or status_of(event) or not _has_worked(event) or _has_no_end(event):
+        return told
+    named = {"put_back": undone.put_back, "removed": undone.removed}
+    places = {name: _places(paths, event, around) for name, paths in named.items()}
+    return told | {name: found for name, found in places.items() if found}
+
+
+def _places(paths: Sequence[str], event: HookEvent, around: Around) -> list[str]:
+    """Files and folders from the root, which is `.` itself."""
+    here, root = event.cwd or around.root or "", _normal(around.root or event.cwd or "")
+    is_all = any(_normal(f"{here}/{path}") == root for path in paths)
+    return [*told_paths(paths, around, event.cwd), *(["."] if is_all else [])]
 
 
 def runs_outside(event: HookEvent, around: Around) -> bool:

@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from clew.hosts.patterns import COMMANDS, any_of, sections
@@ -21,6 +22,7 @@ from clew.values import dataclass
 MAX_COMMAND = 300
 MAX_READ = 4_000
 FIXING = "fixing"  # checks that also change what they find
+NO_KINDS = (FIXING, "of tests")
 WORTH_KNOWING = ("test", "build", "check", "migrate", "deploy", "package")
 
 _SPACE = re.compile(r"\s+")
@@ -47,6 +49,11 @@ _SHOWING = frozenset(
 _LOOKING = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "grep", "jq", "rg", "sed", "yq"))
 _WITH_VALUE = frozenset(("-A", "-B", "-C", "-g", "-m", "-t", "-T"))
 _WRITTEN = re.compile(r"\d?>{1,2}\s*([^\s&|;<>]+)")
+# Of git: what gives changes to it, and options with which it puts files back as they were.
+_KEEPING = frozenset(("add", "am", "cherry-pick", "commit", "merge", "stash"))
+_QUIETLY = frozenset(("-q", "--quiet", "-f", "--force", "--"))
+_WORKTREE, _STAGED = frozenset(("-W", "--worktree")), frozenset(("-S", "--staged"))
+_PATTERN = re.compile(r"[*?$`]")
 _RUNNERS = (
     r"(?:uv run(?: --(?:package|project|directory|extra|group|with|python|env-file) \S+| --\S+)*+ |poetry run "
     r"|pipenv run |hatch run |pdm run |rye run |conda run(?: -[np] \S+| --\S+)*+ |bundle exec |npx (?:-y )?"
@@ -66,7 +73,7 @@ _ADDS = re.compile(  # packages by name, and not what the project lists
 @cache
 def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The first that fits decides. `change`: may be what made something else work, and is nothing by itself."""
-    return tuple((kind, _beginning(kind)) for kind in sections(COMMANDS) if kind != FIXING)
+    return tuple((kind, _beginning(kind)) for kind in sections(COMMANDS) if kind not in NO_KINDS)
 
 
 @cache
@@ -86,6 +93,14 @@ _CHOICE = re.compile(  # an option that says of what, and not how
     r"|test\w*pattern\w*)=.+",
     re.IGNORECASE,
 )
+_HOW = re.compile(  # an option with its value that says how, and not of what
+    r"(?:-[nj]|--(?:repeat-each|retries|reruns|(?:max-?)?workers|jobs|parallel|concurrency|numprocesses|timeout|bail"
+    r"|max-?fail(?:ures)?|max-warnings|durations|seed|count)) (?:\d+[%sm]?|auto|logical)"
+    r"|--(?:reporters?|tb|colou?r|log-?level|trace|video|screenshot) [\w.-]+",
+    re.IGNORECASE,
+)
+_WHERE = re.compile(r"(?<= )--(?:project|browser)[= ]\S+ ?")  # the same tests, in one browser
+_IN_BROWSERS = re.compile(rf"{_RUNNERS}{_AT}(?:playwright test|cypress run)\b")
 _NEVER = re.compile(r"--(?:help|version|dry-run|collect-only|co|list)\b|(?:^|\s)-(?:h|V)(?:\s|$)")
 
 
@@ -108,6 +123,7 @@ class Ran:
     command: str
     kind: str
     key: str
+    whole: str  # the key of the same in every browser; '' for what chooses none
     folder: str
     tells_status: bool
     tells_failure: bool  # it is this one that failed, and not another of the same line
@@ -135,7 +151,7 @@ def understood(command: str) -> Ran | None:
     fixes = any(_beginning(FIXING).match(one.text) for one in told)
     set_for_it = tuple(name for text, _sign in parts[: told[-1].at + 1] for name in _variables(text))
     is_alone = tells and len(told) == len(known)
-    return Ran(shown, kind, _key(shown), folder, tells, is_alone, is_general, fixes, set_for_it)
+    return Ran(shown, kind, _key(shown), _whole(shown), folder, tells, is_alone, is_general, fixes, set_for_it)
 
 
 def programs_in(command: str) -> tuple[str, ...]:
@@ -171,6 +187,31 @@ def left_in(command: str) -> str:
     return _gone_to(text for text, _sign in _parts(command[:MAX_READ]))
 
 
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What a command line does to files that were changed, as it names them. `keeps`: it gives them to git, which
+    puts back no more than what was changed after that."""
+
+    put_back: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    keeps: bool = False
+
+
+def undone_by(command: str) -> Undone:
+    """Rather too little: what is put back from another branch, or named by a pattern, is not known."""
+    here, keeps = "", False
+    put_back: list[str] = []
+    removed: list[str] = []
+    for text, _sign in _parts(command[:MAX_READ]):
+        here, words = _moved(here, text), _split(_reduced(text))
+        verb = _verb_of_git(words)
+        keeps |= verb in _KEEPING
+        if words[:2] == ["git", verb] and not keeps:
+            put_back += (_at(here, path) for path in _put_back(verb, words[2:]))
+        removed += (_at(here, path) for path in _removed(words))
+    return Undone(tuple(put_back), tuple(removed), keeps)
+
+
 def files_shown(command: str) -> Iterator[str]:
     """What a command line prints the content of, as it names it; after `cd`, from there. What the line itself has
     written is its own."""
@@ -183,6 +224,44 @@ def files_shown(command: str) -> Iterator[str]:
             yield from (_at(here, path) for path in paths if path not in written)
             if here and not paths:
                 yield here
+
+
+def _verb_of_git(words: Sequence[str]) -> str:
+    """`commit` of `git -C web commit`; '' for what is not git."""
+    after = zip(words[1:], words, strict=False)
+    is_git = words[:1] == ["git"]
+    return next((one for one, before in after if is_git and not {one[0:1], before} & {"-", "-C", "-c"}), "")
+
+
+def _put_back(verb: str, words: Sequence[str]) -> list[str]:
+    options = {one for one in words if one.startswith("-")}
+    if verb == "checkout" and options <= _QUIETLY:
+        return _checked_out(words)
+    is_of_files = options <= _QUIETLY | _WORKTREE | (_STAGED if options & _WORKTREE else set())
+    return _named(words) if verb == "restore" and is_of_files else []
+
+
+def _checked_out(words: Sequence[str]) -> list[str]:
+    """As it was, and not as another commit has it."""
+    paths = _named(words)
+    is_told_apart = "--" in words
+    commits = (
+        _named(words[: words.index("--")]) if is_told_apart else paths[: len(paths) > 1 and "." not in paths[0]]
+    )
+    return [one for one in paths if one not in commits] if set(commits) <= {"HEAD"} else []
+
+
+def _removed(words: Sequence[str]) -> list[str]:
+    match words:
+        case ["rm", *paths]:
+            return _named(paths)
+        case ["git", "rm", *paths] if "--cached" not in paths:
+            return _named(paths)
+    return []
+
+
+def _named(words: Sequence[str]) -> list[str]:
+    return [one for one in words if one and not one.startswith("-") and not _PATTERN.search(one)]
 
 
 def _gone_to(texts: Iterable[str]) -> str:
@@ -261,9 +340,18 @@ def _wrapped(words: Sequence[str]) -> int:
 
 def _key(shown: str) -> str:
     words = shown.split(" ")
-    return " ".join(
-        [words[0], *(word for word in words[1:] if _CHOICE.fullmatch(word) or not _OPTION.fullmatch(word))]
-    )
+    return " ".join([words[0], *(word for before, word in pairwise(words) if _is_of_key(word, before))])
+
+
+def _is_of_key(word: str, before: str) -> bool:
+    if _OPTION.fullmatch(word):
+        return _CHOICE.fullmatch(word) is not None
+    return not _HOW.fullmatch(f"{before} {word}")
+
+
+def _whole(shown: str) -> str:
+    anywhere = _WHERE.sub("", shown).rstrip() if _IN_BROWSERS.match(shown) else shown
+    return "" if anywhere == shown else _key(anywhere)
 
 
 def _tells_status(parts: Sequence[tuple[str, str]], last: int) -> bool:

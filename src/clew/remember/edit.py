@@ -81,9 +81,16 @@ def edited(
         # What was observed is in our words: in anyone else's it is theirs.
         origin = trust if is_reserved(memory.origin) else memory.origin
         new = replace(new, trust=trust_of(memory.trust, [trust]), origin=origin)
+    if trust == "user" and "metadata" not in changes and _is_vouched_for(memory, new):
+        new = replace(new, metadata={key: value for key, value in new.metadata.items() if key != "unsure"})
     if trust != "user" and (words := quarantine.words_of(new)) != quarantine.words_of(memory):
         quarantine.refuse_suspicious(words, f"the new text of memory {new.id}")
     return new, masked
+
+
+def _is_vouched_for(old: Memory, new: Memory) -> bool:
+    """Whoever puts right what was heard with doubt has looked at it."""
+    return any(getattr(old, name) != getattr(new, name) for name in ("content", "type", "layer"))
 
 
 def _replaced(id: str) -> Conflict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError, StoreRefused, Unavailable
 from clew.lazy import LazyModule
-from clew.model.host import STATED, Around, HookAnswer, HookEvent, HookFired, StoredFact
+from clew.model.host import ASKED, STATED, Around, HookAnswer, HookEvent, HookFired, StoredFact
 from clew.model.kinds import checked
-from clew.model.memory import Draft, Remembered
+from clew.model.memory import Draft, Memory, Remembered
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import SessionReport
 
@@ -137,18 +137,24 @@ class Hosts:
         )
 
     def _forget_about(self, draft: Draft, scope: Scope, identity: Identity) -> None:
-        find = partial(self._clew.recall, scope=scope, identity=identity, limit=20, counted=False)
-        found = [one.memory for one in find(draft.content, types=STATED).results]
-        stated = [one for one in found if one.metadata.get("captured") in STATED]
-        before = [one for one in stated if draft.at and one.at < draft.at and one.layer != "rule"]
-        about = capture.one_about(draft.content, before)
+        """And what was asked for in the same words or changed for it: it would be told in these notes."""
+        find = partial(self._captured, scope=scope, identity=identity)
+        before = partial(filter, lambda one: draft.at and one.at < draft.at and one.layer != "rule")
+        asked = [*before(find(draft.content, ("task",)))]
+        about = capture.one_about(draft.content, [*before(find(draft.content, STATED))], asked)
         if about is None:
             return
-        quoted = capture.changed_for(about.content)
-        notes = [one.memory for one in find(quoted, types=("note",)).results]
-        made = [one for one in notes if one.metadata.get("captured") == "edit" and one.content.startswith(quoted)]
-        for memory in (about, *made):
-            self._clew.forget(memory.id, identity=identity)
+        tasks = [one for one in find(about.content, ("task",)) if about.content in one.content]
+        quoted = [capture.changed_for(one.content.removeprefix(ASKED)) for one in (about, *tasks)]
+        made = [one for text in quoted for one in find(text, ("edit",)) if one.content.startswith(text)]
+        for id in dict.fromkeys(one.id for one in (about, *tasks, *made)):
+            self._clew.forget(id, identity=identity)
+
+    def _captured(self, text: str, kinds: Sequence[str], *, scope: Scope, identity: Identity) -> list[Memory]:
+        """What was captured that is about a text."""
+        types = kinds if set(kinds) <= set(STATED) else ("note",)
+        found = self._clew.recall(text, scope=scope, identity=identity, limit=20, counted=False, types=types)
+        return [one.memory for one in found.results if one.memory.metadata.get("captured") in kinds]
 
     def _look_back_at(self, row: StoredFact) -> None:
         for id in row.ends:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.hosts.capture import Captured, Fact, carried_into, drafts_of, report_of
+from clew.hosts.capture import Captured, Fact, carried_into, drafts_of, report_of, standing
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 START = {"k": "start"}
@@ -98,6 +98,102 @@ def test_what_the_agent_found_out_is_about_the_few_files_that_it_changed() -> No
         assert [one.draft.paths for one in kept(*told) if one.kind == "statement"][-1] == ()
 
 
+NO = {"k": "prompt", "overrules": True}
+GIVEN_TO_GIT = {"k": "tree", "keeps": True}
+
+
+def put_back(*places: str) -> dict[str, Any]:
+    return run("git checkout x", kind="change", put_back=list(places))
+
+
+def left(*told: dict[str, Any]) -> list[str]:
+    return [one.draft.content for one in standing(kept(*told)) if one.kind in ("edit", "fix")]
+
+
+def changed(files: str) -> str:
+    return f'Files changed for "Make the login test stable": {files}.'
+
+
+def test_what_a_turn_did_and_the_user_says_no_to_is_not_told() -> None:
+    turn = [TASK, run("pytest", error="x"), edit("a.py"), run("pytest")]
+    assert len(left(*turn, STOP)) == 2
+    for said in ([STOP, NO], [NO]):  # the user may also have stopped it
+        assert left(*turn, *said, STOP) == []
+    assert len(left(*turn, STOP, {"k": "prompt"}, STOP, NO, STOP)) == 2  # said of something else
+    assert len(left(*turn, STOP | {"asks": True}, NO, STOP)) == 2
+    assert left(*turn, STOP, NO, edit("a.py"), STOP) == [changed("a.py")]
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "said", "is_told"),
+    [
+        ("npm install", "package", {}, False),
+        ("npm install", "package", {"overrules": False}, True),
+        ("npm run build", "build", {}, True),
+        ("npm run build", "build", {"rules": ["We use pnpm, not `npm`."]}, False),
+        ("uv run pytest", "test", {"task": "use tox instead of pytest"}, False),
+        ("uv run pytest", "test", {"task": "use tox, and put the file back"}, True),
+    ],
+)
+def test_a_command_that_the_user_objects_to_is_not_told_as_one_to_run(
+    command: str, kind: str, said: dict[str, Any], is_told: bool
+) -> None:
+    for stop in ([], [STOP]):
+        made = kept(TASK, run(command, kind=kind), *stop, NO | said)
+        assert [one.kind for one in standing(made) if one.kind == "command"] == ["command"] * is_told
+    asked = kept(TASK, run(command, kind=kind), STOP | {"asks": True}, NO | said)
+    assert len(texts(standing(asked), "command")) == 1
+    again = kept(TASK, run(command, kind=kind), STOP, NO | said, run(command, kind=kind))
+    assert len(texts(standing(again), "command")) == 1
+
+
+@pytest.mark.parametrize("place", ["src/a.py", "src", "."])
+@pytest.mark.parametrize("later", [[], [STOP], [STOP, {"k": "prompt"}]])
+def test_files_that_were_put_back_were_not_changed(place: str, later: list[dict[str, Any]]) -> None:
+    assert left(TASK, edit("src/a.py"), *later, put_back(place), STOP) == []
+    assert left(TASK, edit("src/a.py"), *later, {"k": "tree", "removed": [place]}, STOP) == []
+    assert left(TASK, edit("src/a.py"), *later, put_back(place), edit("src/a.py"), STOP) == [changed("src/a.py")]
+
+
+def test_of_files_that_were_put_back_the_others_are_told() -> None:
+    for later in ([], [STOP]):
+        assert left(TASK, edit("a.py", "b.py"), *later, put_back("a.py"), STOP) == [changed("b.py")]
+    made = kept(TASK, edit("a.py", "b.py"), STOP, put_back("a.py"), END)
+    assert report_of(facts(TASK, edit("a.py", "b.py"), STOP, put_back("a.py"), END)).files_modified == ("b.py",)
+    assert [one.event_id for one in made if one.kind == "edit"] == ["e3", "e4"]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        [GIVEN_TO_GIT, put_back("a.py")],
+        [put_back("b.py")],
+        [put_back("a")],
+        [{"k": "tree", "removed": ["b.py"]}],
+    ],
+)
+def test_what_is_there_of_a_change_is_told(later: list[dict[str, Any]]) -> None:
+    assert left(TASK, edit("a.py"), STOP, {"k": "prompt"}, *later, STOP) == [changed("a.py")]
+
+
+def test_what_was_given_to_git_may_be_removed_yet() -> None:
+    assert left(TASK, edit("a.py"), GIVEN_TO_GIT, STOP, {"k": "tree", "removed": ["a.py"]}) == []
+
+
+def test_what_was_undone_mended_nothing() -> None:
+    failed, install = run("pytest", error="boom"), run("pip install y", kind="package")
+    [fix] = left(failed, edit("a.py"), put_back("a.py"), edit("b.py"), run("pytest"))
+    assert fix.endswith("worked after edits of b.py.")
+    assert (
+        left(failed, edit("a.py"), put_back("a.py") | {"command": "git checkout . && pytest"}, run("pytest")) == []
+    )
+    assert left(failed, edit("a.py"), run("pytest"), put_back("a.py")) == []
+    removed = {"k": "tree", "removed": ["try.py"]}
+    [fix] = left(failed, edit("try.py"), install, run("pytest"), removed)
+    assert fix.endswith("later fixed by `pip install y`.")
+    assert len(left(failed, put_back("lock"), run("pytest"))) == 1  # what another program had changed
+
+
 def test_files_that_no_task_explains_are_not_told() -> None:
     assert kept({"k": "prompt", "aside": True}, edit("a.py", "b.py"), STOP) == []
 
@@ -151,6 +247,26 @@ def test_a_command_is_told_as_it_can_be_run_again_from_the_root() -> None:
     [fix] = texts(found, "fix")
     assert fix.startswith("Command `cd 'my api' && pytest` (Bash) failed")
     assert fix.endswith("later fixed by `cd 'my api' && uv add jose`.")
+
+
+IN_CHROME = {"key": "npx playwright test --project=chromium", "whole": "npx playwright test"}
+IN_FIREFOX = {"key": "npx playwright test --project=firefox", "whole": "npx playwright test"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_fixed"),
+    [({}, IN_CHROME, True), (IN_CHROME, {}, True), (IN_CHROME, IN_CHROME, True), (IN_CHROME, IN_FIREFOX, False)],
+)
+def test_tests_that_work_in_a_browser_are_those_that_failed_in_all(
+    before: dict[str, str], after: dict[str, str], is_fixed: bool
+) -> None:
+    command, install = "npx playwright test", run("npx playwright install chromium", kind="package")
+    found = kept(run(command, error="no browser") | before, install, run(command) | after, END)
+    fixes = texts(found, "fix")
+    assert [one.endswith("; later fixed by `npx playwright install chromium`.") for one in fixes] == [
+        True
+    ] * is_fixed
+    assert len(texts(found, "failure")) == (not is_fixed)
 
 
 def test_edits_are_told_as_what_came_before_and_not_as_the_fix() -> None:
@@ -249,6 +365,10 @@ ANY = st.sampled_from(
         run("make"),
         run("pip install y", kind="package"),
         {"k": "prompt", "task": "Another one", "rules": ["Always X."]},
+        NO,
+        GIVEN_TO_GIT,
+        put_back("a.py"),
+        {"k": "tree", "removed": ["."]},
     ]
 )
 
@@ -287,6 +407,11 @@ def test_the_report_of_a_session_tells_files_calls_and_errors() -> None:
     assert report.files_modified == ("a.py", "b.py")
     assert report.errors == ({"message": "ValueError: x", "tool": "Bash", "recoverable": True},)
     assert [call["success"] for call in report.tool_calls] == [True, False, True, True]
+
+
+def test_a_report_does_not_tell_what_was_forgotten() -> None:
+    forgotten = {"k": "prompt", "back_about": "the login test"}
+    assert report_of(facts(TASK, forgotten, TASK | {"task": "Add a page"})).summary == "Asked: Add a page"
 
 
 def test_a_report_does_not_launder_what_a_page_said() -> None:

@@ -350,7 +350,10 @@ def test_the_same_command_in_two_folders_is_not_the_same() -> None:
         ("test", "uv run --frozen pytest"), ("test", "conda run -n ml pytest"), ("test", "hatch run test:all"),
         ("test", "./gradlew :app:testDebugUnitTest"), ("test", "php artisan test"), ("build", "pnpm -F web build"),
         ("build", "pnpm --silent run build"), ("migrate", "php artisan migrate"), ("other", "uv run python seed"),
-        ("migrate", "dotnet ef database update"), ("package", "pnpm add web"),
+        ("migrate", "dotnet ef database update"), ("package", "pnpm add web"), ("build", "make testserver"),
+        ("migrate", "uv run alembic merge heads -m 'merge heads'"), ("package", "npx playwright install chromium"),
+        ("test", "make test-unit"), ("test", "make tests"), ("test", "make testacc"), ("test", "npm run test2"),
+        ("test", "npm run testUnit"), ("test", "make e2e_fast"), ("other", "npm run testdata"),
     ],
 )  # fmt: skip
 def test_a_command_is_known_whatever_stands_before_it(kind: str, command: str) -> None:
@@ -365,6 +368,31 @@ def test_the_same_command_for_another_part_is_not_the_same_and_with_other_option
     ):
         assert ran(first)["key"] != ran(other)["key"]
     assert ran("pytest --tb=short -q")["key"] == ran("pytest --maxfail=1")["key"] == "pytest"
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "is_same"),
+    [
+        ("playwright test e2e/a.spec.ts", "playwright test e2e/a.spec.ts --repeat-each 5 --reporter line", True),
+        ("pytest -q tests", "pytest -n auto --tb short tests", True),
+        ("make -j 4 build", "make -j 8 build", True),
+        ("kubectl apply -n dev -f a.yaml", "kubectl apply -n prod -f a.yaml", False),
+        ("pytest tests/a.py", "pytest tests/b.py", False),
+        ("pytest -k 1", "pytest -k 2", False),
+    ],
+)
+def test_the_value_of_an_option_that_says_how_is_no_part_of_a_command(
+    first: str, other: str, is_same: bool
+) -> None:
+    assert (ran(first)["key"] == ran(other)["key"]) is is_same
+
+
+def test_tests_in_one_browser_are_told_with_those_in_every_one() -> None:
+    for chosen in ("--project=chromium", "--project chromium", "e2e --browser firefox --project=a"):
+        found = ran(f"cd web && npx playwright test {chosen}")
+        assert found["whole"] == ran(f"cd web && npx playwright test {chosen.split('--')[0]}".strip())["key"]
+    assert "whole" not in ran("npx playwright test --headed")
+    assert "whole" not in ran("dotnet test --project=api")
 
 
 @pytest.mark.parametrize(
@@ -394,6 +422,49 @@ def test_files_and_commands_of_a_working_tree_within_the_repository_are_those_of
     assert told("tool_end", tool="Grep", tool_input={"path": f"{ROOT}/{tree}"}) is None
     hidden = Around(project="shop", root=ROOT, ignored=("/api/keys/", f"/{tree}/"))
     assert edited(f"{ROOT}/{tree}/src/a.py", hidden) is edited(f"{ROOT}/.worktrees/x/api/keys/a", hidden) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "put_back", "removed"),
+    [
+        ("git checkout src/a.py", ["src/a.py"], None),
+        ("git checkout -q -- src/a.py", ["src/a.py"], None),
+        ("git checkout HEAD -- src/a.py src/b.py", ["src/a.py", "src/b.py"], None),
+        ("cd sub && git checkout ../src/a.py b.py", ["src/a.py", "sub/b.py"], None),
+        (f"git restore {ROOT}/src/a.py", ["src/a.py"], None),
+        ("git restore --staged --worktree src/a.py", ["src/a.py"], None),
+        ("git restore .", ["."], None),
+        ("git restore --staged src/a.py", None, None),
+        ("git restore --source=main src/a.py", None, None),
+        ("git checkout main -- src/a.py", None, None),
+        ("git checkout main src/a.py", None, None),
+        ("git checkout -b src/a.py", None, None),
+        ("git checkout -p src/a.py", None, None),
+        ("git checkout secrets/a.py", None, None),
+        ("git checkout /home/dev/other/a.py", None, None),
+        ("rm -rf src/old src/a.py", None, ["src/old", "src/a.py"]),
+        ("git rm -rq tests/legacy", None, ["tests/legacy"]),
+        ("git rm --cached src/a.py", None, None),
+        ("rm src/*.py", None, None),
+        ("rm -rf .worktrees/x", None, [".worktrees/x"]),
+        ("cat rm src/a.py", None, None),
+    ],
+)
+def test_it_is_told_which_files_a_command_took_back(
+    command: str, put_back: list[str] | None, removed: list[str] | None
+) -> None:
+    found = ran(command) or {}
+    assert (found.get("put_back"), found.get("removed")) == (put_back, removed)
+    failed = ran(command, error="Exit code 1\nerror: pathspec") or {}
+    assert not {"put_back", "removed"} & failed.keys()
+
+
+def test_it_is_told_that_git_was_given_what_was_changed() -> None:
+    for command in ("git commit -am wip", "git add -A && git commit -m 'fix: it' && git push", "git -C web stash"):
+        assert ran(command)["keeps"] and ran(command, error="Exit code 1\nrejected")["keeps"]
+    assert ran("git stash && git checkout . && git stash pop").keys() & {"put_back", "keeps"} == {"keeps"}
+    assert ran("git checkout src/a.py && git commit -am wip").keys() >= {"put_back", "keeps"}
+    assert ran("git log --grep commit") is None
 
 
 def test_a_command_that_ran_in_an_ignored_folder_is_not_kept() -> None:

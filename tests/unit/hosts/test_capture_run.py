@@ -143,6 +143,27 @@ def test_an_environment_that_had_to_be_entered_is_the_fix(memory: Clew, entered:
     assert f"later fixed by `{entered} && npm test`" in fix
 
 
+@pytest.mark.parametrize(
+    ("failed", "mended", "worked"),
+    [
+        (
+            "uv run alembic upgrade head",
+            "uv run alembic merge heads -m 'merge heads'",
+            "uv run alembic upgrade head",
+        ),
+        ("npx playwright test", "npx playwright install chromium", "npx playwright test --project=chromium"),
+        ("cd e2e && playwright test a.spec.ts", "make testserver", "cd e2e; playwright test a.spec.ts --retries 5"),
+    ],
+)
+def test_what_made_a_command_work_is_its_fix(memory: Clew, failed: str, mended: str, worked: str) -> None:
+    tell(memory, "SessionStart", source="startup")
+    bash(memory, failed, error="Exit code 1\nFAILED: Multiple head revisions, or no browser")
+    bash(memory, mended)
+    bash(memory, worked)
+    [fix] = [one.content for one in captured(memory) if one.metadata["captured"] == "fix"]
+    assert f"later fixed by `{mended}`" in fix
+
+
 def test_a_no_to_what_the_agent_asks_takes_nothing_back(memory: Clew) -> None:
     tell(memory, "SessionStart", source="startup")
     tell(memory, "UserPromptSubmit", prompt="Make the product list in src/products.py faster")
@@ -150,6 +171,68 @@ def test_a_no_to_what_the_agent_asks_takes_nothing_back(memory: Clew) -> None:
     tell(memory, "Stop", last_assistant_message=said)
     tell(memory, "UserPromptSubmit", prompt="No, the docs are somebody else's work")
     assert "statement" in kinds(captured(memory))
+
+
+BECAUSE = (
+    "The tests failed because pgbouncer does not work with prepared statements, so I set statement_cache_size=0 in "
+    "app/db.py."
+)
+
+
+def edited(clew: Clew, path: str) -> None:
+    given = {"tool_name": "Edit", "tool_input": {"file_path": f"{ROOT}/{path}"}, "tool_use_id": next(_ids)}
+    tell(clew, "PostToolUse", **given, tool_response={"success": True})
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    "says", ["that's not it, we don't run pgbouncer. restart the test server", "hm, and what is pgbouncer?"]
+)
+def test_a_fix_that_the_user_denies_or_the_agent_takes_back_is_none(memory: Clew, says: str, at_once: bool) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Fix the api tests in tests/api, the plans are cached")
+    bash(
+        memory, "pytest -q tests/api", error="Exit code 1\nE   InvalidCachedStatementError: cached plan is invalid"
+    )
+    edited(memory, "app/db.py")
+    bash(memory, "pytest -q tests/api")
+    tell(memory, "Stop", last_assistant_message=BECAUSE)
+    assert at_once or kinds(captured(memory)) == {"task", "fix", "edit", "statement"}
+    tell(memory, "UserPromptSubmit", prompt=says)
+    bash(memory, "git checkout app/db.py")
+    bash(memory, "pytest -q tests/api")
+    tell(memory, "Stop", last_assistant_message="Reverted and restarted.")
+    assert not {"fix", "edit"} & kinds(captured(memory))
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_command_that_the_user_says_no_to_is_forgotten(memory: Clew, at_once: bool) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="Get the build of the web app in web/src running")
+    bash(memory, "npm install")
+    bash(memory, "make build")
+    tell(memory, "Stop", last_assistant_message="It builds.")
+    assert at_once or kinds(captured(memory)) == {"task", "command"}
+    tell(memory, "UserPromptSubmit", prompt="no, use pnpm here")
+    [left] = [one.content for one in captured(memory) if one.metadata["captured"] == "command"]
+    assert "make build" in left
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_file_that_was_removed_was_not_changed_for_anything(memory: Clew, at_once: bool) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt="INV-42: credit notes. new table credit_notes, migration w/ alembic")
+    edited(memory, "app/models/credit_note.py")
+    edited(memory, "app/models/invoice.py")
+    tell(memory, "Stop", last_assistant_message="I added a credit_notes table.")
+    assert at_once or "edit" in kinds(captured(memory))
+    bash(memory, "rm app/models/credit_note.py")
+    [edit] = [one for one in captured(memory) if one.metadata["captured"] == "edit"]
+    assert edit.content.endswith(": app/models/invoice.py.") and edit.paths == ("app/models/invoice.py",)
+    edited(memory, "app/models/credit_note.py")
+    tell(memory, "Stop", last_assistant_message="I added it again.")
+    told = [one.content for one in captured(memory) if one.metadata["captured"] == "edit"]
+    assert any(one.endswith(": app/models/credit_note.py.") for one in told)
 
 
 def test_what_waited_until_its_session_had_ended_is_kept(memory: Clew) -> None:
@@ -214,6 +297,53 @@ def test_what_is_taken_back_is_not_quoted_by_what_was_changed_for_it(memory: Cle
     assert kinds(captured(memory)) == {"decision", "edit"}
     tell(memory, "UserPromptSubmit", prompt=back)
     assert captured(memory) == []
+
+
+NODES = "prod runs on two nodes in frankfurt. Write the failover script in ops/failover.sh for postgres"
+
+
+def test_what_is_forgotten_is_not_told_by_what_was_asked_and_changed_in_the_same_words(memory: Clew) -> None:
+    tell(memory, "SessionStart", source="startup")
+    tell(memory, "UserPromptSubmit", prompt=NODES)
+    given = {"tool_name": "Write", "tool_input": {"file_path": f"{ROOT}/ops/failover.sh"}, "tool_use_id": "toolu_9"}
+    tell(memory, "PostToolUse", **given, tool_response={"success": True})
+    tell(memory, "Stop", last_assistant_message="Done.")
+    tell(memory, "UserPromptSubmit", prompt="Write the backup script in ops/backup.sh for the two databases")
+    assert kinds(captured(memory)) == {"fact", "task", "edit"}
+    tell(memory, "UserPromptSubmit", prompt="forget what I said about two nodes")
+    assert [one.content for one in captured(memory)] == [
+        "The user asked: Write the backup script in ops/backup.sh for the two databases"
+    ]
+
+
+def test_a_fact_that_says_no_is_forgotten(memory: Clew) -> None:
+    told_days_ago(memory, "we have no staging environment")
+    tell(memory, "UserPromptSubmit", prompt="forget what I said about the staging environment, we have one now")
+    assert "we have no staging environment" not in {one.content for one in captured(memory)}
+
+
+LEGACY = "argh. hands off tests/legacy, thats philips and he gets angry. put it back"
+
+
+@pytest.mark.parametrize(
+    ("topic", "is_kept"),
+    [
+        ("the legacy tests, philip left", False),
+        ("the legacy pages", True),
+        ("tests", True),
+        ("legacy old tests", True),
+    ],
+)
+def test_what_was_asked_is_forgotten_where_nothing_else_is_meant(memory: Clew, topic: str, is_kept: bool) -> None:
+    told_days_ago(memory, LEGACY, "Look into tests/legacy/test_old.py, it fails with a rounding error")
+    tell(memory, "UserPromptSubmit", prompt=f"forget what i said about {topic}. just delete the folder")
+    assert (f"The user asked: {LEGACY}" in {one.content for one in captured(memory)}) is is_kept
+
+
+def test_of_several_that_were_asked_none_is_forgotten(memory: Clew) -> None:
+    told_days_ago(memory, LEGACY, "Fix the rounding in tests/legacy, it is off by a cent")
+    tell(memory, "UserPromptSubmit", prompt="forget what i said about the legacy tests")
+    assert len(captured(memory)) == 2
 
 
 @pytest.mark.parametrize(

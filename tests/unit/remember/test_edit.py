@@ -55,6 +55,19 @@ def test_editing_twice_with_the_same_values_changes_nothing_the_second_time(memo
     assert len(memory.history(saved.id)) == 2
 
 
+@pytest.mark.parametrize("changes", [{"content": "We use poetry"}, {"type": "decision"}, {"layer": "rule"}])
+def test_what_a_person_puts_right_is_told_without_doubt(memory: Any, changes: dict[str, str]) -> None:
+    heard = Draft(
+        content="poetry, is it", type="rule", layer="long_term", metadata={"unsure": True, "captured": "rule"}
+    )
+    saved = memory.remember(heard)
+    by_agent = memory.edit(saved.id, **changes, identity=Identity(agent="claude-code"))
+    assert by_agent.metadata["unsure"] is True
+    memory.revert(saved.id, 1)
+    assert memory.edit(saved.id, tags=("x",)).metadata["unsure"] is True
+    assert memory.edit(saved.id, **changes).metadata == {"captured": "rule"}
+
+
 def test_an_edit_masks_secrets_and_labels_anew(memory: Any) -> None:
     saved = memory.remember("Deploy by hand")
     new = memory.edit(saved.id, content=f"Deploy with {KEY}")
