@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from clew.hosts.shell import adds_package, programs_in
 from clew.inject.hooks import cut
 from clew.model.inject import VerbEvent
-from clew.recall.analyse import terms
+from clew.recall.analyse import asked_words, terms
 from clew.values import dataclass
 
 PATH, QUERY = "path", "query"
@@ -58,7 +58,7 @@ def asked_of_rules(event: VerbEvent) -> tuple[Question, ...]:
     command = cut(event.query)
     if not _is_command(event) or not command:
         return ()
-    words = frozenset(terms(command_words(command)))
+    words = frozenset(asked_words(command_words(command)))
     programs = programs_in(command)[:MAX_PROGRAMS]
     adding = [Question(ADDING, ADDED, ADDING_WORDS, is_command=True)] if adds_package(command) else []
     return (*(Question(PROGRAM, name, words, is_command=True) for name in programs), *adding)
@@ -111,5 +111,5 @@ def _about_text(event: VerbEvent) -> Question | None:
     text = cut(event.query)
     is_command = _is_command(event)
     asked = " ".join((command_words(text) if is_command else text).split())
-    words = frozenset(terms(asked))
+    words = frozenset(asked_words(asked))
     return Question(QUERY, asked, words, is_command, event.phase == "failure") if words else None

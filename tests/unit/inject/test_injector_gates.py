@@ -101,6 +101,11 @@ def test_a_single_word_is_enough_only_if_it_is_a_name_and_stands_out_by_more() -
     assert not sure(candidate("it is round", 0.9), query="round")
 
 
+def test_another_ticket_shares_neither_prefix_nor_number() -> None:
+    assert sure(candidate("INV-63: the retry waits longer", 0.51), query="go on with INV-63 please")
+    assert not sure(candidate("INV-63: one of 71 retries waits longer", 0.9), query="go on with INV-71 please")
+
+
 def test_a_command_needs_two_words_in_any_case() -> None:
     assert not sure(candidate("samesite is lax"), tool="Bash", query="grep samesite")
     assert sure(candidate("samesite cookies are lax"), tool="Bash", query="grep samesite cookies.py")
