@@ -1,7 +1,8 @@
 """What is asked about a tool call: its focal path, its text, and the rules about what it runs. Pure.
 
 A path is asked for as the project knows it, without the folders that only this machine has. Of a shell command only
-what it is about counts: programs and options are in every second command and say nothing. But a rule may name the
+what it is about counts: programs, what runs them (`uv run`, `npx`) and options are in every second command and say
+nothing. But a rule may name the
 program ("use pnpm, never npm"), or speak of new dependencies: these are asked for by themselves.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clew.hosts.shell import adds_package, programs_in
+from clew.hosts.shell import adds_package, programs_in, understood, without_runner
 from clew.inject.hooks import cut
 from clew.model.inject import VerbEvent
 from clew.recall.analyse import asked_words, terms
@@ -38,13 +39,16 @@ _ROOTED = re.compile(r"[/\\~]|[A-Za-z]:[/\\]")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`words` are its terms; so many of them at least must stand in a memory for it to be an answer."""
+    """`words` are its terms; so many of them at least must stand in a memory for it to be an answer. `runs` and
+    `folder`: what a command that has not run yet comes down to, as it is kept if it fails."""
 
     kind: str
     text: str
     words: frozenset[str]
     is_command: bool = False
     is_error: bool = False
+    runs: str = ""
+    folder: str = ""
 
 
 def questions_of(event: VerbEvent) -> tuple[Question, ...]:
@@ -91,9 +95,7 @@ def command_words(command: str) -> str:
 
 
 def _arguments(command: str) -> Iterator[str]:
-    words = command.split()
-    while words and "=" in words[0]:  # variables before the program
-        words.pop(0)
+    words = without_runner(command).split()
     if words[:2] in _BRANCHING and _BEGINS_BRANCH.intersection(words):
         return
     yield from (word for word in words[1:] if not word.startswith("-"))
@@ -112,4 +114,8 @@ def _about_text(event: VerbEvent) -> Question | None:
     is_command = _is_command(event)
     asked = " ".join((command_words(text) if is_command else text).split())
     words = frozenset(asked_words(asked))
-    return Question(QUERY, asked, words, is_command, event.phase == "failure") if words else None
+    if not words:
+        return None
+    ran = understood(text) if is_command and event.phase == "pre" else None
+    runs, folder = (ran.command, ran.folder) if ran else ("", "")
+    return Question(QUERY, asked, words, is_command, event.phase == "failure", runs, folder)
