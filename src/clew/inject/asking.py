@@ -26,6 +26,15 @@ PATH_PARTS = 4  # of a path from the root of the disk: `src/billing/vat.py` and 
 SHELLS = frozenset(
     ("bash", "shell", "local_shell", "exec_command", "execute_command", "run_terminal_cmd", "terminal")
 )
+PROMPTS = frozenset(("userpromptsubmit", "prompt"))  # no tools: a person says it
+# With these whoever asks asks for what is known, and says nothing of what about.
+FRAME = frozenset(
+    terms(
+        "again agreed already anybody anyone anything decide decided decision everything know known last meant "
+        "mentioned need previously recall remember rule said say something special still tell thing told whats"
+    )
+)
+_ASKS = re.compile(r"\?(?=[\s\"')]|$)|^\W*(?:what|which|who|where|when|why|how)(?:['\u2019]?s)?\b", re.IGNORECASE)
 # Names that every project has, and that say nothing about what is in the file.
 NAMELESS = frozenset(
     "app base common conf config conftest core index init lib main mod model package readme setting setup spec "
@@ -47,6 +56,7 @@ class Question:
     words: frozenset[str]
     is_command: bool = False
     is_error: bool = False
+    is_asked: bool = False  # by a person, in a prompt
     runs: str = ""
     folder: str = ""
 
@@ -118,4 +128,5 @@ def _about_text(event: VerbEvent) -> Question | None:
         return None
     ran = understood(text) if is_command and event.phase == "pre" else None
     runs, folder = (ran.command, ran.folder) if ran else ("", "")
-    return Question(QUERY, asked, words, is_command, event.phase == "failure", runs, folder)
+    is_asked = event.tool.casefold() in PROMPTS and _ASKS.search(asked) is not None
+    return Question(QUERY, asked, words, is_command, event.phase == "failure", is_asked, runs, folder)

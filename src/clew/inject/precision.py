@@ -5,7 +5,8 @@ one. So a memory must also
 - found by the path: be about this file (its paths say so, or, when it has none, its text names the file or uses
   every word of the file's name). One that lists other files is about those; a folder has no such name;
 - found by the text: stand out from what the same question finds anyway, and share words with it: two; or, if it
-  stands out by more, a single one that is a name and no word of the language. A shell command always needs two,
+  stands out by more, a single one that is a name and no word of the language, or the only subject of what a
+  person asks. A shell command always needs two,
   and an error as much as two names say, or half of a short one: every second one has `error`, `not found` or
   `run ... first` in it. That a command works is no news to whoever runs one, nor that it failed once: only how the
   very same was mended, and what shares words with it besides the command that failed;
@@ -19,7 +20,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from clew.guard.trust import is_told_unasked
-from clew.inject.asking import ADDING, PATH, PROGRAM, Question
+from clew.inject.asking import ADDING, FRAME, PATH, PROGRAM, Question
 from clew.inject.boost import is_about_path, paths_of
 from clew.model.inject import Observation
 from clew.recall.analyse import hash_term, terms
@@ -29,6 +30,8 @@ READ_CHARS = 2_000  # of a memory, when its words are compared
 CANDIDATES = 20  # asked of the store per question
 ERROR_SAYS = 2.0  # how much the words that an error shares with a memory must say; a name says 1
 ONE_WORD = 0.1  # by so much more a memory must stand out that shares a single word
+ONE_SUBJECT = 0.15  # the same where a person asks about this word alone, which may be one of the language
+SUBJECT_SAYS, SUBJECT_SHARE = 0.75, 0.6  # how much it must say, and of what the question says in all
 RULE = "rule"
 OF_COMMANDS = ("command", "failure", "fix")  # captured of a command that ran
 _COMMAND = re.compile(r"Command `(?:cd (?P<folder>[^`\s]+) && )?(?P<command>[^`]+)`")  # by `remember/observe.py`
@@ -104,7 +107,16 @@ def _shares_words(candidate: Observation, question: Question, *, above: float) -
         return False
     if question.is_command or len(shared) != 1:
         return len(shared) >= 2
-    return above >= ONE_WORD and informativeness(hash_term(*shared)) >= 1
+    if above >= ONE_WORD and _says(shared) >= 1:
+        return True
+    return question.is_asked and above >= ONE_SUBJECT and _is_subject(shared, question)
+
+
+def _is_subject(shared: frozenset[str], question: Question) -> bool:
+    """Whether the question is about nothing but this word: "what did we say about rounding again?", and not
+    "should the button have round corners?"."""
+    subject = question.words - FRAME
+    return SUBJECT_SAYS <= _says(shared & subject) >= SUBJECT_SHARE * _says(subject)
 
 
 def _says(words: Iterable[str]) -> float:
