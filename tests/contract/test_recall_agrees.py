@@ -45,6 +45,8 @@ ASKED: list[tuple[str, Scope, dict[str, Any]]] = [
     ("anew portal", IN_A, {}),
     ("anew portal", IN_A, {"as_of": START + timedelta(milliseconds=400)}),
     ("漢字 gateway", IN_B, {}),
+    ("OPS-7 gateway", IN_A, {}),
+    ("OPS-8 gateway", IN_A, {}),
     ("nothing of the kind", IN_A, {}),
     ("", IN_A, {}),
     ("gateway moved", Scope(project="a"), {"limit": 3}),
@@ -77,7 +79,7 @@ def write(memory: Clew) -> None:
         drafts = [draft(f"{number} {n}", rng) for n in range(28)]
         ids = [saved.id for saved in memory.remember_many(drafts, scope=scope)]
         memory.forget(ids[0])
-        memory.edit(ids[1], content=f"gateway moved {number}", tags=("red",), type="fact")
+        memory.edit(ids[1], content=f"gateway moved {number}, see OPS-7", tags=("red",), type="fact")
         memory.remember(f"portal anew {number}", id=an_id(f"anew {number}"), supersedes=ids[2], scope=scope)
         memory.remember("gateway", id=an_id(f"short {number}"), expires_at=START + timedelta(hours=1), scope=scope)
 

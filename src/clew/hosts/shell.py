@@ -166,6 +166,14 @@ def programs_in(command: str) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(names) if name)
 
 
+def without_runner(command: str) -> str:
+    """One command without variables, wrappers and whatever runs it: `pytest -q` of `CI=1 uv run pytest -q`."""
+    words = command.split()
+    while before := _wrapped(words) or _running(words):
+        words = words[before:]
+    return " ".join(words)
+
+
 def adds_package(command: str) -> bool:
     return any(_ADDS.match(_reduced(text)) for text, _sign in _parts(command[:MAX_READ]))
 
@@ -336,6 +344,12 @@ def _wrapped(words: Sequence[str]) -> int:
         return 1
     ends = range(min(len(words) - 1, 5), 0, -1)
     return next((end for end in ends if _WRAPPERS.match(" ".join(words[:end]))), 0)
+
+
+def _running(words: Sequence[str]) -> int:
+    """How many words of what runs another program stand before that."""
+    found = _RUNNER.match(" ".join(words))
+    return len(found[0].split()) if found else 0
 
 
 def _key(shown: str) -> str:

@@ -1,7 +1,8 @@
 """What is asked about a tool call: its focal path, its text, and the rules about what it runs. Pure.
 
 A path is asked for as the project knows it, without the folders that only this machine has. Of a shell command only
-what it is about counts: programs and options are in every second command and say nothing. But a rule may name the
+what it is about counts: programs, what runs them (`uv run`, `npx`) and options are in every second command and say
+nothing. But a rule may name the
 program ("use pnpm, never npm"), or speak of new dependencies: these are asked for by themselves.
 """
 
@@ -10,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clew.hosts.shell import adds_package, programs_in
+from clew.hosts.shell import adds_package, programs_in, understood, without_runner
 from clew.inject.hooks import cut
 from clew.model.inject import VerbEvent
-from clew.recall.analyse import terms
+from clew.recall.analyse import asked_words, terms
 from clew.values import dataclass
 
 PATH, QUERY = "path", "query"
@@ -25,6 +26,15 @@ PATH_PARTS = 4  # of a path from the root of the disk: `src/billing/vat.py` and 
 SHELLS = frozenset(
     ("bash", "shell", "local_shell", "exec_command", "execute_command", "run_terminal_cmd", "terminal")
 )
+PROMPTS = frozenset(("userpromptsubmit", "prompt"))  # no tools: a person says it
+# With these whoever asks asks for what is known, and says nothing of what about.
+FRAME = frozenset(
+    terms(
+        "again agreed already anybody anyone anything decide decided decision everything know known last meant "
+        "mentioned need previously recall remember rule said say something special still tell thing told whats"
+    )
+)
+_ASKS = re.compile(r"\?(?=[\s\"')]|$)|^\W*(?:what|which|who|where|when|why|how)(?:['\u2019]?s)?\b", re.IGNORECASE)
 # Names that every project has, and that say nothing about what is in the file.
 NAMELESS = frozenset(
     "app base common conf config conftest core index init lib main mod model package readme setting setup spec "
@@ -38,13 +48,17 @@ _ROOTED = re.compile(r"[/\\~]|[A-Za-z]:[/\\]")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`words` are its terms; so many of them at least must stand in a memory for it to be an answer."""
+    """`words` are its terms; so many of them at least must stand in a memory for it to be an answer. `runs` and
+    `folder`: what a command that has not run yet comes down to, as it is kept if it fails."""
 
     kind: str
     text: str
     words: frozenset[str]
     is_command: bool = False
     is_error: bool = False
+    is_asked: bool = False  # by a person, in a prompt
+    runs: str = ""
+    folder: str = ""
 
 
 def questions_of(event: VerbEvent) -> tuple[Question, ...]:
@@ -58,7 +72,7 @@ def asked_of_rules(event: VerbEvent) -> tuple[Question, ...]:
     command = cut(event.query)
     if not _is_command(event) or not command:
         return ()
-    words = frozenset(terms(command_words(command)))
+    words = frozenset(asked_words(command_words(command)))
     programs = programs_in(command)[:MAX_PROGRAMS]
     adding = [Question(ADDING, ADDED, ADDING_WORDS, is_command=True)] if adds_package(command) else []
     return (*(Question(PROGRAM, name, words, is_command=True) for name in programs), *adding)
@@ -91,9 +105,7 @@ def command_words(command: str) -> str:
 
 
 def _arguments(command: str) -> Iterator[str]:
-    words = command.split()
-    while words and "=" in words[0]:  # variables before the program
-        words.pop(0)
+    words = without_runner(command).split()
     if words[:2] in _BRANCHING and _BEGINS_BRANCH.intersection(words):
         return
     yield from (word for word in words[1:] if not word.startswith("-"))
@@ -111,5 +123,10 @@ def _about_text(event: VerbEvent) -> Question | None:
     text = cut(event.query)
     is_command = _is_command(event)
     asked = " ".join((command_words(text) if is_command else text).split())
-    words = frozenset(terms(asked))
-    return Question(QUERY, asked, words, is_command, event.phase == "failure") if words else None
+    words = frozenset(asked_words(asked))
+    if not words:
+        return None
+    ran = understood(text) if is_command and event.phase == "pre" else None
+    runs, folder = (ran.command, ran.folder) if ran else ("", "")
+    is_asked = event.tool.casefold() in PROMPTS and _ASKS.search(asked) is not None
+    return Question(QUERY, asked, words, is_command, event.phase == "failure", is_asked, runs, folder)

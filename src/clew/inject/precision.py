@@ -5,9 +5,11 @@ one. So a memory must also
 - found by the path: be about this file (its paths say so, or, when it has none, its text names the file or uses
   every word of the file's name). One that lists other files is about those; a folder has no such name;
 - found by the text: stand out from what the same question finds anyway, and share words with it: two; or, if it
-  stands out by more, a single one that is a name and no word of the language. A shell command always needs two,
+  stands out by more, a single one that is a name and no word of the language, or the only subject of what a
+  person asks. A shell command always needs two,
   and an error as much as two names say, or half of a short one: every second one has `error`, `not found` or
-  `run ... first` in it. That a command works is no news to whoever runs one;
+  `run ... first` in it. That a command works is no news to whoever runs one, nor that it failed once: only how the
+  very same was mended, and what shares words with it besides the command that failed;
 - found by the program of a command: be a rule that names it, and speaks against it or shares another word with the
   command; found by what a command adds: be a rule about adding such things.
 """
@@ -18,7 +20,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from clew.guard.trust import is_told_unasked
-from clew.inject.asking import ADDING, PATH, PROGRAM, Question
+from clew.inject.asking import ADDING, FRAME, PATH, PROGRAM, Question
 from clew.inject.boost import is_about_path, paths_of
 from clew.model.inject import Observation
 from clew.recall.analyse import hash_term, terms
@@ -28,7 +30,11 @@ READ_CHARS = 2_000  # of a memory, when its words are compared
 CANDIDATES = 20  # asked of the store per question
 ERROR_SAYS = 2.0  # how much the words that an error shares with a memory must say; a name says 1
 ONE_WORD = 0.1  # by so much more a memory must stand out that shares a single word
+ONE_SUBJECT = 0.15  # the same where a person asks about this word alone, which may be one of the language
+SUBJECT_SAYS, SUBJECT_SHARE = 0.75, 0.6  # how much it must say, and of what the question says in all
 RULE = "rule"
+OF_COMMANDS = ("command", "failure", "fix")  # captured of a command that ran
+_COMMAND = re.compile(r"Command `(?:cd (?P<folder>[^`\s]+) && )?(?P<command>[^`]+)`")  # by `remember/observe.py`
 OF_RULES = (PROGRAM, ADDING)  # questions that only rules answer
 _AGAINST = (  # and up to two words between that and what it speaks against
     r"(?:\b(?:never|not|no|avoid|over|instead of|rather than|stop)|n['\u2019]t)"
@@ -43,7 +49,7 @@ def is_sure(
         return path is not None and _is_about(candidate, path, question)
     if question.kind in OF_RULES:
         return candidate.memory.type == RULE and _is_rule_about(candidate, question)
-    if question.is_command and candidate.memory.metadata.get("captured") == "command":
+    if question.is_command and not _is_news(candidate, question):
         return False
     above = candidate.relevance - background - floor
     return above >= 0 and _shares_words(candidate, question, above=above)
@@ -63,6 +69,27 @@ def _is_about(candidate: Observation, path: str, question: Question) -> bool:
     return not paths_of(candidate.memory) and bool(question.words) and question.words <= _words(candidate)
 
 
+def _is_news(candidate: Observation, question: Question) -> bool:
+    """To whoever runs a command: most that failed once works today."""
+    captured = str(candidate.memory.metadata.get("captured", ""))
+    if captured not in OF_COMMANDS:
+        return True
+    found = _COMMAND.match(candidate.memory.content)
+    if captured == "command" or found is None:
+        return False
+    if question.runs == found["command"] and _is_there(question.folder, found["folder"] or ""):
+        return captured == "fix"
+    own = frozenset(terms(found[0]))
+    return len((question.words & _words(candidate)) - own) >= 2
+
+
+def _is_there(goes_to: str, folder: str) -> bool:
+    """Whether a command line goes where the other was run, as far as it tells: nobody says where it begins."""
+    if goes_to.startswith(("/", "~")) and not folder:
+        return True
+    return not goes_to or f"/{goes_to}".endswith(f"/{folder}")
+
+
 def _is_rule_about(candidate: Observation, question: Question) -> bool:
     words, named = _words(candidate), frozenset(terms(question.text))
     if question.kind == ADDING:
@@ -80,7 +107,16 @@ def _shares_words(candidate: Observation, question: Question, *, above: float) -
         return False
     if question.is_command or len(shared) != 1:
         return len(shared) >= 2
-    return above >= ONE_WORD and informativeness(hash_term(*shared)) >= 1
+    if above >= ONE_WORD and _says(shared) >= 1:
+        return True
+    return question.is_asked and above >= ONE_SUBJECT and _is_subject(shared, question)
+
+
+def _is_subject(shared: frozenset[str], question: Question) -> bool:
+    """Whether the question is about nothing but this word: "what did we say about rounding again?", and not
+    "should the button have round corners?"."""
+    subject = question.words - FRAME
+    return SUBJECT_SAYS <= _says(shared & subject) >= SUBJECT_SHARE * _says(subject)
 
 
 def _says(words: Iterable[str]) -> float:

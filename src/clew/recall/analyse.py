@@ -19,6 +19,7 @@ from functools import cache, lru_cache
 from zlib import crc32
 
 from clew import native
+from clew.recall.keys import key_of
 
 REVISION = 3  # stored with the index: another revision means re-indexing
 
@@ -82,9 +83,27 @@ def packed_hashes(text: str) -> bytes:
     return _HASHES.join(text) or array("I", map(hash_term, _only_stop_words(text))).tobytes()
 
 
+def asked_words(text: str) -> list[str]:
+    """The terms of a text that asks: of the key of a ticket only the whole."""
+    found = [term for chunk in _chunks(text) for term in (_key(chunk) or _split(chunk))]
+    return found or _only_stop_words(text)
+
+
+def keys_in(text: str) -> frozenset[int]:
+    """Those of its `query_terms` that are the keys of tickets."""
+    if "-" not in text:
+        return frozenset()
+    return frozenset(hash_term(term) for chunk in _chunks(text) for term in _key(chunk))
+
+
+def _key(chunk: str) -> tuple[str, ...]:
+    key = key_of(_POSSESSIVE.sub("", chunk)) if "-" in chunk else None
+    return (key,) if key else ()
+
+
 def query_terms(text: str) -> dict[int, str]:
     """The distinct terms of a query, hash to text, in order. A lone character of an unspaced script
-    stands for itself; longer runs ask for their bigrams only."""
+    stands for itself; longer runs ask for their bigrams only, the key of a ticket for the whole."""
     found: dict[int, str] = {}
     for chunk in _chunks(text):
         found.update(_known_asked(chunk) if len(chunk) <= MAX_TERM_CHARS else _asked(chunk))
@@ -92,7 +111,7 @@ def query_terms(text: str) -> dict[int, str]:
 
 
 def _asked(chunk: str) -> dict[int, str]:
-    wanted = _split(chunk)
+    wanted = _key(chunk) or _split(chunk)
     if len(chunk) > 1 and _is_unspaced(chunk):
         wanted = tuple(term for term in wanted if len(term) == 2)
     return {hash_term(term): term for term in wanted}

@@ -11,7 +11,7 @@ from clew.recall.analyse import query_terms
 from clew.recall.common import BACKGROUND, common_arrays, informativeness, weights_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 K1 = 1.2
 B = 0.75
 MAX_TERMS = 64
+KEY_COVERS = 0.6  # of a question, however long: a memory that names its ticket is told unasked, be it by that alone
 
 
 class Matches(NamedTuple):
@@ -50,8 +51,22 @@ def asked_terms(text: str) -> list[int]:
     return sorted(terms, key=informativeness, reverse=True)[:MAX_TERMS]
 
 
-def score_terms(corpus: Corpus, terms: Sequence[int]) -> Lexical:
+def score_terms(corpus: Corpus, terms: Sequence[int], keys: Collection[int] = ()) -> Lexical:
+    """`keys`: those of the terms that are keys of tickets. One that no memory has is not asked for, so that it
+    takes nothing from what answers the rest; a memory that has one is about what is asked."""
     asked = np.array(terms, np.uint32)
+    if not keys:
+        return _scored(corpus, asked)
+    is_key = np.isin(asked, np.array(list(keys), np.uint32))
+    is_missing = is_key.copy()
+    is_missing[is_key] = frequencies(corpus, asked[is_key], *postings(corpus, asked[is_key])[:2]) == 0
+    found, is_key = _scored(corpus, asked[~is_missing]), is_key[~is_missing]
+    named = found.matches.docs[is_key[found.matches.owner]]
+    found.covered[named] = np.maximum(found.covered[named], np.float32(KEY_COVERS))
+    return found
+
+
+def _scored(corpus: Corpus, asked: NDArray[np.uint32]) -> Lexical:
     if native.compiled is not None and corpus.frequencies is None:
         return _compiled(corpus, asked)
     size, found = len(corpus.ids), match(corpus, asked)

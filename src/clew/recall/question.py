@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from clew.recall.analyse import STOP_WORDS, query_terms
+from clew.recall.keys import without_keys
 
 # A word of letters alone, no part of an identifier, a path or an address.
 _WORD = re.compile(r"(?<![\w@./\\-])[^\W\d_]+(?:[-'’][^\W\d_]+)*(?![\w@/\\]|[.-]\w)")
@@ -115,12 +116,17 @@ def without_courtesy(text: str) -> str:
     return bare if query_terms(bare) else text
 
 
-def in_words(text: str) -> str:
+def in_words(text: str, *, with_keys: bool = False) -> str:
     """A question as its meaning is compared: of a path among other words, what tells it from other paths. `src` and
-    `.py` are in every second memory of a project, and would make each of them alike."""
-    if ("/" not in text and "\\" not in text) or not _PATH.sub("", text).strip():
-        return text
-    return _PATH.sub(lambda path: " ".join(_telling(path[0])), text)
+    `.py` are in every second memory of a project, and would make each of them alike. So would the key of a
+    ticket, which has no meaning of its own: with nothing beside it, nothing is compared. `with_keys`:
+    they are, where no words are."""
+    bare = text if with_keys else without_keys(text)
+    if bare is not text and not any(word.lower() not in STOP_WORDS for word in _WORD.findall(bare)):
+        return ""
+    if ("/" not in bare and "\\" not in bare) or not _PATH.sub("", bare).strip():
+        return bare
+    return _PATH.sub(lambda path: " ".join(_telling(path[0])), bare)
 
 
 def _telling(path: str) -> list[str]:

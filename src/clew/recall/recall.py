@@ -29,6 +29,7 @@ from clew.model.recalled import (
     Trace,
 )
 from clew.model.times import zoned
+from clew.recall.analyse import keys_in
 from clew.recall.choose import choose, rounded, stage
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_asked_for, with_memories
@@ -266,7 +267,8 @@ def search(
     corpus = reader.corpora.get(reach)
     named = corpus.named if names_read and corpus and _reads_names(corpus, options, reader) else {}
     asked = read_question(text, named)
-    vector = _query_vector(in_words(asked.text), options, reader.embedder, notes)
+    said = in_words(asked.text, with_keys=options.retrieval == "semantic")
+    vector = _query_vector(said, options, reader.embedder, notes)
     if corpus is None:
         corpus = corpus_of_candidates(asked.text, vector, reach, reader, notes)
         corpus = with_asked_for(corpus, options, reach, reader, now)
@@ -425,7 +427,8 @@ def check(options: RecallOptions) -> None:
 def gather(corpus: Corpus, asked: Question) -> tuple[Evidence, Matches, Rough | None]:
     """By words and by meaning; where the cosines are estimates, with what makes them exact."""
     terms = asked_terms(asked.asked.text) if asked.options.retrieval != "semantic" else []
-    (score, covered, matches), vector = score_terms(corpus, terms), asked.vector
+    keys = keys_in(asked.asked.text) if terms else ()
+    (score, covered, matches), vector = score_terms(corpus, terms, keys), asked.vector
     if vector is None:
         return Evidence(score, covered, np.zeros(len(corpus.ids), np.float32)), matches, None
     outline = None if asked.exact or corpus.size is not None else corpus.segments[0].outline()

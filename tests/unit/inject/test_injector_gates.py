@@ -62,6 +62,12 @@ def test_a_files_name_says_what_is_in_it_unless_every_project_has_one(path: str,
         ("git checkout -b outbox-retries", ""),
         ("git switch -c outbox-retries && pytest tests/outbox.py", "tests/outbox.py"),
         ("git checkout outbox-retries", "checkout outbox-retries"),
+        ("uv run pytest -q", ""),
+        ("cd web && CI=1 timeout 60 npx tsc --noEmit", "web"),
+        ("docker compose exec -T api pytest tests/pay", "tests/pay"),
+        ("uv run --with httpx python -m pytest tests/pay", "tests/pay"),
+        ("docker compose exec api uv run pytest", ""),
+        ("poetry run alembic upgrade head", "upgrade head"),
     ],
 )
 def test_of_a_command_only_its_arguments_count(command: str, words: str) -> None:
@@ -99,6 +105,11 @@ def test_a_single_word_is_enough_only_if_it_is_a_name_and_stands_out_by_more() -
     assert sure(candidate("samesite is lax", 0.51), query="samesite")
     assert not sure(candidate("samesite is lax", 0.49), query="samesite")
     assert not sure(candidate("it is round", 0.9), query="round")
+
+
+def test_another_ticket_shares_neither_prefix_nor_number() -> None:
+    assert sure(candidate("INV-63: the retry waits longer", 0.51), query="go on with INV-63 please")
+    assert not sure(candidate("INV-63: one of 71 retries waits longer", 0.9), query="go on with INV-71 please")
 
 
 def test_a_command_needs_two_words_in_any_case() -> None:
@@ -157,6 +168,43 @@ def test_that_a_command_works_is_no_news_to_whoever_runs_it() -> None:
     assert sure(works, tool="Bash", query="npm install stripe")
     assert not sure(captured, tool="Bash", query="npm install stripe")
     assert sure(captured, query="how do I install stripe")
+
+
+def noted(captured: str, command: str, rest: str) -> Observation:
+    one = candidate(f"Command `{command}` (Bash) failed with exit status 1: {rest}")
+    return replace(one, memory=replace(one.memory, metadata={"captured": captured}))
+
+
+HEADS = '"Multiple head revisions are present"; later fixed by `alembic merge heads -m merge`.'
+
+
+@pytest.mark.parametrize(
+    ("captured", "command", "query", "is_said"),
+    [
+        ("fix", "uv run alembic upgrade head", "uv run alembic upgrade head", True),
+        ("fix", "uv run alembic upgrade head", "cd /home/kim/shop && uv run alembic upgrade head 2>&1", True),
+        ("fix", "cd api && alembic upgrade head", "cd api && alembic upgrade head", True),
+        ("fix", "cd api && alembic upgrade head", "alembic upgrade head", True),  # it may be there already
+        ("fix", "cd api && alembic upgrade head", "cd billing && alembic upgrade head", False),
+        ("fix", "alembic upgrade head", "cd billing && alembic upgrade head", False),
+        ("fix", "alembic upgrade head", "alembic upgrade head --sql", False),
+        ("fix", "alembic upgrade head", "alembic -c test.ini upgrade head", False),
+        ("failure", "alembic upgrade head", "alembic upgrade head", False),
+        ("fix", "alembic upgrade head", "alembic merge heads -m 'multiple revisions'", True),
+        ("failure", "alembic upgrade head", "alembic merge heads -m 'multiple revisions'", True),
+    ],
+)
+def test_what_failed_once_is_said_before_the_same_or_what_asks_about_more_than_the_command(
+    captured: str, command: str, query: str, is_said: bool
+) -> None:
+    assert sure(noted(captured, command, HEADS), tool="Bash", query=query) == is_said
+
+
+def test_what_failed_once_is_not_said_of_a_command_that_has_run_and_is_when_it_fails() -> None:
+    one, command = noted("fix", "alembic upgrade head", HEADS), "alembic upgrade head"
+    assert not sure(one, tool="Bash", phase="post", query=command)
+    assert sure(one, tool="Bash", phase="failure", query="Multiple head revisions are present")
+    assert sure(one, query="why does alembic upgrade head fail")
 
 
 KUBE = "Error: kube context 'parcel-staging' not found. Run `make kube-login` first."
