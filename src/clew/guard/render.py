@@ -119,12 +119,13 @@ def observation_line(
     observed: bool = False,
     came_from: str | None = None,
     disputed_by: Sequence[str] = (),
+    overtaken: bool = False,
     at: datetime | None = None,
 ) -> SafeText:
     """`came_from` is the project it was taken over from, `disputed_by` are memories that contradict it: then `at`,
-    when it was said, lets whoever reads tell which is the newer one."""
+    when it was said, lets whoever reads tell which is the newer one, and `overtaken` that the newer one ends it."""
     mark = (OBSERVED_MARK if observed else "") + (_moved(came_from) if came_from else "")
-    mark += _disputed(disputed_by, at) if disputed_by else ""
+    mark += _disputed(disputed_by, at, overtaken=overtaken) if disputed_by else ""
     shown = excerpt(text) or NOTHING_VISIBLE
     return SafeText(f"- [{_safe_id(id)}] {mark}{shown} (weight: {_two_decimals(weight)})")
 
@@ -259,10 +260,11 @@ def _moved(project: str) -> str:
     return f"[from {(excerpt(project, PROJECT_CHARS) or NOTHING_VISIBLE).translate(_BRACKETS)}] "
 
 
-def _disputed(by: Sequence[str], at: datetime | None) -> str:
+def _disputed(by: Sequence[str], at: datetime | None, *, overtaken: bool) -> str:
     """The first by its id, the others by their number: the mark must not outgrow the text."""
     more = f" and {min(len(by) - 1, 99)} more" if len(by) > 1 else ""
     said = f"; this was said {at.astimezone(UTC):%Y-%m-%d %H:%M}" if at else ""
+    said += ", overtaken since" if overtaken else ""
     return f"[in conflict with {_safe_id(by[0])}{more}{said}] "
 
 
