@@ -14,22 +14,19 @@ from functools import partial
 from typing import Protocol
 
 from clew.guard.trust import is_told_unasked
-from clew.inject.news import overtaking
+from clew.inject.news import is_news_of_any, overtaking
 from clew.model.inject import Observation
 from clew.model.memory import Filter, Memory
 from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
 from clew.ports import Store
 from clew.recall import disputes
-from clew.recall.analyse import hash_term, terms
-from clew.recall.common import informativeness
 from clew.recall.recall import MAX_LIMIT, Found, Reader, find
 from clew.values import dataclass
 
 HEARD_PAGE = 50  # rules and decisions, among which those are looked for that were said in prompts
 MORE_FORBIDDING = 3  # older ones: what they guard against must not be told too late
 MORE_NEWS = 3  # of what is told, by what was said later and is less sure
-_SHORTENED = re.compile(r"\b\w+['\u2019]\w{1,2}\b")  # says nothing: didn't, we're
 _FORBIDS = re.compile(
     r"\b(?:never|cannot|avoid|(?:do|must|may|should) ?not)\b|\b(?:do|must|should)n['’]?t\b", re.IGNORECASE
 )
@@ -221,7 +218,7 @@ class RecallStore:
         forbidding = [one for one in may[query.heard :] if _FORBIDS.search(one.content)][:MORE_FORBIDDING]
         may = may[: query.heard] + forbidding
         unsure = [one for one in allowed if one not in may and one not in ended and not _is_sure(one)]
-        may += [one for one in unsure if _is_news_of_any(one, may)][:MORE_NEWS]
+        may += [one for one in unsure if is_news_of_any(one, may)][:MORE_NEWS]
         told = [one for one in heard if one in may or one.id in refused]
         with self._reader.store.read() as tx:
             others = disputes.others_of(tx, reach, [one.id for one in told], now)
@@ -254,13 +251,3 @@ def _is_heard(memory: Memory, scope: Scope, now: datetime) -> bool:
 
 def _is_sure(memory: Memory) -> bool:
     return not memory.metadata.get("unsure")
-
-
-def _is_news_of_any(memory: Memory, told: Sequence[Memory]) -> bool:
-    """Said later, with a word in common that only few things are called by: "we use pnpm", "back to npm"."""
-    return any(memory.at > one.at and _rare_words(memory) & _rare_words(one) for one in told)
-
-
-def _rare_words(memory: Memory) -> set[str]:
-    text = _SHORTENED.sub(" ", memory.content)
-    return {term for term in terms(text) if informativeness(hash_term(term)) == 1}
