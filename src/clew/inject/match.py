@@ -33,7 +33,7 @@ from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
 from clew.inject.precision import CANDIDATES, ERROR_SAYS, OF_RULES, RULE, background_of, is_sure
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph_fact import GraphContextBlock, GraphFact
-from clew.model.host import ASKED
+from clew.model.host import ASKED, STATED
 from clew.model.inject import Considered, Observation, Skipped, Triplet, VerbEvent
 from clew.model.learning import Candidate, RankedCandidate
 from clew.model.memory import Memory
@@ -272,6 +272,7 @@ def line_of(one: Observation) -> SafeText:
         came_from=one.transferred_from,
         disputed_by=one.disputed_by,
         overtaken=not set(one.overtaken_by).isdisjoint(one.disputed_by),
+        heard=one.memory.metadata.get("captured") in STATED,
         at=one.memory.at,
     )
 

@@ -119,6 +119,19 @@ def test_a_hint_brings_what_ended_a_memory_that_is_about_the_call(memory: Clew, 
     assert new.id in first.split("]")[0] and ", overtaken since] login uses tokens" in second
 
 
+def test_lines_of_what_was_heard_tell_the_day_and_what_was_remembered_does_not(
+    memory: Clew, clock: ToldClock
+) -> None:
+    changed(memory, clock, "invoices are shown in cents", "invoices are shown in euros with cents behind the comma")
+    memory.remember("invoices have a number", scope=SHOP)
+    lines = sorted(line.split("] ", 1)[1] for line in block_of(memory, "invoices"))
+    assert [line[: len("[said 2026-03-01] ")] for line in lines] == [
+        "[said 2026-03-01] ",
+        "[said 2026-03-03] ",
+        "invoices have a nu",
+    ]
+
+
 def test_what_is_not_shown_overtakes_nothing_in_a_block() -> None:
     alone = replace(observation("login uses tokens"), disputed_by=("mem_b",), overtaken_by=("mem_b",))
     block = build_session_memory_block(
