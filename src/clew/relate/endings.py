@@ -165,6 +165,7 @@ def turned_from(text: str, label: str = "") -> tuple[_Words, ...]:
 _BEFORE_USE = frozenset("use uses using via prefer prefers choose chose pick picked run runs through".split())
 _LEADS_TO = {
     "on": frozenset("we are is run runs based built stay stick all everything everyone".split()),
+    "in": frozenset("live lives kept stored written".split()),
     "into": frozenset("go goes".split()),
     "to": frozenset("switch switched move moved migrate migrated changed back over stick".split()),
 }
