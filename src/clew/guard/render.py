@@ -69,7 +69,7 @@ _BROKEN: tuple[tuple[re.Pattern[str], str], ...] = (
     # An entity is a tag for whoever decodes before looking.
     (re.compile("&(?=#|[A-Za-z][A-Za-z0-9]{0,31};|[lL][tT]|[gG][tT])"), "⅋"),
     # Role templates in brackets such as [INST] and [/INST], and the marks that are ours to give.
-    (re.compile(rf"\[(?= ?/| ?from | ?in conflict with | ?(?:{_TEMPLATES}) ?\])", re.IGNORECASE), "⟦"),
+    (re.compile(rf"\[(?= ?/| ?from | ?in conflict with | ?said \d| ?(?:{_TEMPLATES}) ?\])", re.IGNORECASE), "⟦"),
     # The destination of [text](url) and ![alt](url), and what makes a bare address a link. The literal stands first
     # in each pattern, because that is what lets a search run through plain text at full speed.
     (re.compile(r"\((?<=\]\()"), "❨"),
@@ -119,12 +119,18 @@ def observation_line(
     observed: bool = False,
     came_from: str | None = None,
     disputed_by: Sequence[str] = (),
+    overtaken: bool = False,
+    heard: bool = False,
     at: datetime | None = None,
 ) -> SafeText:
     """`came_from` is the project it was taken over from, `disputed_by` are memories that contradict it: then `at`,
-    when it was said, lets whoever reads tell which is the newer one."""
+    when it was said, lets whoever reads tell which is the newer one, and `overtaken` that the newer one ends it.
+    What was `heard` in passing tells the day: of two about the same, nobody may have seen that they contradict."""
     mark = (OBSERVED_MARK if observed else "") + (_moved(came_from) if came_from else "")
-    mark += _disputed(disputed_by, at) if disputed_by else ""
+    if disputed_by:
+        mark += _disputed(disputed_by, at, overtaken=overtaken)
+    elif heard and at:
+        mark += f"[said {at.astimezone(UTC):%Y-%m-%d}] "
     shown = excerpt(text) or NOTHING_VISIBLE
     return SafeText(f"- [{_safe_id(id)}] {mark}{shown} (weight: {_two_decimals(weight)})")
 
@@ -259,10 +265,11 @@ def _moved(project: str) -> str:
     return f"[from {(excerpt(project, PROJECT_CHARS) or NOTHING_VISIBLE).translate(_BRACKETS)}] "
 
 
-def _disputed(by: Sequence[str], at: datetime | None) -> str:
+def _disputed(by: Sequence[str], at: datetime | None, *, overtaken: bool) -> str:
     """The first by its id, the others by their number: the mark must not outgrow the text."""
     more = f" and {min(len(by) - 1, 99)} more" if len(by) > 1 else ""
     said = f"; this was said {at.astimezone(UTC):%Y-%m-%d %H:%M}" if at else ""
+    said += ", overtaken since" if overtaken else ""
     return f"[in conflict with {_safe_id(by[0])}{more}{said}] "
 
 

@@ -14,21 +14,19 @@ from functools import partial
 from typing import Protocol
 
 from clew.guard.trust import is_told_unasked
+from clew.inject.news import is_news_of_any, overtaking
 from clew.model.inject import Observation
 from clew.model.memory import Filter, Memory
 from clew.model.recalled import RecallOptions
 from clew.model.scope import Reach, Scope
 from clew.ports import Store
 from clew.recall import disputes
-from clew.recall.analyse import hash_term, terms
-from clew.recall.common import informativeness
 from clew.recall.recall import MAX_LIMIT, Found, Reader, find
 from clew.values import dataclass
 
 HEARD_PAGE = 50  # rules and decisions, among which those are looked for that were said in prompts
 MORE_FORBIDDING = 3  # older ones: what they guard against must not be told too late
 MORE_NEWS = 3  # of what is told, by what was said later and is less sure
-_SHORTENED = re.compile(r"\b\w+['\u2019]\w{1,2}\b")  # says nothing: didn't, we're
 _FORBIDS = re.compile(
     r"\b(?:never|cannot|avoid|(?:do|must|may|should) ?not)\b|\b(?:do|must|should)n['’]?t\b", re.IGNORECASE
 )
@@ -157,6 +155,7 @@ class RecallStore:
         found, background = ask(margin=margin, refused=query.refused)
         heard = self._heard(scope, query, now) if query.heard and scope.project else {}
         found += [one for id, one in heard.items() if id not in {other.memory.id for other in found}]
+        later = self._bring_later(found, reach, query, now)
         light = [one.memory.id for one in found if one.memory.weight < self._retire_below]
         retired = self._retired(reach.org, light) if self._retired and light else ()
         return [
@@ -169,10 +168,40 @@ class RecallStore:
                 retired=one.memory.id in retired,
                 background=background,
                 disputed_by=one.disputed_by,
+                overtaken_by=tuple(new.id for new in later.get(one.memory.id, ())),
                 withheld=one.withheld,
             )
             for one in found
         ]
+
+    def _bring_later(
+        self, found: list[Found], reach: Reach, query: RetrievalQuery, now: datetime
+    ) -> dict[str, list[Memory]]:
+        """Adds what ends something that was found, where it was not found itself: what is over must not stand
+        alone. Ends: each step leads to what was said later."""
+        later: dict[str, list[Memory]] = {}
+        while more := self._overtaking(reach, [one.memory for one in _disputed(found, later)], query, now):
+            later |= more
+            known = {one.memory.id for one in found}
+            pairs = ((new, old) for old in found for new in more.get(old.memory.id, ()) if new.id not in known)
+            new = {new.id: Found(new, old.relevance, old.led_by) for new, old in pairs}
+            with self._reader.store.read() as tx:
+                others = disputes.others_of(tx, reach, list(new), now)
+            found += [one._replace(disputed_by=others.get(id, ())) for id, one in new.items()]
+        return later
+
+    def _overtaking(
+        self, reach: Reach, memories: Sequence[Memory], query: RetrievalQuery, now: datetime
+    ) -> dict[str, list[Memory]]:
+        """What ends these, as far as it may be told: else they stand as if it were not there."""
+        if not memories:
+            return {}
+        with self._reader.store.read() as tx:
+            found = overtaking(tx, reach, memories, now)
+        new = {one.id: one for some in found.values() for one in some}
+        refused = query.refused(list(new.values())) if query.refused and new else {}
+        allowed = {id: [one for one in some if one.id not in refused] for id, some in found.items()}
+        return {id: some for id, some in allowed.items() if some}
 
     def _heard(self, scope: Scope, query: RetrievalQuery, now: datetime) -> dict[str, Found]:
         """Said by a user in a prompt, and some more that forbid: what people remember as a rule stands before every
@@ -182,10 +211,14 @@ class RecallStore:
         heard.sort(key=lambda one: one.at, reverse=True)  # several sessions may have been captured together
         refused = query.refused(heard) if query.refused and heard else {}
         allowed = [one for one in heard if one.id not in refused]
-        may = [one for one in allowed if _is_sure(one)]
+        later = self._overtaking(reach, allowed, query, now)
+        ended = [one for one in allowed if one.id in later]
+        new = {one.id for old in ended if _is_sure(old) for one in later[old.id]}
+        may = [one for one in allowed if one not in ended and (_is_sure(one) or one.id in new)]
         forbidding = [one for one in may[query.heard :] if _FORBIDS.search(one.content)][:MORE_FORBIDDING]
         may = may[: query.heard] + forbidding
-        may += [one for one in allowed if not _is_sure(one) and _is_news_of_any(one, may)][:MORE_NEWS]
+        unsure = [one for one in allowed if one not in may and one not in ended and not _is_sure(one)]
+        may += [one for one in unsure if is_news_of_any(one, may)][:MORE_NEWS]
         told = [one for one in heard if one in may or one.id in refused]
         with self._reader.store.read() as tx:
             others = disputes.others_of(tx, reach, [one.id for one in told], now)
@@ -206,6 +239,10 @@ class RecallStore:
         return heard
 
 
+def _disputed(found: Sequence[Found], known: Collection[str]) -> list[Found]:
+    return [one for one in found if one.disputed_by and one.memory.id not in known]
+
+
 def _is_heard(memory: Memory, scope: Scope, now: datetime) -> bool:
     """Here, and so now: what somebody has ended is listed all the same."""
     holds = memory.valid_at <= now and (memory.invalid_at is None or memory.invalid_at > now)
@@ -214,13 +251,3 @@ def _is_heard(memory: Memory, scope: Scope, now: datetime) -> bool:
 
 def _is_sure(memory: Memory) -> bool:
     return not memory.metadata.get("unsure")
-
-
-def _is_news_of_any(memory: Memory, told: Sequence[Memory]) -> bool:
-    """Said later, with a word in common that only few things are called by: "we use pnpm", "back to npm"."""
-    return any(memory.at > one.at and _rare_words(memory) & _rare_words(one) for one in told)
-
-
-def _rare_words(memory: Memory) -> set[str]:
-    text = _SHORTENED.sub(" ", memory.content)
-    return {term for term in terms(text) if informativeness(hash_term(term)) == 1}

@@ -7,7 +7,7 @@ at. Nothing is written, and nothing is marked: running it twice finds the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
@@ -33,7 +33,7 @@ from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
 from clew.inject.precision import CANDIDATES, ERROR_SAYS, OF_RULES, RULE, background_of, is_sure
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph_fact import GraphContextBlock, GraphFact
-from clew.model.host import ASKED
+from clew.model.host import ASKED, STATED
 from clew.model.inject import Considered, Observation, Skipped, Triplet, VerbEvent
 from clew.model.learning import Candidate, RankedCandidate
 from clew.model.memory import Memory
@@ -157,6 +157,7 @@ def _found(
     was dropped on the way although it did."""
     path, floor = focal_path(event), by.config.floor
     best: dict[str, Observation] = {}
+    every: dict[str, Observation] = {}
     unsure: dict[str, str] = {}
     for question in questions:
         refused = situation.refused if situation.hides else None
@@ -164,6 +165,7 @@ def _found(
         check()
         background = max([background_of(found), *(one.background for one in found)]) if by.precise else 0.0
         for one in _of_scope(boost_by_path_overlap(found, path), event, situation.scope):
+            every[one.id] = one
             if one.relevance < floor and question.kind not in OF_RULES:
                 continue
             if one.retired:
@@ -172,7 +174,14 @@ def _found(
                 unsure.setdefault(one.id, "unsure")
             elif one.id not in best or best[one.id].relevance < one.relevance:
                 best[one.id] = one
+    best = _overtaking(best, every) | best
     return list(best.values()), [Skipped(id, reason) for id, reason in unsure.items() if id not in best]
+
+
+def _overtaking(best: Mapping[str, Observation], every: Mapping[str, Observation]) -> dict[str, Observation]:
+    """What ends something of the best is as much about the call, in whatever words it says so."""
+    pairs = [(every[id], one) for one in best.values() for id in one.overtaken_by if id in every]
+    return {new.id: replace(new, relevance=old.relevance) for new, old in pairs if not new.retired}
 
 
 def _own(found: Iterable[Observation], event: VerbEvent) -> frozenset[str]:
@@ -262,6 +271,8 @@ def line_of(one: Observation) -> SafeText:
         observed=is_observed(one.memory),
         came_from=one.transferred_from,
         disputed_by=one.disputed_by,
+        overtaken=not set(one.overtaken_by).isdisjoint(one.disputed_by),
+        heard=one.memory.metadata.get("captured") in STATED,
         at=one.memory.at,
     )
 

@@ -40,6 +40,7 @@ class Observation:
     retired: bool = False  # outcomes made it worthless: no longer injected
     background: float = 0.0  # what the question finds anyway, where the store tells
     disputed_by: tuple[str, ...] = ()  # memories that contradict it; whether they may be named is asked later
+    overtaken_by: tuple[str, ...] = ()  # those of them in which the user has ended since what it says
     withheld: str = ""  # why it may not be told to whoever asks, where the store was told whom to ask
 
     @property

@@ -112,6 +112,7 @@ class Said:
     is_bare: bool  # what it is about is said around it
     flat: str  # the words, each between two spaces
     claims: tuple[Claim, ...] = ()
+    part: str = ""  # of the text, as it is spelled; none where it says something in other words
 
     @property
     def is_stated(self) -> bool:
@@ -259,16 +260,19 @@ def _parts(sentence: str, words: tuple[str, ...], around: Around, author: str) -
     shown = " ".join(sentence.split())[:MAX_SHOWN]
     for text, part in zip(cut, parts, strict=True):
         if NO_LONGER_SO.isdisjoint(around.near):
-            told = (_said(shown, one, around, author) for one in (part, *in_other_words(text, part)))
-            yield from filter(None, told)
-        if part is not parts[-1]:
+            told = (_said(shown, one, around, author) for one in in_other_words(text, part))
+            yield from filter(None, (_said(shown, part, around, author, text), *told))
+        if part is not parts[-1] and not _CHANGING.issubset(part):
             around = Around(around.near | naming(part), around.lead, around.opening)
+
+
+_CHANGING = frozenset(("changed", "mind"))  # `finance changed their mind:` does not say of what
 
 
 # -- one sentence ----------------------------------------------------------------------------------
 
 
-def _said(shown: str, words: tuple[str, ...], around: Around, author: str) -> Said | None:
+def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part: str = "") -> Said | None:
     if not REASONS.isdisjoint(words):
         words = words[: next(at for at, word in enumerate(words) if word in REASONS)]
     if not 2 <= len(words) <= MAX_WORDS:
@@ -295,6 +299,7 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str) -> Sa
         is_bare=any(claim.about <= BARE for claim in claims) if claims else about <= BARE,
         flat=flat,
         claims=claims,
+        part=part,
     )
 
 

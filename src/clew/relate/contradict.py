@@ -10,6 +10,7 @@ share. They must speak of the same thing under the same circumstances, word by w
   values differ (contradicts)
 - opposite: one states what the other denies, in the same words (contradicts)
 - no_longer, changed_over, replaced: the new one says that something is over that the old one states (supersedes)
+- ended: the new one says of a name that it is over (`uv is gone`), which the old one says to use (supersedes)
 - turned_round: the new one chooses what the old one puts behind, and the other way round (supersedes)
 - newer_version: the new one tells of an upgrade, the old one names an earlier version (supersedes)
 """
@@ -26,6 +27,7 @@ from typing import NamedTuple
 from clew.model.memory import Memory
 from clew.model.relation import RULE, Finding
 from clew.relate.claims import VERSION, Claim, Reading, Said, could_deny, read
+from clew.relate.endings import Ending, endings, places_of, turned_from, used_for
 from clew.relate.wording import ACTS, BARE, EMPTY, GENERIC, NEGATIONS, NOT_PINNED, UNNAMED, USAGE, WEAK, stem
 
 
@@ -47,6 +49,7 @@ CHANGED = Rule(
 REPLACED = Rule(
     "replaced", "supersedes", 0.55, "rule replaced: it names something else in place of what the other states"
 )
+ENDED = Rule("ended", "supersedes", 0.6, "rule ended: it says that what the other says to use is over")
 TURNED = Rule("turned_round", "supersedes", 0.6, "rule turned_round: it turns round what the other chooses")
 UPGRADED = Rule(
     "newer_version", "supersedes", 0.55, "rule newer_version: it tells of an upgrade from what the other names"
@@ -376,6 +379,42 @@ def _is_specific(name: frozenset[str], said: Said) -> bool:
     ) or any(stem(word.lower()) in name and re.search(r"[\d._]|[a-z][A-Z]", word) for word in spelled)
 
 
+# -- names that ended ------------------------------------------------------------------------------
+
+
+def _ended(said: Said) -> Fits | None:
+    over = endings(said.part) if said.part else ()
+    return partial(_is_ended, over) if over else None
+
+
+def _is_ended(over: Sequence[Ending], old: Said) -> bool:
+    return bool(old.part) and any(_ends_use(ending, used_for(old.part, ending.name)) for ending in over)
+
+
+def _ends_use(ending: Ending, used: frozenset[str] | None) -> bool:
+    """What ended for one purpose goes on for others; of what is not said to be for one, nobody knows."""
+    if used is None:
+        return False
+    if ending.purpose:
+        return not ending.purpose.isdisjoint(used)
+    return not used or not ending.is_narrow
+
+
+def _turned_from(said: Said) -> Fits | None:
+    behind = turned_from(said.part, said.text) if said.part else ()
+    return partial(_states_what_is_behind, behind, said) if behind else None
+
+
+def _states_what_is_behind(behind: Sequence[tuple[str, ...]], said: Said, old: Said) -> bool:
+    """All that the old sentence says besides stands in the new one: it is about the same."""
+    for words in behind:
+        besides = old.about - _stems(words)
+        is_there = any(places_of(tuple(map(stem, words)), old.words))
+        if is_there and old.is_stated and besides and besides <= said.about:
+            return True
+    return False
+
+
 # -- versions --------------------------------------------------------------------------------------
 
 _ONLY_VERSION = re.compile(VERSION + "$")
@@ -421,5 +460,7 @@ _RULES: tuple[tuple[Rule, Callable[[Said], Fits | None]], ...] = (
     (REPLACED, _replaced),
     (REPLACED, _out_of_use),
     (VALUE, _different_value),
+    (ENDED, _ended),
+    (ENDED, _turned_from),
     (OPPOSITE, _opposite),
 )

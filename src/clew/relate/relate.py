@@ -27,6 +27,7 @@ from clew.relate.claims import Reading, read
 from clew.relate.contradict import contradictions
 from clew.relate.courtesy import Courtesy
 from clew.relate.embed import RESPONSE_INVALID, packed
+from clew.relate.endings import endings
 from clew.relate.nearest import Asked, Floats, Near, is_current, nearest, sharing_words
 from clew.relate.queue import enqueue
 from clew.relate.similar import similar_findings
@@ -173,7 +174,8 @@ class Relator:
         if near and self._policy.max_similar:
             findings += similar_findings(near, threshold=self._policy.similarity_threshold)
         if self._policy.rules:
-            others = self._comparable(subject, near, now)
+            ends = any(endings(one.part) for one in readings(subject.memory).said)
+            others = self._comparable(subject, near, now, by_words=ends or not near)
             findings += contradictions(subject.memory, others, reading=readings)
         told, issues, recent = self._asked(subject, near or (), now)
         if issues is not None and not issues:  # what a model said before is not lost because it does not answer now
@@ -193,10 +195,13 @@ class Relator:
         recent = self._recent(subject, now)
         return *self._llm.find(subject.memory, near, recent), recent
 
-    def _comparable(self, subject: Subject, near: Sequence[Neighbour] | None, now: datetime) -> list[Memory]:
-        """The nearest, by words where there are no vectors, and the newest that name the same things."""
-        memory, reach = subject.memory, Reach.of(subject.memory.scope)
-        wordy = [] if near else sharing_words(memory, self._sources.corpora, limit=self._policy.max_k, now=now)
+    def _comparable(
+        self, subject: Subject, near: Sequence[Neighbour] | None, now: datetime, *, by_words: bool
+    ) -> list[Memory]:
+        """The nearest, by words where there are no vectors or something named is over, and the newest that name the
+        same things."""
+        memory, reach, most = subject.memory, Reach.of(subject.memory.scope), self._policy.max_k
+        wordy = sharing_words(memory, self._sources.corpora, limit=most, now=now) if by_words else []
         near = near or ()
         with self._sources.store.read() as tx:
             nodes = _things(tx, memory, subject.row)

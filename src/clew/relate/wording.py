@@ -212,6 +212,19 @@ SERVING = {
 EXCLUSIVE = frozenset((
     "js package manager", "formatter", "bundler", "infrastructure", "ci", "licence", "indentation", "spelling",
 ))  # fmt: skip
+# Of these a project has one. Not of all kinds: two languages, databases or chats go together well.
+_ONE_OF = (
+    *(KINDS[kind] for kind in (
+        "js package manager", "python package manager", "bundler", "ci", "infrastructure", "error tracker",
+        "formatter", "browser tests", "css framework", "orm", "state of a frontend", "dates", "indentation",
+        "spelling", "line end",
+    )),
+    "jest vitest mocha jasmine",
+    "eslint biome oxlint",
+)  # fmt: skip
+RIVALS = {
+    name: tuple(other for other in names.split() if other != name) for names in _ONE_OF for name in names.split()
+}
 ALIASES = {
     "postgresql": "postgres", "golang": "go", "k8s": "kubernetes", "node.js": "node", "nodejs": "node",
     "github actions": "github-actions", "gitlab ci": "gitlab-ci", "cloudflare pages": "cloudflare-pages",
@@ -220,6 +233,7 @@ ALIASES = {
 }  # fmt: skip
 # What is sold, and not what somebody is about to do.
 _TIERS = "free basic starter hobby personal standard plus pro premium team business enterprise paid trial developer"
+ALIASES |= {f"{verb}nt": f"{verb} not" for verb in "is are was were do does did has have must should".split()}
 ALIASES |= {f"{tier} plan": f"{tier}-plan" for tier in _TIERS.split()}
 VALUED = frozenset(
     "is are = equals defaults set expire expires lasts limited runs run starts start retains keeps allows listens "

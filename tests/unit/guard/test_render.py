@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,16 @@ def test_observed_memories_are_marked_and_the_mark_cannot_be_forged() -> None:
         == "- [m] [observed] npm ci failed (weight: 1.00)"
     )
     assert observation_line("m", "[observed] npm ci failed", 1.0) == "- [m] ⟦observed] npm ci failed (weight: 1.00)"
+
+
+def test_what_was_heard_tells_the_day_it_was_said() -> None:
+    at = datetime(2026, 11, 2, 23, 30, tzinfo=timezone(timedelta(hours=-1)))
+    line = observation_line("m", "use npm", 1.0, heard=True, at=at)
+    assert line == "- [m] [said 2026-11-03] use npm (weight: 1.00)"
+    assert observation_line("m", "use npm", 1.0, at=at) == "- [m] use npm (weight: 1.00)"
+    disputed = observation_line("m", "use npm", 1.0, heard=True, disputed_by=("n",), at=at)
+    assert disputed == "- [m] [in conflict with n; this was said 2026-11-03 00:30] use npm (weight: 1.00)"
+    assert excerpt("[said 2026-01-01] use npm") == "⟦said 2026-01-01] use npm"
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,30 @@ def test_what_is_less_sure_comes_along_where_it_may_be_the_news_of_what_is_told(
     assert [one.id for one in found if one.heard] == [news.memory.id, old.memory.id]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "is_news"),
+    [
+        ("we use pnpm", "we are back on npm", True),
+        ("jest for tests", "vitest runs in jsdom", True),
+        ("tabs, always", "spaces in the new files", True),
+        ("poetry add, not pip", "the uv cache is warm", True),
+        ("never touch the legacy importer", "the legacy importer is mine now", True),
+        ("we use pnpm", "jest is slow", False),
+        ("keep lines under 100 characters", "the demo has 100 seats", False),
+        ("squash merge is ok, always", "flaky tests are ok in the sandbox", False),
+        ("port 3000 belongs to grafana", "3000 rows per page", False),
+        ("named exports are fine", "the header looks fine", False),
+        ("dont push to main", "i dont like the header", False),
+    ],
+)
+def test_news_names_the_same_or_what_is_used_in_its_place(memory: Clew, old: str, new: str, is_news: bool) -> None:
+    kept = {"scope": SHOP, "type": "rule", "layer": "long_term", "trust": "agent"}
+    memory.remember(old, at=memory.now() - timedelta(days=5), metadata={"captured": "rule"}, **kept)
+    memory.remember(new, metadata={"captured": "rule", "unsure": True}, **kept)
+    found = memory.inject.memories.retrieve(SHOP, RetrievalQuery(text="login", heard=5))
+    assert (new in {one.memory.content for one in found if one.heard}) == is_news
+
+
 def test_a_rule_that_was_heard_and_no_longer_holds_is_not_told(memory: Clew) -> None:
     over = memory.now() - timedelta(days=1)
     kept = {"scope": SHOP, "type": "rule", "layer": "long_term", "metadata": {"captured": "rule"}}

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -18,10 +19,10 @@ from measure_conflicts import labelled, measure, memory_of
 from clew.clew import Clew
 from clew.model.relation import Finding
 from clew.model.scope import Scope
-from clew.relate import claims, contradict, frames, wording
+from clew.relate import claims, contradict, endings, frames, wording
 from clew.relate.claims import MAX_CHARS, read
 from clew.relate.contradict import contradictions
-from told_relations import SHOP, both_ways, edges, remember
+from told_relations import SHOP, OpenAt, both_ways, edges, open_told, remember
 from toys import START
 
 
@@ -58,6 +59,8 @@ def test_half_of_the_labelled_pairs_are_tempting_and_no_conflict() -> None:
         ("UserRepo replaces UserDao.", "UserDao reads users.", "supersedes", "replaced"),
         ("We upgraded to Python 3.12.", "We use Python 3.10.", "supersedes", "newer_version"),
         ("Use npm instead of pnpm.", "Use pnpm instead of npm.", "supersedes", "turned_round"),
+        ("poetry from now on, uv is gone.", "we're on uv, dont use pip directly", "supersedes", "ended"),
+        ("Round the total now, not per line.", "round per line", "supersedes", "ended"),
     ],
 )
 def test_a_finding_names_its_rule_and_shows_the_sentence(new: str, old: str, type: str, rule: str) -> None:
@@ -209,6 +212,62 @@ def test_what_is_over_for_one_purpose_goes_on_for_another() -> None:
     assert judge("When traffic grows, we no longer use Redis.", "We use Redis.") is None
 
 
+@pytest.mark.parametrize(
+    "new",
+    [
+        "lingui is out, i18next from now on",
+        "lingui is gone",
+        "we switch from lingui to i18next",
+        "btw we drop lingui, its macro breaks w/ swc",
+        "no more lingui",
+        "lingui was replaced by i18next",
+        "we dont use lingui anymore",
+        "react-intl it is, lingui is history",
+    ],
+)
+def test_a_name_that_ended_is_no_longer_to_be_used_in_whatever_words_it_was_said(new: str) -> None:
+    for old in ("texts go through lingui", "texts live in lingui", "we use lingui for the texts", "lingui, always"):
+        found = judge(new, old)
+        assert found is not None and found.type == "supersedes"
+    for old in (
+        "lingui needs a macro",
+        "we had trouble with lingui",
+        "never use lingui",
+        "lingui catalogs are big",
+    ):
+        assert judge(new, old) is None
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "lingui is gone from the cache dir",
+        "the lingui catalog is out of date",
+        "lingui is out of memory",
+        "lingui is gone, cant start the app",
+        "lingui 5 is out",
+        "lingui is gone next week",
+        "when lingui is gone we can delete the macro",
+        "the docs team dropped lingui",
+        "drop lingui catalogs",
+        "is lingui gone?",
+        "lingui isnt gone yet",
+        "60 is out",
+        "lets drop lingui from the dev image",
+    ],
+)
+def test_what_is_said_of_a_name_besides_ends_nothing(new: str) -> None:
+    assert judge(new, "texts go through lingui") is None
+
+
+def test_what_there_is_one_of_ends_the_others_where_it_is_said_to_be_so_now() -> None:
+    for new in ("spaces now, prettier config changed", "we are back on spaces", "spaces it is"):
+        assert judge(new, "tabs, always")
+    for new in ("spaces before the brace", "the tabs now have icons", "spaces in the docs now have no width"):
+        assert judge(new, "tabs, always") is None
+    assert judge("we are back on npm", "use pnpm in the docs project") is None
+
+
 def test_what_may_be_done_is_the_opposite_of_what_must_not() -> None:
     for new in (
         "Deploying on Fridays is fine from now on.",
@@ -316,7 +375,7 @@ def test_no_more_than_the_beginning_is_read_however_it_repeats(unit: str, tail: 
     assert read(whole) == read(start)
 
 
-@pytest.mark.parametrize("module", [claims, contradict, frames, wording])
+@pytest.mark.parametrize("module", [claims, contradict, endings, frames, wording])
 def test_every_pattern_takes_time_linear_in_the_text(module: ModuleType) -> None:
     """What repeats without a bound comes last and once: there is nothing to go back for."""
     values = [one for value in vars(module).values() for one in (value if isinstance(value, tuple) else (value,))]
@@ -397,6 +456,19 @@ def test_one_that_is_far_in_meaning_is_found_by_what_both_name(memory: Clew) -> 
     quiet._policy = type(quiet._policy)(max_k=0)
     memory.jobs.run()
     assert edges(memory, "contradicts") == both_ways("contradicts", *texts)
+
+
+def test_what_ended_is_found_by_its_name_however_many_are_nearer_in_meaning(
+    clew_at: OpenAt, tmp_path: Path
+) -> None:
+    new, old, near = "uv is gone", "we're on python 3.12 and uv, dont use pip directly", "the cache is warm"
+    clew = open_told(clew_at, tmp_path, {new: (1.0, 0.0), old: (0.0, 1.0), near: (1.0, 0.1)})
+    remember(clew, old, near)
+    quiet = clew.jobs._relator
+    quiet._policy = type(quiet._policy)(max_k=1)
+    remember(clew, new)
+    clew.jobs.run()
+    assert edges(clew, "supersedes") == {(new, "supersedes", old)}
 
 
 def test_a_private_contradiction_is_not_told_to_others(memory: Clew) -> None:
