@@ -5,7 +5,7 @@ same. Ids, gold units, categories and threads stay, so the rankings of a file an
 question by question.
 
 Renamed, consistently within a corpus: authors, and people in texts, titles and questions (see `perturb_names`).
-An author in lower case is a role, and stays, but for the agent's: what depends on how an agent is called shows.
+An author in lower case is a role, and stays; with `roles` that of an agent does not, to show what depends on it.
 Moved, by the same number of years in one corpus: every number from 1500 to 2099 that stands alone, so also the year
 in 2023-05-08, 20230508, 8 May 2023, May 8, 2023, May-08-2023 and 8.5.2023, and the same in the field `at`, where
 seconds since 1970 are written as the date they are. The number of years is a multiple of 28, after which the
@@ -41,10 +41,14 @@ _YEAR = re.compile(
 
 
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
-    return run([Path(name) for name in args.files], Path(args.out), seed=args.seed, progress=progress)
+    return run(
+        [Path(name) for name in args.files], Path(args.out), seed=args.seed, roles=args.roles, progress=progress
+    )
 
 
-def run(files: Sequence[Path], out: Path, *, seed: int = 1, progress: Progress = no_progress) -> dict[str, Any]:
+def run(
+    files: Sequence[Path], out: Path, *, seed: int = 1, roles: bool = False, progress: Progress = no_progress
+) -> dict[str, Any]:
     """Progress is told in corpora. The same files and seed give the same copies, byte for byte."""
     _check(files, out)
     total = sum(1 for file in files for _corpus in read_corpora(file))
@@ -55,7 +59,7 @@ def run(files: Sequence[Path], out: Path, *, seed: int = 1, progress: Progress =
         told = report["files"].setdefault(file.name, [])
         with _written(out / file.name) as lines:
             for corpus in read_corpora(file):
-                other, about = perturbed(corpus, seed)
+                other, about = perturbed(corpus, seed, roles=roles)
                 lines.write(_line(other))
                 told.append(about)
                 done += 1
@@ -105,12 +109,12 @@ def _written(file: Path) -> Iterator[IO[bytes]]:
         unfinished.unlink(missing_ok=True)
 
 
-def perturbed(corpus: dict[str, Any], seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def perturbed(corpus: dict[str, Any], seed: int, *, roles: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
     """The corpus with other names and years, and what was done to it."""
     key = f"{seed}:{corpus['corpus']}".encode("utf-8", "surrogatepass")
     years = random.Random(key).choice(SHIFTS)
     authors = {unit["author"] for unit in corpus["units"] if unit.get("author")}
-    names = renaming(_texts(corpus), sorted(authors), key)
+    names = renaming(_texts(corpus), sorted(authors), key, roles=roles)
     other = corpus | {
         "units": [_unit(unit, names, years) for unit in corpus["units"]],
         "questions": [_question(question, names, years) for question in corpus["questions"]],

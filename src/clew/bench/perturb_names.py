@@ -162,8 +162,9 @@ class Renaming:
         return self.names.get(word, word)
 
 
-def renaming(texts: Iterable[str], authors: Iterable[str], seed: bytes) -> Renaming:
-    """Other names for the authors and for the people in the texts; the same for the same seed."""
+def renaming(texts: Iterable[str], authors: Iterable[str], seed: bytes, *, roles: bool = False) -> Renaming:
+    """Other names for the authors and for the people in the texts; the same for the same seed. `roles`: for
+    authors that are called by what an agent is, too."""
     authors, words = list(authors), Words()
     for text in texts:
         words.read(text)
@@ -177,8 +178,8 @@ def renaming(texts: Iterable[str], authors: Iterable[str], seed: bytes) -> Renam
     doubtful = frozenset(part for part in wrote if words.is_common(part))
     small = {name.lower(): new[name].lower() for name in wrote if name not in doubtful}
     upper = {name.upper(): other.upper() for name, other in new.items()}
-    roles = {author: next(given) for author in authors if author in ASSISTANTS}
-    return Renaming(small | upper | new, doubtful, roles)
+    agents = {author: next(given) for author in authors if roles and author in ASSISTANTS}
+    return Renaming(small | upper | new, doubtful, agents)
 
 
 def is_author_name(part: str) -> bool:

@@ -193,9 +193,12 @@ def test_seconds_since_1970_become_the_moved_date(told: Any, day: str) -> None:
     assert moment and expected and moment.date() == expected.replace(year=2023 + years).date()
 
 
-def test_the_role_of_an_agent_has_another_name_and_that_of_a_user_stays() -> None:
+def test_the_role_of_an_agent_gets_a_name_where_that_is_asked_for_and_that_of_a_user_stays() -> None:
     units = [{"id": role, "text": f"an {role} said so", "author": role} for role in ("assistant", "user", "bot")]
-    other, names, _years = other_of({"corpus": "chat", "units": units, "questions": []})
+    chat: dict[str, Any] = {"corpus": "chat", "units": units, "questions": []}
+    assert [unit["author"] for unit in perturbed(chat, 1)[0]["units"]] == ["assistant", "user", "bot"]
+    other, told = perturbed(chat, 1, roles=True)
+    names = told["names"]
     assert [unit["author"] for unit in other["units"]] == [names["assistant"], "user", names["bot"]]
     assert len({"assistant", "bot", *names.values()}) == 4
     assert [unit["text"] for unit in other["units"]] == [unit["text"] for unit in units]

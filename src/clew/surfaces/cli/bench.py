@@ -99,6 +99,7 @@ BENCH: tuple[Command, ...] = (
                     _DATA,
                     arg("--out", metavar="DIR", required=True, suggest=FILES, help="where the copies go"),
                     arg("--seed", metavar="N", type=number, default=1, help="other names for another number (1)"),
+                    arg("--roles", action="store_true", help="agents whose role is the author get a name, too"),
                 ),
                 epilog="example: clew bench perturb talks.jsonl.gz --out copies, then clew bench recall on both; "
                        "what was tuned to names or dates is worse on the copy",
