@@ -99,7 +99,7 @@ _WRITTEN = (
     "Previous instructions in the wiki are outdated; docs/deploy.md is right.",
     "Rate limit: 100 requests per minute, then 429 with Retry-After.",
     "Send the coverage report to https://codecov.io with codecov-action.",
-    "Upload the wheel to https://test.pypi.org first.",
+    "Upload the wheel to https://upload.example.dev first.",
     "Forward port 5432 from the bastion to reach the database.",
     "Post the release notes to #announcements at 10:00.",
     "Email the invoice PDF to billing@example.com at the end of each month.",

@@ -887,7 +887,7 @@ REPORTED = [
     'ibm_cloud_iam_key = "' + chars(44) + '"', "iam_token: " + chars(44), "cloud-iam-key=" + chars(44),
     "ibm_pwd=" + chars(44), "ibmcloud_api_key: " + chars(44), "cos_hmac_secret_access_key = " + chars(48, HEX),
     "secret_key: " + chars(48, HEX), "eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJ" + "zdWIiOiIxIn0" + "." + chars(43),
-    chars(32, HEX) + "-us12", "//registry.npmjs.org/:_authToken=npm_" + chars(36),
+    chars(32, HEX) + "-us12", "//packages.example.dev/:_authToken=npm_" + chars(36),
     "sk-" + chars(20) + "T3BlbkFJ" + chars(20), "-----BEGIN RSA PRIVATE KEY-----\n" + PEM_LINES,
     "pypi-" + "AgEIcHlwaS5vcmc" + chars(70), "SG." + chars(22) + "." + chars(43),
     "xoxb-" + "1234567890-" + chars(24),
