@@ -40,7 +40,11 @@ _END = re.compile(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)[\"')\]]*\s+(?=\S)|\n+|(?<=[。！？])(?=\S)"
 )
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,2}[.)])\s+")
-_MARKS = re.compile(r"\*\*|__|^#{1,6}\s+")
+# Emphasis: in pairs, so that `src/**/*.ts` and `**kwargs` stay what they are, and `__init__` is a name.
+_BOLD = re.compile(
+    r"(?<![\w/*])(?:\*\*(?=[^\s*/])([^\n*]{1,300}?)(?<=\S)\*\*|__(?=[^\s_])([^\n_]{1,300}?)(?<=\S)__)(?![\w/*])"
+)
+_HEADING = re.compile(r"^#{1,6}\s+")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 # Chinese, Japanese, Thai, Lao and Khmer: no spaces between words, which have some two letters each.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
@@ -68,19 +72,21 @@ _QUESTION = re.compile(
 # What may stand before a rule or a decision and says nothing: a rule is read by whoever was not there.
 _GREETING = r"(?:(?:hi|hello|hey)(?: (?:there|all|again|team|folks|everyone|guys|buddy|claude|codex))?[,.!]\s*)?"
 _IDLE = (
-    r"ok(?:ay)?|oh|hey|hm+|wait|btw|fyi|also|and|but|so|again|never ?mind|one more thing|actually|by the way"
-    r"|yes|yep|yeah|exactly|right|good|great|perfect|nice|cool|sure|thanks|fair enough"
+    r"ok(?:ay)?|oh|hey|hm+|btw|fyi|also|and|but|so|one more thing|actually|by the way|yes|yep|yeah|exactly"
+    r"|(?:wait|again|never ?mind|right|good|great|perfect|nice|cool|sure(?: thing)?|thanks|fair enough"
+    r"|note|important|reminder|claude|codex)(?=[,.!;:]| -+ )"
     r"|just so you know|for (?:the record|your information)|heads[ -]?up|first(?: of all|ly)|(?:just )?to be clear"
     r"|(?:quick|small|side|short) (?:note|reminder)|whatever (?:you do|happens)|correction|change of plans?"
     r"|that(?:'s| is) (?:not|no longer) (?:true|right|the case)(?: any ?more)?"
     r"|(?:like |as )?i (?:already )?(?:told you|said)(?: before| already)?(?:,? (?:that|to)\b)?+"
 )
+_AFTER_IDLE = r"(?:[,:;.!\s]|(?<=\s)-)"  # a hyphen within a word is no pause: "no-verify"
 _LEAD = (
     rf"^{_GREETING}(?:(?:{_IDLE}|please|pls|plz|remember|don'?t forget|note|important|reminder|rules?|no)"
-    r"[,:;.!\s-]+(?:that |to )?)*"
+    rf"{_AFTER_IDLE}+(?:that |to )?)*"
 )
 _FILLER = re.compile(
-    rf"{_GREETING}(?:(?:(?:{_IDLE})[,:;.!\s-]|no(?: wait)?[,:;.!-])[,:;.!\s-]*)*(?=\S)", re.IGNORECASE
+    rf"{_GREETING}(?:(?:(?:{_IDLE}){_AFTER_IDLE}|no(?: wait)?(?:[,:;.!]|\s-)){_AFTER_IDLE}*)*(?=\S)", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"[,;:.]\s+|\s(?:and|so|but|then|-+)\s+|\b(?=please\b)", re.IGNORECASE)
 _GOES_ON = re.compile(r"\b(?:the same|likewise|as well|too)\b", re.IGNORECASE)  # with the task before
@@ -106,7 +112,11 @@ _DANGLES = re.compile(
 _PAUSE = r"(?:[,;:]|\s[-–—]+|\.{2,})\s+"
 _BREAK = r"(?:[,;]|\s[-–—]+|\.{2,})\s+"  # what follows a colon explains the request before it
 _BEFORE_NO = r"^(?:(?:hm+|wait|actually|sorry|please|ok(?:ay)?|but|well|no)[,.!\s]+){0,3}"
-_BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
+_BEFORE_TASK = (
+    r"^(?:(?:please|pls|plz|kindly|now|then|also|but|and|so|just|quickly|finally|next|first|afterwards|after that"
+    r"|to ?do|step \d+|sorry|oops|go(?: ahead)?(?: and)?|time to|let'?s|you (?:can|should|need to|have to)"
+    r"|(?:i|we) (?:want|need|have)(?: you)? to|i'?d like you to)[,:]? )*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +212,14 @@ def decisions_in(message: str) -> tuple[tuple[str, str], ...]:
 
 def sentences(text: str) -> list[str]:
     """Plain sentences, without bullets and emphasis."""
-    parts = (_MARKS.sub("", _BULLET.sub("", part.strip())) for part in _END.split(text))
+    text = _BOLD.sub(lambda bold: bold[1] or _named(bold[2]), text)
+    parts = (_HEADING.sub("", _BULLET.sub("", part.strip())) for part in _END.split(text))
     return [one for part in parts if (one := " ".join(part.split()))]
+
+
+def _named(within: str) -> str:
+    """What stands between two underscores each: a name keeps them."""
+    return within if " " in within else f"__{within}__"
 
 
 def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Weights | None) -> dict[str, Kind]:
@@ -367,12 +383,20 @@ def _may_last(sentence: str) -> bool:
     is_question = "?" in sentence and not _POLITE.match(sentence)
     return MIN_ITEM <= len(sentence) <= MAX_SENTENCE and not (
         is_question
-        or phrase("done once", _BEFORE_TASK).match(_FILLER.sub("", sentence, count=1))
+        or _is_done_once(_FILLER.sub("", sentence, count=1))
         or _is_of_the_moment(sentence)
         or MASK in sentence
         or _INTRODUCES.search(sentence)
         or _DANGLES.match(sentence)
     )
+
+
+def _is_done_once(sentence: str) -> bool:
+    """Whoever reads it later would do it again."""
+    if phrase("done once", _BEFORE_TASK).match(sentence):
+        return not phrase("each time", r"\b", r"\b").search(sentence)
+    is_order = phrase("orders", _BEFORE_TASK).match(sentence)
+    return bool(is_order) and not phrase("whenever", r"\b", r"\b").search(sentence)
 
 
 def _is_task(sentence: str) -> bool:

@@ -594,3 +594,69 @@ def test_a_rule_in_passing_is_kept(prompt: str, rule: str) -> None:
 )
 def test_what_is_said_for_the_moment_is_no_rule(prompt: str) -> None:
     assert not understood_prompt(prompt).rules
+
+
+@pytest.mark.parametrize("lead", ["", "ok ", "great, ", "now ", "please ", "just "])
+def test_orders_that_close_a_piece_of_work_are_no_rules(lead: str) -> None:
+    first = ("commit", "commit everything", "run the tests", "rebase", "squash", "bump the version", "open a pr")
+    last = ("push to main", "push it to main please", "merge to main", "deploy to prod", "force push", "show me")
+    joined = (" and ", " then ", ", ", ", and then ")
+    chains = [f"{one}{join}{other}" for one in first for join in joined for other in last]
+    alone = ["push to main directly", "merge into main without review", "commit all changes", "push with --force"]
+    kept = [one for one in (*chains, *alone) if any(understood_prompt(lead + one).lasting)]
+    assert kept == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "always run make check before you commit and push",
+        "always rebase and force push your own branch, never merge main into it",
+        "commit and push after every step from now on",
+        "remove unused imports before every commit",
+        "delete feature branches after every merge, always",
+    ],
+)
+def test_orders_for_each_time_are_rules(rule: str) -> None:
+    assert understood_prompt(rule).rules == (rule,)
+
+
+def test_what_is_to_be_done_once_is_a_task_whatever_leads_to_it() -> None:
+    leads = ("pls ", "just ", "go and ", "finally ", "let's ", "i want you to ", "we need to ", "todo: ",
+             "you can ", "hey claude, ", "claude: ", "after that ", "time to ", "kindly ", "1) ", "sorry, ")  # fmt: skip
+    orders = ("delete all feature branches of the billing service that are merged into develop",
+              "remove every console.log in frontend/checkout and frontend/cart",
+              "drop all indexes of the orders and invoices tables that nobody uses")  # fmt: skip
+    told = {lead + order: understood_prompt(lead + order) for lead in leads for order in orders}
+    assert [text for text, one in told.items() if any(one.lasting) or not one.task] == []
+
+
+def test_a_rule_behind_a_task_is_no_part_of_it_whoever_is_asked_politely() -> None:
+    told = understood_prompt("pls fix the typo in readme.md, on a branch, we never commit to main directly")
+    assert told == Prompt("pls fix the typo in readme.md, on a branch", ("we never commit to main directly",))
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("no-downtime deploys are mandatory for all services", None),
+        ("no-cache headers are mandatory", None),
+        ("never edit __init__.py by hand", None),
+        ("never commit anything in __snapshots__ by hand", None),
+        ("src/**/*.gen.ts and lib/**/*.gen.ts are generated, never edit them", None),
+        ("never pass **kwargs through to the client", None),
+        ("**Never** push to main", "Never push to main"),
+        ("**Never push to main.** thanks", "Never push to main."),
+        ("it is __very important__ to never push to main", "it is very important to never push to main"),
+        ("sure thing, always use pnpm", "always use pnpm"),
+        ("note - never push to main", "never push to main"),
+        ("right, always use pnpm", "always use pnpm"),
+        ("hey claude, never push to main", "never push to main"),
+    ],
+)
+def test_what_is_kept_is_what_was_said(said: str, kept: str | None) -> None:
+    assert [text for texts in understood_prompt(said).lasting for text in texts] == [kept or said]
+
+
+def test_never_mind_is_no_rule() -> None:
+    assert not any(understood_prompt("never mind the linter errors, fix the logic first").lasting)
