@@ -98,3 +98,30 @@ def test_what_is_written_is_read_again(numbers: dict[str, int]) -> None:
 
 def test_the_table_is_small_enough_to_be_read_when_a_prompt_comes() -> None:
     assert TABLE.stat().st_size < 300_000
+
+
+def test_of_orders_in_other_languages_with_english_names_of_programs_nothing_is_told() -> None:
+    said = """
+        bitte alle tests in tests/ laufen lassen und dann commit und push auf main
+        merge den PR und lösch dann den branch
+        die tests auf ci sind rot seit dem merge
+        kein force push auf main
+        no hagas commit en main todavia
+        corre los tests y luego haz push
+        les tests dans src/ ne passent pas en ci
+        pas de commit sur main
+        fai commit e push su main
+        faça commit e push na main
+        draai de tests en push naar main
+        geen commits op main
+        commit og push til main
+        kör testerna och pusha till main
+        tylko pnpm, bez npm
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    assert [line for line in lines if any(understood_prompt(line).lasting)] == []
+
+
+def test_english_with_a_word_that_others_have_too_is_english() -> None:
+    for said in ("every visible string goes through i18n, de + en + fr", "the e2e tests never run on main"):
+        assert evidence([said], 0) > NOTHING

@@ -623,7 +623,7 @@ def test_orders_for_each_time_are_rules(rule: str) -> None:
 
 def test_what_is_to_be_done_once_is_a_task_whatever_leads_to_it() -> None:
     leads = ("pls ", "just ", "go and ", "finally ", "let's ", "i want you to ", "we need to ", "todo: ",
-             "you can ", "hey claude, ", "claude: ", "after that ", "time to ", "kindly ", "1) ", "sorry, ")  # fmt: skip
+             "you can ", "hey claude, ", "claude: ", "after that ", "kindly ", "1) ", "sorry, ")  # fmt: skip
     orders = ("delete all feature branches of the billing service that are merged into develop",
               "remove every console.log in frontend/checkout and frontend/cart",
               "drop all indexes of the orders and invoices tables that nobody uses")  # fmt: skip
