@@ -189,9 +189,11 @@ def without_orders(text: str) -> str:
     or something to run."""
     listed = _listed(text)
     parts = [_pieces(one, listed) for one in _written(text)]
-    if _is_own(text, parts, _lasting(parts, listed, None), None):
+    is_own = _is_own(text, parts, _lasting(parts, listed, None), None)
+    if is_own and not any(map(_tells_a_secret, sentences(text))):
         return text
-    lines = ([one for one in sentences(line) if not _orders(one)] for line in text.splitlines())
+    is_left_out = _tells_a_secret if is_own else _is_no_ones
+    lines = ([one for one in sentences(line) if not is_left_out(one)] for line in text.splitlines())
     return "\n".join(" ".join(line) for line in lines)
 
 
@@ -202,6 +204,8 @@ def decisions_in(message: str) -> tuple[tuple[str, str], ...]:
         if not 25 <= len(sentence) <= MAX_SENTENCE or _is_no_statement(sentence) or sentence.endswith(":"):
             continue
         if _PIPED.search(sentence) or _is_to_the_agent(sentence):  # a command or an address that others may follow
+            continue
+        if _tells_a_secret(sentence):
             continue
         if phrase("cause").search(sentence):
             found.append(("cause", sentence))
@@ -278,6 +282,8 @@ def _listed(text: str) -> tuple[str, ...]:
 def _is_item(sentence: str) -> bool:
     if not MIN_ITEM <= len(sentence) <= MAX_SENTENCE or "?" in sentence or _INTRODUCES.search(sentence):
         return False
+    if _tells_a_secret(sentence):
+        return False
     is_once = phrase("done in a list").match(sentence) or _is_of_the_moment(sentence)
     return not (is_once or phrase("amiss", r"\b", r"\b").search(sentence))
 
@@ -314,7 +320,13 @@ def _written(text: str) -> list[str]:
     kept = [
         line for line in prose(lines).splitlines() if not (phrase("pasted", r"^\s*").match(line) or _is_blob(line))
     ]
-    return [one for one in sentences("\n".join(kept)) if any(map(str.isalpha, one))]
+    said = sentences("\n".join(kept))
+    return [one for one in said if any(map(str.isalpha, one)) and not _tells_a_secret(one)]
+
+
+def _tells_a_secret(sentence: str) -> bool:
+    """What a password is, in plain words, where no mask sees it. What else is said of passwords is none."""
+    return bool(phrase("tells a secret", r"\b").search(sentence[:MAX_READ]))
 
 
 def _is_own(text: str, parts: Sequence[Sequence[str]], lasting: Container[str], weights: Weights | None) -> bool:
@@ -366,6 +378,10 @@ def _orders(sentence: str) -> bool:
         return True
     clauses = _CLAUSE.split(sentence)
     return _may_state(sentence) or any(_may_state(one) or phrase("order", _LEAD).match(one) for one in clauses)
+
+
+def _is_no_ones(sentence: str) -> bool:
+    return _orders(sentence) or _tells_a_secret(sentence)
 
 
 def _is_to_the_agent(sentence: str) -> bool:
