@@ -49,10 +49,19 @@ _WORD = re.compile(r"[^\W\d_][\w'-]*")
 # Chinese, Japanese, Thai, Lao and Khmer: no spaces between words, which have some two letters each.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _INTRODUCES = re.compile(r"[:\uff1a][*_\s]*$")
-_QUOTED = re.compile(r"[\"“”„«»](?:[^\s\"“”„«»]+\s+){3}")
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]*)(?:[\"“”»]|$)")
+# Types: `string | null` is no pipe.
+_TYPE = (
+    r"(?:string|number|boolean|null|undefined|None|any|unknown|never|int|str|float|bool|bytes|object"
+    r"|Result|Error|Date|Promise|Record|Array|Map|Set|Path)\b(?:\[\])?"
+)
 _PIPED = re.compile(r"https?://|www\.|\w\s*\|\s*\w|\$\(|&&|;\s*\w+\s+-", re.IGNORECASE)
+_UNION = re.compile(rf"\b{_TYPE}(?:\s*\|\s*{_TYPE})+\b")
 _HEADER = re.compile(r"^\s*(?:#{1,6}\s|[*_]{0,2}[A-Z][\w -]{1,20}:[*_]{0,2}\s+\S)")
 _FENCED = re.compile(r"^(?:\s*(?:`{3,}|~{3,}|>|\|)| {4,}\S|\t)")
+_TITLE = re.compile(
+    r"(?i:hi|hello|dear|hey) (?!(?i:claude|codex|there|again)\b)\w+,|[A-Z]\S*(?: \S+){0,4}(?<![.!?:,;])"
+)
 _COMMAND = re.compile(r"^[/!][\w:-]+(?:\s|$)")
 
 _SPECIFIC = re.compile(
@@ -203,7 +212,7 @@ def decisions_in(message: str) -> tuple[tuple[str, str], ...]:
     for sentence in sentences(prose(message[:MAX_READ])):
         if not 25 <= len(sentence) <= MAX_SENTENCE or _is_no_statement(sentence) or sentence.endswith(":"):
             continue
-        if _PIPED.search(sentence) or _is_to_the_agent(sentence):  # a command or an address that others may follow
+        if _is_piped(sentence) or _is_to_the_agent(sentence):  # a command or an address that others may follow
             continue
         if _tells_a_secret(sentence):
             continue
@@ -310,8 +319,12 @@ def _parted(sentence: str) -> list[str]:
 
 
 def _is_not_meant(sentence: str) -> bool:
-    is_played = phrase("pretended", _LEAD).match(sentence)
-    return bool(is_played or phrase("joked", r"(?<!\w)", r"[\s.!)]*$").search(sentence[-40:]))
+    is_played = phrase("pretended", _LEAD).match(sentence) or phrase("for a text", _BEFORE_TASK).match(sentence)
+    return bool(
+        is_played
+        or phrase("played", r"\b").search(sentence)
+        or phrase("joked", r"(?<!\w)", r"[\s.!)]*$").search(sentence[-40:])
+    )
 
 
 def _written(text: str) -> list[str]:
@@ -340,9 +353,9 @@ def _is_own(text: str, parts: Sequence[Sequence[str]], lasting: Container[str], 
         or sum(map(len, said)) > MAX_SPOKEN
         or foreign
         or sum(bool(_HEADER.match(line)) for line in lines) > 1
-        or any(line.lstrip().startswith("# ") for line in lines)
+        or _has_title(text, weights)
         or sum(bool(_INTRODUCES.search(line)) for line in lines) > bool(_listed(text))
-        or _QUOTED.search(" ".join(lines))
+        or any(len(quoted[1].split()) > 3 for quoted in _QUOTED.finditer(" ".join(lines)))
         or phrase("quotes", r"\b").search(" ".join(lines))
         or any(map(_is_not_meant, said))
     ):
@@ -351,8 +364,24 @@ def _is_own(text: str, parts: Sequence[Sequence[str]], lasting: Container[str], 
     return not (
         len(stated) > MAX_RULES
         or FEW_RULES < len(stated) < len(parts) / 2
-        or any(_PIPED.search(one) or _is_to_the_agent(one) for one in stated)
+        or any(_is_piped(one) or _is_to_the_agent(one) for one in stated)
     )
+
+
+def _has_title(text: str, weights: Weights | None) -> bool:
+    """A heading, or a short first line that says nothing by itself, and an empty one below it: of a document, a
+    mail, a page."""
+    lines = own_words(text).splitlines()
+    if any(map(_HEADING.match, map(str.strip, lines))):
+        return True
+    first = lines[0].strip() if lines else ""
+    is_apart = len(lines) > 1 and not lines[1].strip()
+    return is_apart and bool(_TITLE.fullmatch(first)) and not _says_something(first, weights)
+
+
+def _says_something(line: str, weights: Weights | None) -> bool:
+    is_list = phrase("own list", _LEAD, r"\s*$").match(line)
+    return bool(is_list) or _is_small_talk(line) or _asks(line) or _may_state(line, weights)
 
 
 def _may_state(sentence: str, weights: Weights | None = None) -> bool:
@@ -374,7 +403,7 @@ def _may_be_an_order(sentence: str) -> bool:
 
 
 def _orders(sentence: str) -> bool:
-    if _PIPED.search(sentence) or _is_to_the_agent(sentence):
+    if _is_piped(sentence) or _is_to_the_agent(sentence):
         return True
     clauses = _CLAUSE.split(sentence)
     return _may_state(sentence) or any(_may_state(one) or phrase("order", _LEAD).match(one) for one in clauses)
@@ -387,6 +416,10 @@ def _is_no_ones(sentence: str) -> bool:
 def _is_to_the_agent(sentence: str) -> bool:
     """Whether it speaks of the user: whoever types says `me`."""
     return bool(phrase("to the agent", r"\b").search(sentence))
+
+
+def _is_piped(sentence: str) -> bool:
+    return bool(_PIPED.search(_UNION.sub("", sentence)))
 
 
 def _is_blob(line: str) -> bool:
