@@ -30,6 +30,8 @@ NOTHING = -9.0  # speaks for it
 _TOKEN = re.compile(
     r"`[^`]*`|(?:[^\W_]|-)*+[/_.](?:[./-]*+\w++)++|[^\W\d_]+(?:'[a-z]+)?|\d+|[?!,;:()-]", re.IGNORECASE
 )
+# Not what code is made of: `??`, `?.`, `= ?`.
+ASKS = re.compile(r"[\w)\"'`\]]\?+(?=[?!.)\"'*]*(?:\s|$))|(?<!\ba)(?<!\bthe)(?<!\bwith)\s\?+\W*$|[？؟]")
 _CODE = re.compile(r"[`/_.]|[a-z][A-Z]")
 
 
@@ -103,7 +105,7 @@ def _within(said: list[str], sentence: str) -> Iterator[str]:
     yield from (f"{one} _ {other}" for one, other in zip(framed, framed[2:], strict=False))
     yield from (f"{said[0]} ... {word}" for word in said[1:NEAR])
     yield f"#{min(6, len(said) // 4)}"
-    if "?" in sentence:
+    if ASKS.search(sentence):
         yield "#asks"
     if "<code>" in said:
         yield "#code"

@@ -15,7 +15,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 
-from clew.hosts.lasting import KINDS, Kind, Weights, evidence, kind_of
+from clew.hosts.lasting import ASKS, KINDS, Kind, Weights, evidence, kind_of
 from clew.hosts.patterns import PHRASES, phrase, sections
 from clew.hosts.strip import own_words, prose
 from clew.values import dataclass
@@ -37,7 +37,7 @@ ALONE = 8  # where it does not ask for anything
 MASK = "[masked:"
 
 _END = re.compile(
-    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)[\"')\]]*\s+(?=\S)|\n+|(?<=[。！？])(?=\S)"
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)(?<!\s\?)(?<!\s\?\?)[\"')\]]*\s+(?=\S)|\n+|(?<=[。！？])(?=\S)"
 )
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,2}[.)])\s+")
 # Emphasis: in pairs, so that `src/**/*.ts` and `**kwargs` stay what they are, and `__init__` is a name.
@@ -244,16 +244,20 @@ def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Wei
         if part in listed:
             found[part] = "rule"
         elif _may_last(part) and (
-            evidence(said, at, weights) >= SURE or (part in begins and _is_said_plainly(part, weights))
+            evidence(said, at, weights) >= SURE or _is_said_plainly(part, weights, is_behind=part not in begins)
         ):
             found[part] = kind_of(said, at, weights)
     return found
 
 
-def _is_said_plainly(sentence: str, weights: Weights | None) -> bool:
-    """What has the form of a rule needs less to be one, whatever stands around it."""
+def _is_said_plainly(sentence: str, weights: Weights | None, *, is_behind: bool) -> bool:
+    """What has the form of a rule needs less to be one, whatever stands around it; behind a request it needs as
+    much as others. `Remember to ...` speaks for it as well."""
+    if not _is_plain_order(sentence):
+        return False
     order = _BEFORE_ORDER.sub("", sentence).rstrip("?")
-    return _is_plain_order(sentence) and evidence([order], 0, weights) >= PLAIN
+    alone = evidence([sentence], 0, weights)
+    return alone >= SURE if is_behind else max(alone, evidence([order], 0, weights)) >= PLAIN
 
 
 def _kept(lasting: Mapping[str, Kind], kind: Kind) -> tuple[str, ...]:
@@ -289,7 +293,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _is_item(sentence: str) -> bool:
-    if not MIN_ITEM <= len(sentence) <= MAX_SENTENCE or "?" in sentence or _INTRODUCES.search(sentence):
+    if not MIN_ITEM <= len(sentence) <= MAX_SENTENCE or ASKS.search(sentence) or _INTRODUCES.search(sentence):
         return False
     if _tells_a_secret(sentence):
         return False
@@ -309,7 +313,7 @@ def _pieces(sentence: str, listed: Container[str]) -> list[str]:
 
 def _parted(sentence: str) -> list[str]:
     """What is asked for and what is stated beside it, apart: `we never seed preview, so fix that script`."""
-    if len(sentence) > MAX_SENTENCE or phrase("on occasion", _LEAD).match(sentence):
+    if len(sentence) > MAX_SENTENCE or phrase("one piece", _LEAD).match(sentence):
         return [sentence]
     apart = phrase("goes on to ask", _PAUSE + "(?=", ")")
     parts = [sentence]
@@ -429,7 +433,7 @@ def _is_blob(line: str) -> bool:
 def _may_last(sentence: str) -> bool:
     """No question, nothing to be done once, nothing that introduces what follows, and nothing whose subject stands
     elsewhere or is masked."""
-    is_question = "?" in sentence and not _POLITE.match(sentence)
+    is_question = ASKS.search(sentence) and not _POLITE.match(sentence)
     return MIN_ITEM <= len(sentence) <= MAX_SENTENCE and not (
         is_question
         or _is_done_once(_FILLER.sub("", sentence, count=1))

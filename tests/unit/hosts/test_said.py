@@ -804,3 +804,70 @@ def test_what_was_typed_in_several_lines_or_with_names_in_it_states_its_rules(ty
 )
 def test_words_that_mostly_lead_to_what_others_said_may_stand_in_a_rule(rule: str) -> None:
     assert any(understood_prompt(rule).lasting)
+
+
+def test_rules_are_heard_in_whatever_words_they_look_like_something_else() -> None:
+    said = """
+        never return null from a repository
+        always throw typed errors
+        never work on main
+        never break the public api
+        always end files with a newline
+        never hardcoded strings in the ui
+        never use Date.today in tests
+        prices always use today's exchange rate, never a cached one
+        never use the ?? operator
+        always use ? for sql placeholders
+        use string | null, never undefined
+        use named exports, no default exports
+        remember to bump the version in pyproject when you change the public api
+        debug logs never go to stdout
+        don't touch the legacy folder
+        dont touch tests/legacy
+        hands off tests/legacy
+        do not create new files unless I ask for it
+        stop creating markdown summary files
+        prs always target develop
+        no default exports
+        pnpm only
+        pnpm always
+        npm is not allowed
+        amounts are integer cents in the db btw, always
+        from now on never hardcode text that users see
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    assert [line for line in lines if not any(understood_prompt(line).lasting)] == []
+
+
+def test_what_only_looks_like_such_a_rule_is_none() -> None:
+    said = """
+        it never returns
+        we never got an answer
+        always breaks on windows
+        never finished loading
+        don't touch the header, only the footer
+        do not run anything yet, just explain
+        stop creating the index twice
+        no new table, put them into invoices
+        no default value there
+        only the first column should be sortable
+        redux is out of date
+        use a dict not a list
+        commit messages please
+        until monday nobody merges to main
+        main is frozen until thursday
+        we agreed to talk to the customer first
+        never gonna give you up
+        pagination is out of scope
+        eslint complains: no default exports
+        is it ok to use npm ?
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    assert [line for line in lines if any(understood_prompt(line).lasting)] == []
+
+
+def test_behind_a_request_a_rule_needs_as_much_as_others() -> None:
+    told = understood_prompt("fix the flaky login test, and never use sleep in tests")
+    assert told.rules == ("never use sleep in tests",)
+    signed = understood_prompt("add the webhook endpoint; we decided to sign all webhooks with ed25519")
+    assert signed.decisions == ("we decided to sign all webhooks with ed25519",)
