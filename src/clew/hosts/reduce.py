@@ -135,6 +135,8 @@ def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
     [task] = _unignored([prompt.task], event, around) or [""]
     stated = {"task": task, "rules": rules, "decisions": decisions, "facts": facts}
     told |= {name: value for name, value in stated.items() if value}
+    certain = [rule for rule in rules if rule in prompt.listed]
+    told |= {"certain": certain} if certain else {}
     told |= {"elsewhere": True} if is_from_others(event.prompt or "") else {}
     told |= {"back": True} if prompt.takes_back else {}
     told |= {"overrules": True} if prompt.overrules else {}

@@ -136,6 +136,7 @@ class Prompt:
     rules: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()  # of the rules: what somebody wrote down as theirs, whatever words it has
     is_aside: bool = False  # about something of its own, and yet no task: what follows is not for the task before
     takes_back: bool = False  # what the prompt before stated
     takes_back_about: str = ""  # what was ever stated about this
@@ -169,9 +170,10 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
     if not _is_own(text[:MAX_READ], parts, lasting, weights):
         lasting, rest = {}, [one for one in written if not _may_be_an_order(one)]
     task = _task(rest)
-    rules, decisions, facts = (_kept(lasting, kind) for kind in KINDS)
+    rules, decisions, facts = (_kept(parts, listed, lasting, kind) for kind in KINDS)
+    own = tuple(one for one in rules if one in listed)
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
-    return Prompt(task, rules, decisions, facts, is_aside, bool(takes_back), about, overrules)
+    return Prompt(task, rules, decisions, facts, own, is_aside, bool(takes_back), about, overrules)
 
 
 def is_certain(stated: str) -> bool:
@@ -246,7 +248,11 @@ def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Wei
         elif _may_last(part) and (
             evidence(said, at, weights) >= SURE or _is_said_plainly(part, weights, is_behind=part not in begins)
         ):
-            found[part] = kind_of(said, at, weights)
+            before = said[at - 1] if at and _says_little(part) else ""
+            if not before or _is_small_talk(before):
+                found[part] = kind_of(said, at, weights)
+            elif before in found:
+                found[part] = found[before]
     return found
 
 
@@ -260,10 +266,20 @@ def _is_said_plainly(sentence: str, weights: Weights | None, *, is_behind: bool)
     return alone >= SURE if is_behind else max(alone, evidence([order], 0, weights)) >= PLAIN
 
 
-def _kept(lasting: Mapping[str, Kind], kind: Kind) -> tuple[str, ...]:
-    """Without what leads to it."""
-    said = (part for part, its in lasting.items() if its == kind)
-    return tuple(_FILLER.sub("", part, count=1) for part in said)
+def _kept(
+    parts: Sequence[Sequence[str]], listed: Container[str], lasting: Mapping[str, Kind], kind: Kind
+) -> tuple[str, ...]:
+    """Without what leads to it, and together with what says little by itself: `no default exports! named only`."""
+    texts: list[str] = []
+    before = ""
+    for part in dict.fromkeys(part for one in parts for part in one):
+        if lasting.get(part) == kind:
+            if texts and lasting.get(before) == kind and part not in listed and _says_little(part):
+                texts[-1] = f"{texts[-1]} {part}"
+            else:
+                texts.append(_FILLER.sub("", part, count=1))
+        before = part
+    return tuple(texts)
 
 
 def _rest(written: Sequence[str], parts: Sequence[Sequence[str]], lasting: Mapping[str, Kind]) -> Iterator[str]:
@@ -438,6 +454,9 @@ def _may_last(sentence: str) -> bool:
         is_question
         or _is_done_once(_FILLER.sub("", sentence, count=1))
         or _is_of_the_moment(sentence)
+        or phrase("denied", _BEFORE_NO).match(_FILLER.sub("", sentence, count=1))
+        or phrase("chatter", _LEAD).match(sentence)
+        or not _own_words(sentence)
         or MASK in sentence
         or _INTRODUCES.search(sentence)
         or _DANGLES.match(sentence)
@@ -475,7 +494,7 @@ def _task(rest: Sequence[str]) -> str:
 
 def _tells_more(told: Sequence[str]) -> bool:
     """Than how something went: a report, which is a task as well."""
-    return not all(phrase("remark", _LEAD).match(one) for one in told)
+    return not (phrase("chatter", _LEAD).match(told[0]) or all(phrase("remark", _LEAD).match(one) for one in told))
 
 
 def _asks(sentence: str) -> bool:
@@ -491,15 +510,24 @@ def _is_question(sentence: str) -> bool:
 def _weight(told: Sequence[str]) -> int:
     """How much is said that only this prompt says: names count more than words."""
     text = " ".join(told)
-    words = {word.lower() for word in _WORD.findall(_UNSPACED.sub(" ", text))} - _follow_up_words()
+    words = {word.lower() for word in _WORD.findall(_UNSPACED.sub(" ", text))} - _words_of("follow-up words")
     unspaced = sum(len(run) // 2 for run in set(_UNSPACED.findall(text)))
     return len(words) + unspaced + 2 * min(3, len(_SPECIFIC.findall(text)))
 
 
 @cache
-def _follow_up_words() -> frozenset[str]:
-    """On their own they say nothing that somebody else could use later."""
-    return frozenset(" ".join(sections(PHRASES)["follow-up words"]).split())
+def _words_of(section: str) -> frozenset[str]:
+    return frozenset(" ".join(sections(PHRASES)[section]).split())
+
+
+def _own_words(sentence: str) -> set[str]:
+    """What a rule is about: not what makes it one."""
+    return {word.lower() for word in _WORD.findall(sentence)} - _words_of("words of rules")
+
+
+def _says_little(sentence: str) -> bool:
+    """Behind another one: what it is about may stand there."""
+    return len(_own_words(sentence)) < 2 and not _is_plain_order(sentence)
 
 
 def _is_small_talk(text: str) -> bool:

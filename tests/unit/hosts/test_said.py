@@ -227,7 +227,7 @@ def test_a_listed_rule_is_kept_whole() -> None:
         "tests live next to code",
     )
     told = understood_prompt("Our conventions:\n" + "\n".join(f"- {one}" for one in listed))
-    assert told == Prompt(rules=listed)
+    assert told == Prompt(rules=listed, listed=listed)
 
 
 @pytest.mark.parametrize(
@@ -559,6 +559,16 @@ def test_what_goes_wrong_is_no_decision(sentence: str) -> None:
         "I don't think that's it",
         "mmap breaks on pipes, please go back to BufReader",
         "the pool is fine, put the pool size back",
+        "thats not it",
+        "thats wrong",
+        "no thats not it, we dont even run pgbouncer locally",
+        "no its the captcha mock",
+        "its not pgbouncer",
+        "it's not the pool.",
+        "youre wrong, the proxy strips it",
+        "no use redis",
+        "no we have several workers",
+        "hmm no lets not do this, revert all of it",
     ],
 )
 def test_a_prompt_overrules_what_the_agent_said(prompt: str) -> None:
@@ -586,6 +596,12 @@ def test_a_prompt_overrules_what_the_agent_said(prompt: str) -> None:
         "It is not the first time, add a test",
         "This is not the same file, but continue",
         "undo the change in foo.py from last week",
+        "no thats fine",
+        "no its ok",
+        "no use in waiting for it",
+        "its not urgent",
+        "it's not ready yet",
+        "no tests for that please",
     ],
 )
 def test_a_prompt_that_overrules_nothing(prompt: str) -> None:
@@ -871,3 +887,54 @@ def test_behind_a_request_a_rule_needs_as_much_as_others() -> None:
     assert told.rules == ("never use sleep in tests",)
     signed = understood_prompt("add the webhook endpoint; we decided to sign all webhooks with ed25519")
     assert signed.decisions == ("we decided to sign all webhooks with ed25519",)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "no thats not it, we dont even run pgbouncer locally.",
+        "that's wrong, we never cache that",
+        "its not pgbouncer, we dont use it on staging",
+        "I don't think so, we always set the header",
+    ],
+)
+def test_who_denies_states_no_rule(prompt: str) -> None:
+    assert not any(understood_prompt(prompt).lasting)
+
+
+def test_what_is_said_beside_a_no_is_a_rule_all_the_same() -> None:
+    assert understood_prompt("no, always use pnpm").rules == ("always use pnpm",)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "rules"),
+    [
+        ("and no default exports!! named only, everywhere", ("no default exports!! named only, everywhere",)),
+        ("No semicolons. Tabs only.", ("No semicolons. Tabs only.",)),
+        ("ok. pnpm only", ("pnpm only",)),
+        ("bump sqlalchemy in requirements.txt to 2.1 pls ... we stay on 2.0", ()),
+        ("remember that", ()),
+        ("please always...", ()),
+    ],
+)
+def test_what_says_little_by_itself_is_not_kept_by_itself(prompt: str, rules: tuple[str, ...]) -> None:
+    assert understood_prompt(prompt).rules == rules
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "lol js dates are cursed, january is month zero and everything else is one",
+        "marco says in slack: the export hangs for tenant acme after two minutes",
+    ],
+)
+def test_what_somebody_laughs_at_or_tells_of_others_is_no_task(prompt: str) -> None:
+    assert understood_prompt(prompt) == Prompt(is_aside=True)
+    asked = f"{prompt}, please look into src/exporter.py"
+    assert understood_prompt(asked).task == asked
+
+
+def test_what_somebody_lists_as_rules_is_told_as_such() -> None:
+    told = understood_prompt("Our conventions for this repo:\n- squash merges\n- snake_case columns in postgres")
+    assert told.listed == told.rules == ("squash merges", "snake_case columns in postgres")
+    assert understood_prompt("Never push to main.").listed == ()
