@@ -285,7 +285,10 @@ def _ran_and_said(event: HookEvent) -> tuple[str, str]:
 
 
 def _what_went_wrong(text: str) -> str | None:
-    lines = [line for line in own_words(text).splitlines() if not _is_count(line)]
+    said = own_words(text).splitlines()
+    # Which script failed comes first: it is told where nothing below sounds like trouble.
+    scripts = [line for line in said if phrase("failed script", r"^\W*").match(line)]
+    lines = [*scripts, *(line for line in said if not _is_count(line))]
     # A compiler's first complaint is the one to mend; everything else says it last.
     line = next(
         (one.strip()[:MAX_ERROR] for one in lines if _COMPLAINT.search(one[:MAX_ERROR])), None

@@ -14,7 +14,7 @@ from clew.hosts.said import MAX_SENTENCE, understood_prompt
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 
-from lasting import DAYS, authors, learn, measured, taught
+from lasting import DAYS, authors, learn, main, measured, taught
 
 
 def test_of_what_ordinary_days_hold_half_is_kept_and_most_of_what_is_kept_is_right() -> None:
@@ -94,6 +94,14 @@ def test_what_is_written_is_read_again(numbers: dict[str, int]) -> None:
     again = read(written(Weights(weights, dict.fromkeys(KINDS, weights))))
     assert {one: round(100 * weight) for one, weight in again.holds.items()} == numbers
     assert again.kinds["fact"] == again.holds
+
+
+def test_from_days_that_are_only_measured_nothing_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = TABLE.read_bytes()
+    monkeypatch.setattr(sys, "argv", ["lasting.py", "--learn", "--days"])
+    with pytest.raises(SystemExit):
+        main()
+    assert TABLE.read_bytes() == before
 
 
 def test_the_table_is_small_enough_to_be_read_when_a_prompt_comes() -> None:
