@@ -868,6 +868,10 @@ def test_what_only_looks_like_such_a_rule_is_none() -> None:
         no default value there
         only the first column should be sortable
         redux is out of date
+        python 3.14 is out
+        the release is out
+        here it is
+        desktop only for now
         use a dict not a list
         commit messages please
         until monday nobody merges to main
