@@ -55,7 +55,9 @@ _TYPE = (
     r"(?:string|number|boolean|null|undefined|None|any|unknown|never|int|str|float|bool|bytes|object"
     r"|Result|Error|Date|Promise|Record|Array|Map|Set|Path)\b(?:\[\])?"
 )
-_PIPED = re.compile(r"https?://|www\.|\w\s*\|\s*\w|\$\(|&&|;\s*\w+\s+-", re.IGNORECASE)
+_PIPED = re.compile(
+    r"https?://|www\.|\w\s*\|\s*\w|\$\(|&&(?! (?:in|or|and|for|between)\b)|;\s*\w+\s+-", re.IGNORECASE
+)
 _UNION = re.compile(rf"\b{_TYPE}(?:\s*\|\s*{_TYPE})+\b")
 _HEADER = re.compile(r"^\s*(?:#{1,6}\s|[*_]{0,2}[A-Z][\w -]{1,20}:[*_]{0,2}\s+\S)")
 _FENCED = re.compile(r"^(?:\s*(?:`{3,}|~{3,}|>|\|)| {4,}\S|\t)")
@@ -455,7 +457,6 @@ def _may_last(sentence: str) -> bool:
         or _is_done_once(_FILLER.sub("", sentence, count=1))
         or _is_of_the_moment(sentence)
         or phrase("denied", _BEFORE_NO).match(_FILLER.sub("", sentence, count=1))
-        or phrase("chatter", _LEAD).match(sentence)
         or not _own_words(sentence)
         or MASK in sentence
         or _INTRODUCES.search(sentence)

@@ -847,6 +847,8 @@ def test_rules_are_heard_in_whatever_words_they_look_like_something_else() -> No
         no default exports
         pnpm only
         pnpm always
+        never chain with && in package.json scripts
+        a migration that is merged is frozen, fixes go into a new one
         npm is not allowed
         amounts are integer cents in the db btw, always
         from now on never hardcode text that users see
