@@ -173,8 +173,9 @@ def _fit(found: Sequence[frozenset[str]], labels: Sequence[bool], known: Sequenc
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--learn", action="store_true", help="write the weights learnt from all")
-    parser.add_argument(
+    either = parser.add_mutually_exclusive_group()  # nothing is ever learnt from those days
+    either.add_argument("--learn", action="store_true", help="write the weights learnt from all")
+    either.add_argument(
         "--days", action="store_true", help="measure what is shipped by days nothing was learnt from"
     )
     parser.add_argument("--show", metavar="AUTHOR", help="list what went wrong with one author's prompts")

@@ -256,8 +256,8 @@ class _Story:
         for kind in STATED:
             for text in told.get(f"{kind}s", ()):
                 draft = _said_by_user(text, fact, type=kind)
-                is_unsure = kind != "fact" and not is_certain(text)
-                self._keep(kind, replace(draft, metadata=UNSURE) if is_unsure else draft, fact)
+                is_sure = kind == "fact" or text in told.get("certain", ()) or is_certain(text)
+                self._keep(kind, draft if is_sure else replace(draft, metadata=UNSURE), fact)
         said = [one for one in self.captured if one.event_id == fact.event_id and one.kind in STATED]
         self.stated = said or ([] if told.get("aside") else self.stated)  # small talk in between changes nothing
         if task := told.get("task", ""):

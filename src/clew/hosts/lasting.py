@@ -15,6 +15,8 @@ from math import sqrt
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from clew.hosts.patterns import PHRASES, sections
+
 Kind = Literal["rule", "decision", "fact"]
 KINDS: tuple[Kind, ...] = ("rule", "decision", "fact")
 TABLE = Path(__file__).with_name("lasting.txt")
@@ -22,12 +24,14 @@ MAX_CHARS, MAX_WORDS = 600, 60  # of a sentence; it has said what it is by then
 NEAR = 12  # words that are looked at together with the first
 AROUND = 3  # words of the sentence before and of the one after
 STEP = 0.01  # of a weight as it is written
-KNOWN = 0.4  # of the words of a sentence, for anything to be told of it: not of another language
+KNOWN = 0.5  # of the words of a sentence, for anything to be told of it: not of another language
 NOTHING = -9.0  # speaks for it
 
 _TOKEN = re.compile(
     r"`[^`]*`|(?:[^\W_]|-)*+[/_.](?:[./-]*+\w++)++|[^\W\d_]+(?:'[a-z]+)?|\d+|[?!,;:()-]", re.IGNORECASE
 )
+# Not what code is made of: `??`, `?.`, `= ?`.
+ASKS = re.compile(r"[\w)\"'`\]]\?+(?=[?!.)\"'*]*(?:\s|$))|(?<!\ba)(?<!\bthe)(?<!\bwith)\s\?+\W*$|[？؟]")
 _CODE = re.compile(r"[`/_.]|[a-z][A-Z]")
 
 
@@ -42,8 +46,8 @@ def evidence(sentences: Sequence[str], at: int, weights: Weights | None = None) 
     """How much speaks for it that a sentence lasts: above 0 more likely than not."""
     holds = (weights or learnt()).holds
     said = [word for word in words(sentences[at]) if word[0].isalpha()]
-    is_understood = said and sum(word in holds for word in said) >= KNOWN * len(said)
-    return total(features(sentences, at), holds) if is_understood else NOTHING
+    is_known = said and sum(word in holds for word in said) >= KNOWN * len(said)
+    return total(features(sentences, at), holds) if is_known and not _is_foreign(said) else NOTHING
 
 
 def kind_of(sentences: Sequence[str], at: int, weights: Weights | None = None) -> Kind:
@@ -51,6 +55,19 @@ def kind_of(sentences: Sequence[str], at: int, weights: Weights | None = None) -
     weights = weights or learnt()
     found = features(sentences, at)
     return max(KINDS, key=lambda kind: total(found, weights.kinds[kind]))
+
+
+def _is_foreign(said: Sequence[str]) -> bool:
+    """Programs have English names in every language: what stands between them tells which it is."""
+    only, also = _foreign_words()
+    return not only.isdisjoint(said) or len(also.intersection(said)) > 1
+
+
+@cache
+def _foreign_words() -> tuple[frozenset[str], frozenset[str]]:
+    tables = sections(PHRASES)
+    only, also = (" ".join(tables[name]).split() for name in ("foreign words", "perhaps foreign words"))
+    return frozenset(only), frozenset(also)
 
 
 def total(found: frozenset[str], weights: Mapping[str, float]) -> float:
@@ -88,7 +105,7 @@ def _within(said: list[str], sentence: str) -> Iterator[str]:
     yield from (f"{one} _ {other}" for one, other in zip(framed, framed[2:], strict=False))
     yield from (f"{said[0]} ... {word}" for word in said[1:NEAR])
     yield f"#{min(6, len(said) // 4)}"
-    if "?" in sentence:
+    if ASKS.search(sentence):
         yield "#asks"
     if "<code>" in said:
         yield "#code"

@@ -138,6 +138,8 @@ def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
     [task] = _unignored([prompt.task], event, around) or [""]
     stated = {"task": task, "rules": rules, "decisions": decisions, "facts": facts}
     told |= {name: value for name, value in stated.items() if value}
+    certain = [rule for rule in rules if rule in prompt.listed]
+    told |= {"certain": certain} if certain else {}
     told |= {"elsewhere": True} if is_from_others(event.prompt or "") else {}
     told |= {"back": True} if prompt.takes_back else {}
     told |= {"overrules": True} if prompt.overrules else {}
@@ -307,7 +309,10 @@ def _ran_and_said(event: HookEvent) -> tuple[str, str]:
 
 
 def _what_went_wrong(text: str) -> str | None:
-    lines = [line for line in own_words(text).splitlines() if not _is_count(line)]
+    said = own_words(text).splitlines()
+    # Which script failed comes first: it is told where nothing below sounds like trouble.
+    scripts = [line for line in said if phrase("failed script", r"^\W*").match(line)]
+    lines = [*scripts, *(line for line in said if not _is_count(line))]
     # A compiler's first complaint is the one to mend; everything else says it last.
     line = next(
         (one.strip()[:MAX_ERROR] for one in lines if _COMPLAINT.search(one[:MAX_ERROR])), None

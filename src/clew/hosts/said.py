@@ -15,7 +15,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 
-from clew.hosts.lasting import KINDS, Kind, Weights, evidence, kind_of
+from clew.hosts.lasting import ASKS, KINDS, Kind, Weights, evidence, kind_of
 from clew.hosts.patterns import PHRASES, phrase, sections
 from clew.hosts.strip import own_words, prose
 from clew.values import dataclass
@@ -37,18 +37,33 @@ ALONE = 8  # where it does not ask for anything
 MASK = "[masked:"
 
 _END = re.compile(
-    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)[\"')\]]*\s+(?=\S)|\n+|(?<=[。！？])(?=\S)"
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)(?<!\s\?)(?<!\s\?\?)[\"')\]]*\s+(?=\S)|\n+|(?<=[。！？])(?=\S)"
 )
 _BULLET = re.compile(r"^(?:[-*+•]|\d{1,2}[.)])\s+")
-_MARKS = re.compile(r"\*\*|__|^#{1,6}\s+")
+# Emphasis: in pairs, so that `src/**/*.ts` and `**kwargs` stay what they are, and `__init__` is a name.
+_BOLD = re.compile(
+    r"(?<![\w/*])(?:\*\*(?=[^\s*/])([^\n*]{1,300}?)(?<=\S)\*\*|__(?=[^\s_])([^\n_]{1,300}?)(?<=\S)__)(?![\w/*])"
+)
+_HEADING = re.compile(r"^#{1,6}\s+")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 # Chinese, Japanese, Thai, Lao and Khmer: no spaces between words, which have some two letters each.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _INTRODUCES = re.compile(r"[:\uff1a][*_\s]*$")
-_QUOTED = re.compile(r"[\"“”„«»](?:[^\s\"“”„«»]+\s+){3}")
-_PIPED = re.compile(r"https?://|www\.|\w\s*\|\s*\w|\$\(|&&|;\s*\w+\s+-", re.IGNORECASE)
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]*)(?:[\"“”»]|$)")
+# Types: `string | null` is no pipe.
+_TYPE = (
+    r"(?:string|number|boolean|null|undefined|None|any|unknown|never|int|str|float|bool|bytes|object"
+    r"|Result|Error|Date|Promise|Record|Array|Map|Set|Path)\b(?:\[\])?"
+)
+_PIPED = re.compile(
+    r"https?://|www\.|\w\s*\|\s*\w|\$\(|&&(?! (?:in|or|and|for|between)\b)|;\s*\w+\s+-", re.IGNORECASE
+)
+_UNION = re.compile(rf"\b{_TYPE}(?:\s*\|\s*{_TYPE})+\b")
 _HEADER = re.compile(r"^\s*(?:#{1,6}\s|[*_]{0,2}[A-Z][\w -]{1,20}:[*_]{0,2}\s+\S)")
 _FENCED = re.compile(r"^(?:\s*(?:`{3,}|~{3,}|>|\|)| {4,}\S|\t)")
+_TITLE = re.compile(
+    r"(?i:hi|hello|dear|hey) (?!(?i:claude|codex|there|again)\b)\w+,|[A-Z]\S*(?: \S+){0,4}(?<![.!?:,;])"
+)
 _COMMAND = re.compile(r"^[/!][\w:-]+(?:\s|$)")
 
 _SPECIFIC = re.compile(
@@ -68,19 +83,21 @@ _QUESTION = re.compile(
 # What may stand before a rule or a decision and says nothing: a rule is read by whoever was not there.
 _GREETING = r"(?:(?:hi|hello|hey)(?: (?:there|all|again|team|folks|everyone|guys|buddy|claude|codex))?[,.!]\s*)?"
 _IDLE = (
-    r"ok(?:ay)?|oh|hey|hm+|wait|btw|fyi|also|and|but|so|again|never ?mind|one more thing|actually|by the way"
-    r"|yes|yep|yeah|exactly|right|good|great|perfect|nice|cool|sure|thanks|fair enough"
+    r"ok(?:ay)?|oh|hey|hm+|btw|fyi|also|and|but|so|one more thing|actually|by the way|yes|yep|yeah|exactly"
+    r"|(?:wait|again|never ?mind|right|good|great|perfect|nice|cool|sure(?: thing)?|thanks|fair enough"
+    r"|note|important|reminder|claude|codex)(?=[,.!;:]| -+ )"
     r"|just so you know|for (?:the record|your information)|heads[ -]?up|first(?: of all|ly)|(?:just )?to be clear"
     r"|(?:quick|small|side|short) (?:note|reminder)|whatever (?:you do|happens)|correction|change of plans?"
     r"|that(?:'s| is) (?:not|no longer) (?:true|right|the case)(?: any ?more)?"
     r"|(?:like |as )?i (?:already )?(?:told you|said)(?: before| already)?(?:,? (?:that|to)\b)?+"
 )
+_AFTER_IDLE = r"(?:[,:;.!\s]|(?<=\s)-)"  # a hyphen within a word is no pause: "no-verify"
 _LEAD = (
     rf"^{_GREETING}(?:(?:{_IDLE}|please|pls|plz|remember|don'?t forget|note|important|reminder|rules?|no)"
-    r"[,:;.!\s-]+(?:that |to )?)*"
+    rf"{_AFTER_IDLE}+(?:that |to )?)*"
 )
 _FILLER = re.compile(
-    rf"{_GREETING}(?:(?:(?:{_IDLE})[,:;.!\s-]|no(?: wait)?[,:;.!-])[,:;.!\s-]*)*(?=\S)", re.IGNORECASE
+    rf"{_GREETING}(?:(?:(?:{_IDLE}){_AFTER_IDLE}|no(?: wait)?(?:[,:;.!]|\s-)){_AFTER_IDLE}*)*(?=\S)", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"[,;:.]\s+|\s(?:and|so|but|then|-+)\s+|\b(?=please\b)", re.IGNORECASE)
 _GOES_ON = re.compile(r"\b(?:the same|likewise|as well|too)\b", re.IGNORECASE)  # with the task before
@@ -106,7 +123,11 @@ _DANGLES = re.compile(
 _PAUSE = r"(?:[,;:]|\s[-–—]+|\.{2,})\s+"
 _BREAK = r"(?:[,;]|\s[-–—]+|\.{2,})\s+"  # what follows a colon explains the request before it
 _BEFORE_NO = r"^(?:(?:hm+|wait|actually|sorry|please|ok(?:ay)?|but|well|no)[,.!\s]+){0,3}"
-_BEFORE_TASK = r"^(?:please |now |then |also |but |and |so |next,? |first,? )*"
+_BEFORE_TASK = (
+    r"^(?:(?:please|pls|plz|kindly|now|then|also|but|and|so|just|quickly|finally|next|first|afterwards|after that"
+    r"|to ?do|step \d+|sorry|oops|go(?: ahead)?(?: and)?|time to|let'?s|you (?:can|should|need to|have to)"
+    r"|(?:i|we) (?:want|need|have)(?: you)? to|i'?d like you to)[,:]? )*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +138,7 @@ class Prompt:
     rules: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()  # of the rules: what somebody wrote down as theirs, whatever words it has
     is_aside: bool = False  # about something of its own, and yet no task: what follows is not for the task before
     takes_back: bool = False  # what the prompt before stated
     takes_back_about: str = ""  # what was ever stated about this
@@ -150,9 +172,10 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
     if not _is_own(text[:MAX_READ], parts, lasting, weights):
         lasting, rest = {}, [one for one in written if not _may_be_an_order(one)]
     task = _task(rest)
-    rules, decisions, facts = (_kept(lasting, kind) for kind in KINDS)
+    rules, decisions, facts = (_kept(parts, listed, lasting, kind) for kind in KINDS)
+    own = tuple(one for one in rules if one in listed)
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
-    return Prompt(task, rules, decisions, facts, is_aside, bool(takes_back), about, overrules)
+    return Prompt(task, rules, decisions, facts, own, is_aside, bool(takes_back), about, overrules)
 
 
 def is_certain(stated: str) -> bool:
@@ -179,9 +202,11 @@ def without_orders(text: str) -> str:
     or something to run."""
     listed = _listed(text)
     parts = [_pieces(one, listed) for one in _written(text)]
-    if _is_own(text, parts, _lasting(parts, listed, None), None):
+    is_own = _is_own(text, parts, _lasting(parts, listed, None), None)
+    if is_own and not any(map(_tells_a_secret, sentences(text))):
         return text
-    lines = ([one for one in sentences(line) if not _orders(one)] for line in text.splitlines())
+    is_left_out = _tells_a_secret if is_own else _is_no_ones
+    lines = ([one for one in sentences(line) if not is_left_out(one)] for line in text.splitlines())
     return "\n".join(" ".join(line) for line in lines)
 
 
@@ -191,7 +216,9 @@ def decisions_in(message: str) -> tuple[tuple[str, str], ...]:
     for sentence in sentences(prose(message[:MAX_READ])):
         if not 25 <= len(sentence) <= MAX_SENTENCE or _is_no_statement(sentence) or sentence.endswith(":"):
             continue
-        if _PIPED.search(sentence) or _is_to_the_agent(sentence):  # a command or an address that others may follow
+        if _is_piped(sentence) or _is_to_the_agent(sentence):  # a command or an address that others may follow
+            continue
+        if _tells_a_secret(sentence):
             continue
         if phrase("cause").search(sentence):
             found.append(("cause", sentence))
@@ -202,8 +229,14 @@ def decisions_in(message: str) -> tuple[tuple[str, str], ...]:
 
 def sentences(text: str) -> list[str]:
     """Plain sentences, without bullets and emphasis."""
-    parts = (_MARKS.sub("", _BULLET.sub("", part.strip())) for part in _END.split(text))
+    text = _BOLD.sub(lambda bold: bold[1] or _named(bold[2]), text)
+    parts = (_HEADING.sub("", _BULLET.sub("", part.strip())) for part in _END.split(text))
     return [one for part in parts if (one := " ".join(part.split()))]
+
+
+def _named(within: str) -> str:
+    """What stands between two underscores each: a name keeps them."""
+    return within if " " in within else f"__{within}__"
 
 
 def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Weights | None) -> dict[str, Kind]:
@@ -215,22 +248,40 @@ def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Wei
         if part in listed:
             found[part] = "rule"
         elif _may_last(part) and (
-            evidence(said, at, weights) >= SURE or (part in begins and _is_said_plainly(part, weights))
+            evidence(said, at, weights) >= SURE or _is_said_plainly(part, weights, is_behind=part not in begins)
         ):
-            found[part] = kind_of(said, at, weights)
+            before = said[at - 1] if at and _says_little(part) else ""
+            if not before or _is_small_talk(before):
+                found[part] = kind_of(said, at, weights)
+            elif before in found:
+                found[part] = found[before]
     return found
 
 
-def _is_said_plainly(sentence: str, weights: Weights | None) -> bool:
-    """What has the form of a rule needs less to be one, whatever stands around it."""
+def _is_said_plainly(sentence: str, weights: Weights | None, *, is_behind: bool) -> bool:
+    """What has the form of a rule needs less to be one, whatever stands around it; behind a request it needs as
+    much as others. `Remember to ...` speaks for it as well."""
+    if not _is_plain_order(sentence):
+        return False
     order = _BEFORE_ORDER.sub("", sentence).rstrip("?")
-    return _is_plain_order(sentence) and evidence([order], 0, weights) >= PLAIN
+    alone = evidence([sentence], 0, weights)
+    return alone >= SURE if is_behind else max(alone, evidence([order], 0, weights)) >= PLAIN
 
 
-def _kept(lasting: Mapping[str, Kind], kind: Kind) -> tuple[str, ...]:
-    """Without what leads to it."""
-    said = (part for part, its in lasting.items() if its == kind)
-    return tuple(_FILLER.sub("", part, count=1) for part in said)
+def _kept(
+    parts: Sequence[Sequence[str]], listed: Container[str], lasting: Mapping[str, Kind], kind: Kind
+) -> tuple[str, ...]:
+    """Without what leads to it, and together with what says little by itself: `no default exports! named only`."""
+    texts: list[str] = []
+    before = ""
+    for part in dict.fromkeys(part for one in parts for part in one):
+        if lasting.get(part) == kind:
+            if texts and lasting.get(before) == kind and part not in listed and _says_little(part):
+                texts[-1] = f"{texts[-1]} {part}"
+            else:
+                texts.append(_FILLER.sub("", part, count=1))
+        before = part
+    return tuple(texts)
 
 
 def _rest(written: Sequence[str], parts: Sequence[Sequence[str]], lasting: Mapping[str, Kind]) -> Iterator[str]:
@@ -260,7 +311,9 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _is_item(sentence: str) -> bool:
-    if not MIN_ITEM <= len(sentence) <= MAX_SENTENCE or "?" in sentence or _INTRODUCES.search(sentence):
+    if not MIN_ITEM <= len(sentence) <= MAX_SENTENCE or ASKS.search(sentence) or _INTRODUCES.search(sentence):
+        return False
+    if _tells_a_secret(sentence):
         return False
     is_once = phrase("done in a list").match(sentence) or _is_of_the_moment(sentence)
     return not (is_once or phrase("amiss", r"\b", r"\b").search(sentence))
@@ -278,7 +331,7 @@ def _pieces(sentence: str, listed: Container[str]) -> list[str]:
 
 def _parted(sentence: str) -> list[str]:
     """What is asked for and what is stated beside it, apart: `we never seed preview, so fix that script`."""
-    if len(sentence) > MAX_SENTENCE or phrase("on occasion", _LEAD).match(sentence):
+    if len(sentence) > MAX_SENTENCE or phrase("one piece", _LEAD).match(sentence):
         return [sentence]
     apart = phrase("goes on to ask", _PAUSE + "(?=", ")")
     parts = [sentence]
@@ -288,8 +341,12 @@ def _parted(sentence: str) -> list[str]:
 
 
 def _is_not_meant(sentence: str) -> bool:
-    is_played = phrase("pretended", _LEAD).match(sentence)
-    return bool(is_played or phrase("joked", r"(?<!\w)", r"[\s.!)]*$").search(sentence[-40:]))
+    is_played = phrase("pretended", _LEAD).match(sentence) or phrase("for a text", _BEFORE_TASK).match(sentence)
+    return bool(
+        is_played
+        or phrase("played", r"\b").search(sentence)
+        or phrase("joked", r"(?<!\w)", r"[\s.!)]*$").search(sentence[-40:])
+    )
 
 
 def _written(text: str) -> list[str]:
@@ -298,7 +355,13 @@ def _written(text: str) -> list[str]:
     kept = [
         line for line in prose(lines).splitlines() if not (phrase("pasted", r"^\s*").match(line) or _is_blob(line))
     ]
-    return [one for one in sentences("\n".join(kept)) if any(map(str.isalpha, one))]
+    said = sentences("\n".join(kept))
+    return [one for one in said if any(map(str.isalpha, one)) and not _tells_a_secret(one)]
+
+
+def _tells_a_secret(sentence: str) -> bool:
+    """What a password is, in plain words, where no mask sees it. What else is said of passwords is none."""
+    return bool(phrase("tells a secret", r"\b").search(sentence[:MAX_READ]))
 
 
 def _is_own(text: str, parts: Sequence[Sequence[str]], lasting: Container[str], weights: Weights | None) -> bool:
@@ -312,9 +375,9 @@ def _is_own(text: str, parts: Sequence[Sequence[str]], lasting: Container[str], 
         or sum(map(len, said)) > MAX_SPOKEN
         or foreign
         or sum(bool(_HEADER.match(line)) for line in lines) > 1
-        or any(line.lstrip().startswith("# ") for line in lines)
+        or _has_title(text, weights)
         or sum(bool(_INTRODUCES.search(line)) for line in lines) > bool(_listed(text))
-        or _QUOTED.search(" ".join(lines))
+        or any(len(quoted[1].split()) > 3 for quoted in _QUOTED.finditer(" ".join(lines)))
         or phrase("quotes", r"\b").search(" ".join(lines))
         or any(map(_is_not_meant, said))
     ):
@@ -323,8 +386,24 @@ def _is_own(text: str, parts: Sequence[Sequence[str]], lasting: Container[str], 
     return not (
         len(stated) > MAX_RULES
         or FEW_RULES < len(stated) < len(parts) / 2
-        or any(_PIPED.search(one) or _is_to_the_agent(one) for one in stated)
+        or any(_is_piped(one) or _is_to_the_agent(one) for one in stated)
     )
+
+
+def _has_title(text: str, weights: Weights | None) -> bool:
+    """A heading, or a short first line that says nothing by itself, and an empty one below it: of a document, a
+    mail, a page."""
+    lines = own_words(text).splitlines()
+    if any(map(_HEADING.match, map(str.strip, lines))):
+        return True
+    first = lines[0].strip() if lines else ""
+    is_apart = len(lines) > 1 and not lines[1].strip()
+    return is_apart and bool(_TITLE.fullmatch(first)) and not _says_something(first, weights)
+
+
+def _says_something(line: str, weights: Weights | None) -> bool:
+    is_list = phrase("own list", _LEAD, r"\s*$").match(line)
+    return bool(is_list) or _is_small_talk(line) or _asks(line) or _may_state(line, weights)
 
 
 def _may_state(sentence: str, weights: Weights | None = None) -> bool:
@@ -346,15 +425,23 @@ def _may_be_an_order(sentence: str) -> bool:
 
 
 def _orders(sentence: str) -> bool:
-    if _PIPED.search(sentence) or _is_to_the_agent(sentence):
+    if _is_piped(sentence) or _is_to_the_agent(sentence):
         return True
     clauses = _CLAUSE.split(sentence)
     return _may_state(sentence) or any(_may_state(one) or phrase("order", _LEAD).match(one) for one in clauses)
 
 
+def _is_no_ones(sentence: str) -> bool:
+    return _orders(sentence) or _tells_a_secret(sentence)
+
+
 def _is_to_the_agent(sentence: str) -> bool:
     """Whether it speaks of the user: whoever types says `me`."""
     return bool(phrase("to the agent", r"\b").search(sentence))
+
+
+def _is_piped(sentence: str) -> bool:
+    return bool(_PIPED.search(_UNION.sub("", sentence)))
 
 
 def _is_blob(line: str) -> bool:
@@ -364,15 +451,25 @@ def _is_blob(line: str) -> bool:
 def _may_last(sentence: str) -> bool:
     """No question, nothing to be done once, nothing that introduces what follows, and nothing whose subject stands
     elsewhere or is masked."""
-    is_question = "?" in sentence and not _POLITE.match(sentence)
+    is_question = ASKS.search(sentence) and not _POLITE.match(sentence)
     return MIN_ITEM <= len(sentence) <= MAX_SENTENCE and not (
         is_question
-        or phrase("done once", _BEFORE_TASK).match(_FILLER.sub("", sentence, count=1))
+        or _is_done_once(_FILLER.sub("", sentence, count=1))
         or _is_of_the_moment(sentence)
+        or phrase("denied", _BEFORE_NO).match(_FILLER.sub("", sentence, count=1))
+        or not _own_words(sentence)
         or MASK in sentence
         or _INTRODUCES.search(sentence)
         or _DANGLES.match(sentence)
     )
+
+
+def _is_done_once(sentence: str) -> bool:
+    """Whoever reads it later would do it again."""
+    if phrase("done once", _BEFORE_TASK).match(sentence):
+        return not phrase("each time", r"\b", r"\b").search(sentence)
+    is_order = phrase("orders", _BEFORE_TASK).match(sentence)
+    return bool(is_order) and not phrase("whenever", r"\b", r"\b").search(sentence)
 
 
 def _is_task(sentence: str) -> bool:
@@ -398,7 +495,7 @@ def _task(rest: Sequence[str]) -> str:
 
 def _tells_more(told: Sequence[str]) -> bool:
     """Than how something went: a report, which is a task as well."""
-    return not all(phrase("remark", _LEAD).match(one) for one in told)
+    return not (phrase("chatter", _LEAD).match(told[0]) or all(phrase("remark", _LEAD).match(one) for one in told))
 
 
 def _asks(sentence: str) -> bool:
@@ -414,15 +511,24 @@ def _is_question(sentence: str) -> bool:
 def _weight(told: Sequence[str]) -> int:
     """How much is said that only this prompt says: names count more than words."""
     text = " ".join(told)
-    words = {word.lower() for word in _WORD.findall(_UNSPACED.sub(" ", text))} - _follow_up_words()
+    words = {word.lower() for word in _WORD.findall(_UNSPACED.sub(" ", text))} - _words_of("follow-up words")
     unspaced = sum(len(run) // 2 for run in set(_UNSPACED.findall(text)))
     return len(words) + unspaced + 2 * min(3, len(_SPECIFIC.findall(text)))
 
 
 @cache
-def _follow_up_words() -> frozenset[str]:
-    """On their own they say nothing that somebody else could use later."""
-    return frozenset(" ".join(sections(PHRASES)["follow-up words"]).split())
+def _words_of(section: str) -> frozenset[str]:
+    return frozenset(" ".join(sections(PHRASES)[section]).split())
+
+
+def _own_words(sentence: str) -> set[str]:
+    """What a rule is about: not what makes it one."""
+    return {word.lower() for word in _WORD.findall(sentence)} - _words_of("words of rules")
+
+
+def _says_little(sentence: str) -> bool:
+    """Behind another one: what it is about may stand there."""
+    return len(_own_words(sentence)) < 2 and not _is_plain_order(sentence)
 
 
 def _is_small_talk(text: str) -> bool:

@@ -14,7 +14,7 @@ from clew.hosts.said import MAX_SENTENCE, understood_prompt
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 
-from lasting import DAYS, authors, learn, measured, taught
+from lasting import DAYS, authors, learn, main, measured, taught
 
 
 def test_of_what_ordinary_days_hold_half_is_kept_and_most_of_what_is_kept_is_right() -> None:
@@ -41,6 +41,9 @@ def test_the_weights_are_those_that_the_prompts_give() -> None:
         ("no deploys on fridays", "rule"),
         ("tabs, not spaces, in this repo", "rule"),
         ("redux is out, zustand from now on", "decision"),
+        ("redux is out", "decision"),
+        ("clerk it is", "decision"),
+        ("no celery, we threw that out last year", "decision"),
         ("we're dropping next-auth, clerk it is", "decision"),
         ("the staging db gets wiped every night", "fact"),
         ("maria owns the billing service", "fact"),
@@ -96,5 +99,40 @@ def test_what_is_written_is_read_again(numbers: dict[str, int]) -> None:
     assert again.kinds["fact"] == again.holds
 
 
+def test_from_days_that_are_only_measured_nothing_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = TABLE.read_bytes()
+    monkeypatch.setattr(sys, "argv", ["lasting.py", "--learn", "--days"])
+    with pytest.raises(SystemExit):
+        main()
+    assert TABLE.read_bytes() == before
+
+
 def test_the_table_is_small_enough_to_be_read_when_a_prompt_comes() -> None:
     assert TABLE.stat().st_size < 300_000
+
+
+def test_of_orders_in_other_languages_with_english_names_of_programs_nothing_is_told() -> None:
+    said = """
+        bitte alle tests in tests/ laufen lassen und dann commit und push auf main
+        merge den PR und lösch dann den branch
+        die tests auf ci sind rot seit dem merge
+        kein force push auf main
+        no hagas commit en main todavia
+        corre los tests y luego haz push
+        les tests dans src/ ne passent pas en ci
+        pas de commit sur main
+        fai commit e push su main
+        faça commit e push na main
+        draai de tests en push naar main
+        geen commits op main
+        commit og push til main
+        kör testerna och pusha till main
+        tylko pnpm, bez npm
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    assert [line for line in lines if any(understood_prompt(line).lasting)] == []
+
+
+def test_english_with_a_word_that_others_have_too_is_english() -> None:
+    for said in ("every visible string goes through i18n, de + en + fr", "the e2e tests never run on main"):
+        assert evidence([said], 0) > NOTHING
