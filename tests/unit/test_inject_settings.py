@@ -34,7 +34,7 @@ def start_block(folder: Path, *, of_type: str | None = "bug_fix", **inject: Any)
         before = clew.sessions.start(project="shop", issue="SHOP-1", title="login again")
         clew.sessions.claim(before.id, "w")
         clew.sessions.end(before.id, summary="it was the cookie")
-        session = clew.sessions.start(project="shop", issue="SHOP-1", title="login needs", work_type=of_type)
+        session = clew.sessions.start(project="shop", issue="SHOP-1", title="login needs tea", work_type=of_type)
         return clew.inject.start(session.id, dry_run=True)
 
 

@@ -59,11 +59,13 @@ _PIPED = re.compile(
     r"https?://|www\.|\w\s*\|\s*\w|\$\(|&&(?! (?:in|or|and|for|between)\b)|;\s*\w+\s+-", re.IGNORECASE
 )
 _UNION = re.compile(rf"\b{_TYPE}(?:\s*\|\s*{_TYPE})+\b")
-_HEADER = re.compile(r"^\s*(?:#{1,6}\s|[*_]{0,2}[A-Z][\w -]{1,20}:[*_]{0,2}\s+\S)")
+_HEADER = re.compile(r"^\s*(?:#{1,6}\s|(?![A-Z]{2,10}-\d+:)[*_]{0,2}[A-Z][\w -]{1,20}:[*_]{0,2}\s+\S)")
 _FENCED = re.compile(r"^(?:\s*(?:`{3,}|~{3,}|>|\|)| {4,}\S|\t)")
 _TITLE = re.compile(
     r"(?i:hi|hello|dear|hey) (?!(?i:claude|codex|there|again)\b)\w+,|[A-Z]\S*(?: \S+){0,4}(?<![.!?:,;])"
 )
+# A ticket as its page has it. By itself it is how people name their task: "INV-42: add credit notes".
+_TICKET = re.compile(r"(?!ISO|UTF|SHA|RFC|PEP|AES|WCAG)[A-Z]{2,10}-\d+(?:: ?|$| (?=[A-Z]))")
 _COMMAND = re.compile(r"^[/!][\w:-]+(?:\s|$)")
 
 _SPECIFIC = re.compile(
@@ -397,6 +399,8 @@ def _has_title(text: str, weights: Weights | None) -> bool:
     if any(map(_HEADING.match, map(str.strip, lines))):
         return True
     first = lines[0].strip() if lines else ""
+    if (key := _TICKET.match(first)) and (any(map(str.strip, lines[1:])) or not _asks(first[key.end() :])):
+        return True
     is_apart = len(lines) > 1 and not lines[1].strip()
     return is_apart and bool(_TITLE.fullmatch(first)) and not _says_something(first, weights)
 

@@ -322,7 +322,7 @@ def test_a_fact_that_says_no_is_forgotten(memory: Clew) -> None:
     assert "we have no staging environment" not in {one.content for one in captured(memory)}
 
 
-LEGACY = "argh. hands off tests/legacy, thats philips and he gets angry. put it back"
+LEGACY = "argh. put tests/legacy back, thats philips and he gets angry"
 
 
 @pytest.mark.parametrize(

@@ -944,3 +944,14 @@ def test_what_somebody_lists_as_rules_is_told_as_such() -> None:
     told = understood_prompt("Our conventions for this repo:\n- squash merges\n- snake_case columns in postgres")
     assert told.listed == told.rules == ("squash merges", "snake_case columns in postgres")
     assert understood_prompt("Never push to main.").listed == ()
+
+
+def test_a_task_may_begin_with_the_key_of_its_ticket_and_a_pasted_ticket_states_nothing() -> None:
+    for text in (
+        "INV-42: add credit notes. new table credit_notes, migration w/ alembic",
+        "INV-42 Add credit notes, see app/models/invoice.py",
+        "PAY-7: refunds fail for partial captures, see src/pay/refund.py",
+    ):
+        assert understood_prompt(text).task == text, text
+    assert understood_prompt("INV-42: add credit notes. never store prices as floats").rules
+    assert not understood_prompt("INV-42: Credit notes\nNever store prices as floats.").rules
