@@ -22,7 +22,7 @@ from clew.values import dataclass
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
-TREES = 60
+TREES = 120
 DEPTH = 4
 RATE = 0.3  # of what a tree would change by itself
 PENALTY = 0.01  # on the square of what a tree gives, as in fitting.py: groups count 1 together
