@@ -82,7 +82,7 @@ def test_rank_neighbours_is_live(tmp_path: Path) -> None:
 
 def test_rank_threads_is_live(tmp_path: Path) -> None:
     """Much was said about bicycles in one of two threads; what stands between keeps it from being a neighbour."""
-    drafts = [said(f"bicycle {word} bicycle", thread="a") for word in WORDS[:6]]
+    drafts = [said(f"bicycle {word} bicycle", thread="a") for word in WORDS[:12]]
     drafts += [said(f"{word} and {word}", thread="a") for word in WORDS[:3]]
     drafts += [said("parked in front", thread="a"), said("parked on top", thread="b")]
     on, off = both(tmp_path, "bicycle parked", *drafts, setting="threads")
