@@ -1,4 +1,4 @@
-"""The questions of our own that the last look is learnt from and measured by: whole, labelled with what is there."""
+"""The questions of our own that the last look is learnt from and measured by: whole, and labelled with units."""
 
 from __future__ import annotations
 
