@@ -344,3 +344,17 @@ def test_a_relative_path_in_the_environment_is_of_where_it_was_started(
     )
     second = first.command("serve", "--url", "other.db")
     assert (second.communicate(timeout=WAIT_S)[1], second.returncode, first.end()) == ("", 0, 0)
+
+
+def test_stop_ends_the_one_that_runs_here_and_says_where_none_does(tmp_path: Path) -> None:
+    def stopped() -> tuple[str, int]:
+        asked = here.command("serve", "--stop")
+        return asked.communicate(timeout=WAIT_S)[0], asked.returncode
+
+    here = Daemon(tmp_path / "home")
+    assert stopped() == ("no daemon is running here\n", 0) and not here.home.exists()
+    pid = here.start()["pid"]
+    assert stopped() == (f"ended the daemon (pid {pid})\n", 0)
+    assert here.process and here.process.wait(timeout=WAIT_S) == 0
+    here.process.communicate()
+    assert stopped() == ("no daemon is running here\n", 0)

@@ -54,8 +54,9 @@ _SERVE = Command(
         arg("--tls-key", metavar="FILE", help="its key"),
         switch("--access-log", "write route, status and time of each request to stderr"),
         switch("--quiet", "say nothing when it answers"),
+        switch("--stop", "end the one that runs in this home, when what it does is done"),
     ),
-    epilog="one per home: a second one says that the first runs. It ends on SIGTERM, when what it does is done",
+    epilog="one per home: a second one says that the first runs. It ends on SIGTERM, too, when what it does is done",
 )  # fmt: skip
 
 SERVE: tuple[Command, ...] = (_SERVE, _MCP, _KEY)

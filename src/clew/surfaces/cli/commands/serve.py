@@ -1,13 +1,15 @@
-"""Serve: start the daemon of this home, unless one runs."""
+"""Serve: start the daemon of this home, unless one runs; or end the one that does."""
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import sys
 import time
 from argparse import Namespace
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,9 +27,13 @@ if TYPE_CHECKING:
     from clew.surfaces.http.server import Started
 
 PATIENCE_S = 5.0  # for another one that has just been started
+ENDING_S = 30.0  # for one that was told to end
 
 
 def serve(args: Namespace) -> None:
+    if args.stop:
+        _stop(args)
+        return
     settings, where = _settings(args), listen.checked(args.tcp, args.listen, args.tls_cert, args.tls_key)
     directory = RunDirectory(settings.home)
     directory.make()
@@ -48,9 +54,40 @@ def serve(args: Namespace) -> None:
         directory.unlock()
 
 
+def _stop(args: Namespace) -> None:
+    """Whoever has the lock is the daemon; it ends when what it does is done."""
+    directory = RunDirectory(load_settings(home=_home(args), directory=None).home)
+    pid = None
+    if directory.path.is_dir() and not directory.lock():
+        pid = _running(directory)["pid"]
+        with suppress(ProcessLookupError):  # it ended meanwhile
+            os.kill(pid, signal.SIGTERM)
+        _await_end(directory, pid)
+    directory.unlock()
+    if not args.quiet:
+        text = f"ended the daemon (pid {pid})" if pid else "no daemon is running here"
+        answer(args, {"pid": pid, "running": False}, lambda _style: [text])
+
+
+def _await_end(directory: RunDirectory, pid: int) -> None:
+    until = time.monotonic() + ENDING_S
+    while not directory.lock():
+        if time.monotonic() > until:
+            raise Unavailable(
+                f"the daemon (pid {pid}) still does what it was asked to",
+                code="DAEMON_STUCK",
+                next=f"wait, or end it: kill -9 {pid}; what it acknowledged is on disk",
+            )
+        time.sleep(0.05)
+
+
+def _home(args: Namespace) -> Path | None:
+    return Path(args.home).expanduser().absolute() if args.home else None
+
+
 def _settings(args: Namespace) -> Settings:
     """Without those of the project in which it happens to be started: it serves all of them."""
-    home = Path(args.home).expanduser().absolute() if args.home else None
+    home = _home(args)
     url = args.url or load_settings(home=home, directory=None).store.url
     return load_settings({"store": {"url": _absolute(url)}} if url else {}, home=home, directory=None)
 
