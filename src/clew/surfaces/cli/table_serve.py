@@ -56,7 +56,7 @@ _SERVE = Command(
         switch("--quiet", "say nothing when it answers"),
         switch("--stop", "end the one that runs in this home, when what it does is done"),
     ),
-    epilog="one per home: a second one says that the first runs. It ends on SIGTERM, too, when what it does is done",
+    epilog="one per home: a second one says that the first runs. It ends on SIGTERM as with --stop",
 )  # fmt: skip
 
 SERVE: tuple[Command, ...] = (_SERVE, _MCP, _KEY)
