@@ -19,7 +19,7 @@ int open_array(PyObject *object, Array *array, int kind, Py_ssize_t count, int w
     const char *format = array->view.format ? array->view.format : "B";
     Py_ssize_t size = KINDS[kind].size;
     int same = array->view.itemsize == size && format[0] && !format[1] && strchr(KINDS[kind].formats, format[0]) &&
-               (uintptr_t)array->view.buf % (size_t)size == 0;
+               (!array->view.len || (uintptr_t)array->view.buf % (size_t)size == 0); /* empty: nothing is read there */
     array->count = array->view.len / size;
     if (same && (count < 0 || array->count == count)) return 0;
     if (!same)

@@ -324,7 +324,7 @@ def _time(corpus: Corpus, asked: Asked, candidates: Places) -> dict[str, Floats]
 def _near_dates(at: NDArray[np.int64], dates: Sequence[Date]) -> tuple[Floats, Floats]:
     """Whether each moment lies in a month that is asked about, and within a day of a day that is."""
     days = at.astype("datetime64[us]").astype("datetime64[D]")
-    near = [_calendar(days + off) for off in (0, -1, 1)]
+    near = [_calendar((days.astype(np.int64) + off).astype("datetime64[D]")) for off in (0, -1, 1)]
     in_month, in_day = np.zeros((2, len(at)), np.bool_)
     for date in dates:
         hits = [(month == date.month) & (date.year is None or year == date.year) for year, month, _day in near]

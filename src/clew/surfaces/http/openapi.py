@@ -157,12 +157,17 @@ def _responses(route: Route, schemas: _Schemas) -> Iterator[tuple[str, Document]
     media = route.produces.partition(";")[0]
     schema = schemas.of(route.answer) if route.produces == JSON else {"type": "string"}
     for status in {route.status, *(one for one in route.also if one < 400)}:
-        told: Document = {"description": HTTPStatus(status).phrase, "content": {media: {"schema": schema}}}
+        told: Document = {"description": _phrase(status), "content": {media: {"schema": schema}}}
         yield str(status), told
     failure = (JSON, route.envelope.failure) if route.envelope else (MEDIA_TYPE, Problem)
     problem = {failure[0]: {"schema": schemas.of(failure[1])}}
     for status in _failures(route):
-        yield str(status), {"description": HTTPStatus(status).phrase, "content": problem}
+        yield str(status), {"description": _phrase(status), "content": problem}
+
+
+def _phrase(status: int) -> str:
+    """As RFC 9110 has it, whichever Python tells."""
+    return {413: "Content Too Large", 422: "Unprocessable Content"}.get(status) or HTTPStatus(status).phrase
 
 
 def _failures(route: Route) -> list[int]:
