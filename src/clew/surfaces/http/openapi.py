@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from http import HTTPStatus
+from inspect import cleandoc
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -60,6 +61,9 @@ class _Schemas:
         kinds = [kind for route in routes for kind in _kinds(route)]
         parts = list(dict.fromkeys(part for kind in kinds for part in _alternatives(kind)))
         found, self.components = msgspec.json.schema_components(parts, ref_template=REFS)
+        for schema in self.components.values():
+            if "description" in schema:  # a docstring, which Python has indented or not
+                schema["description"] = cleandoc(schema["description"])
         self._found = {repr(part): schema for part, schema in zip(parts, found, strict=True)}
 
     def of(self, kind: Any) -> Document:
