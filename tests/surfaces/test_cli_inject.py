@@ -37,6 +37,15 @@ def test_the_log_as_document_and_as_text(cli: Cli, session: str) -> None:
     assert entry["state"] == "pending" and "injected, pending in the queue" in cli("inject", "log", session).out
 
 
+def test_the_log_tells_what_each_memory_says(cli: Cli, session: str) -> None:
+    cli("session", "claim", session, "--worker", "w")
+    cli("inject", "start", session)
+    [line] = [line for line in cli("inject", "log", session).out.splitlines() if "mem_" in line]
+    assert line.endswith("  AuthService depends on PostgresDB")
+    cli("forget", line.split()[0], "--yes")
+    assert line.split()[0] + "  (no longer to be read)" in cli("inject", "log", session).out
+
+
 def test_a_session_that_has_ended_gets_no_advice_to_claim_it(cli: Cli, session: str) -> None:
     cli("session", "claim", session, "--worker", "w")
     cli("session", "end", session)

@@ -89,7 +89,10 @@ def test_how_a_session_went_is_told(cli: Cli, known: str) -> None:
 def test_reports_as_text_json_and_csv(cli: Cli, known: str) -> None:
     session = a_session(cli, known)
     cli("feedback", session, "accepted")
-    assert cli("report", "--kind", "impact", "--since", "2020-01-01").out.startswith("100.0 % injected (high)")
+    text = cli("report", "--kind", "impact", "--since", "2020-01-01").out
+    assert text.startswith("100.0 % injected (high)")
+    told = " ".join(cli("show", known, "--json").json["content"].split())
+    assert next(line for line in text.splitlines() if known in line).endswith(told)
     document = cli(
         "report", "--kind", "impact", "--since", "2020-01-01", "--format", "json", "--project", "shop"
     ).json

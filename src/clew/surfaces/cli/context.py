@@ -6,14 +6,14 @@ import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from clew.errors import ClewError, InvalidInput, Misconfigured
+from clew.errors import ClewError, Denied, InvalidInput, Misconfigured, NotFound
 from clew.model.address import is_shared
 from clew.model.scope import AcrossProjects, Scope
 from clew.model.times import parse_time
@@ -135,6 +135,19 @@ def _named_project(args: Namespace) -> str | None:
     if args.no_project and args.project is not None:
         raise usage("--project and --no-project exclude each other", "give one of them")
     return None if args.project is None else str(args.project)
+
+
+def texts_of(memory: Clew, ids: Iterable[str]) -> dict[str, str]:
+    """What memories say, in one line each, for lists that hold their ids alone."""
+    return {id: _text_of_id(memory, id) for id in dict.fromkeys(ids)}
+
+
+def _text_of_id(memory: Clew, id: str) -> str:
+    try:
+        found = memory.show(id)
+    except (NotFound, Denied):
+        return "(no longer to be read)"
+    return one_line(found.title or found.content)
 
 
 def text_of(given: str, settings: Settings) -> str:

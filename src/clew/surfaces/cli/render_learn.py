@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from clew.surfaces.cli.render import memories
@@ -10,7 +10,7 @@ from clew.surfaces.cli.terminal import Style, columns, cut, one_line
 
 if TYPE_CHECKING:
     from clew.model.learning import Diagnostics, FeedbackReport, Learnt, WeightChange
-    from clew.model.reports import FeedbackImpact, Pareto, Point
+    from clew.model.reports import FeedbackImpact, Pareto, Point, TopMemory
 
 SHOWN = 10
 _REASONS = {"no_log": "nothing was injected into it", "no_target": "what it was shown is gone, or does not count"}
@@ -56,7 +56,7 @@ def diagnosed(found: Diagnostics, style: Style) -> Iterator[str]:
             yield f"  {name}: {', '.join(map(one_line, ids))}"
 
 
-def impact(found: FeedbackImpact, style: Style) -> Iterator[str]:
+def impact(found: FeedbackImpact, texts: Mapping[str, str], style: Style) -> Iterator[str]:
     ranks = found.ranks
     rate = f"{found.injected:,} of {memories(found.memories)} reached an agent"
     yield f"{style('bold', f'{found.injection_rate:.1f} %')} injected ({found.band}): {rate}"
@@ -68,12 +68,13 @@ def impact(found: FeedbackImpact, style: Style) -> Iterator[str]:
         before, after = 100 * ranks.likelihood_before, 100 * ranks.likelihood_after
         yield f"within the cut by relevance alone {before:.0f} %, with weights {after:.0f} %"
     if found.top:
-        rows = [("memory", "sessions", "accepted", "failed", "weight")]
-        rows += [
-            (one_line(top.id), f"{top.sessions:,}", f"{top.accepted:,}", f"{top.failed:,}", f"{top.weight:.3f}")
-            for top in found.top[:SHOWN]
-        ]
-        yield from columns(rows)
+        rows: list[tuple[str, ...]] = [("memory", "sessions", "accepted", "failed", "weight", "")]
+        rows += [(*_numbers(top), texts[top.id]) for top in found.top[:SHOWN]]
+        yield from (cut(line, style.width) for line in columns(rows))
+
+
+def _numbers(top: TopMemory) -> tuple[str, ...]:
+    return one_line(top.id), f"{top.sessions:,}", f"{top.accepted:,}", f"{top.failed:,}", f"{top.weight:.3f}"
 
 
 def pareto(found: Pareto, style: Style) -> Iterator[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clew.surfaces.cli.context import opened, settings_of
-from clew.surfaces.cli.terminal import Style, print_json, safe, style
+from clew.surfaces.cli.context import opened, settings_of, texts_of
+from clew.surfaces.cli.terminal import Style, cut, print_json, safe, style
 
 
 def start(args: Namespace) -> None:
@@ -27,17 +27,18 @@ def log(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         entries = [entry.as_json() for entry in memory.inject.log(args.session)]
         states = {inject.delivery_id: inject.state for inject in memory.queue.list(args.session)}
+        shown = {} if args.json else texts_of(memory, [id for entry in entries for id in entry["observation_ids"]])
     for entry in entries:
         if state := states.get(entry.get("delivery_id", "")):
             entry["state"] = state  # `delivered` says that it was queued, and is taken back when it is given up
     if args.json:
         print_json(entries)
         return
-    lines = [line for entry in entries for line in _told(entry, style())]
+    lines = [line for entry in entries for line in _told(entry, shown, style())]
     print("\n".join(lines or ["nothing was computed for this session"]))
 
 
-def _told(entry: dict[str, Any], style: Style) -> Iterator[str]:
+def _told(entry: dict[str, Any], shown: Mapping[str, str], style: Style) -> Iterator[str]:
     state = entry.get("state", "delivered" if entry["delivered"] else "not delivered")
     became = "pending in the queue" if state == "pending" else state
     yield f"{entry['timestamp']}  {style('bold', entry['phase'])}  {entry['outcome'] or '-'}, {became}"
@@ -45,4 +46,4 @@ def _told(entry: dict[str, Any], style: Style) -> Iterator[str]:
         f"  {entry['actual_tokens']} tokens ({entry['actual_observation_tokens']} of {entry['budget_tokens']}, "
         f"graph {entry['actual_graph_tokens']} of {entry['graph_budget_tokens']}); graph: {entry['graph_status']}"
     )
-    yield from (f"  {id}" for id in entry["observation_ids"])
+    yield from (cut(f"  {id}  {shown[id]}", style.width) for id in entry["observation_ids"])

@@ -10,11 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clew.lazy import LazyModule
-from clew.surfaces.cli.context import moment, opened, scope_of_id, settings_of
+from clew.surfaces.cli.context import moment, opened, scope_of_id, settings_of, texts_of
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.terminal import Style, answer, print_json, safe, style
 
 if TYPE_CHECKING:
+    from clew import Clew
     from clew.surfaces.cli import render_learn as render
     from clew.surfaces.cli import render_report
 else:
@@ -59,18 +60,24 @@ def session(args: Namespace) -> None:
 
 
 def report(args: Namespace) -> None:
+    form = "json" if args.json else args.format
     with opened(settings_of(args)) as memory:
         asks = {"work": memory.report, "impact": memory.learn.impact, "pareto": memory.learn.pareto}
         found: Any = asks[args.kind](since=moment(args.since), until=moment(args.until), project=args.project)
-    if args.json or args.format == "json":
+        lines = list(_lines(args.kind, found, memory)) if form == "text" else []
+    if form == "json":
         print_json(found.as_json())
-    elif args.format == "csv":
+    elif form == "csv":
         print(safe(_csv(found.header, found.as_rows())), end="")
-    else:
-        lines: dict[str, Callable[[Any, Style], Iterator[str]]]
-        lines = {"work": render_report.work, "impact": render.impact, "pareto": render.pareto}
-        for line in lines[args.kind](found, style()):
-            print(line)
+    for line in lines:
+        print(line)
+
+
+def _lines(kind: str, found: Any, memory: Clew) -> Iterator[str]:
+    if kind == "impact":
+        return render.impact(found, texts_of(memory, [top.id for top in found.top[: render.SHOWN]]), style())
+    told: dict[str, Callable[[Any, Style], Iterator[str]]] = {"work": render_report.work, "pareto": render.pareto}
+    return told[kind](found, style())
 
 
 def _csv(header: tuple[str, ...], rows: list[dict[str, Any]]) -> str:
