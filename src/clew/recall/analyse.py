@@ -1,7 +1,7 @@
 """The one analyser: text to terms, the same for memories and queries, on every engine.
 
-NFKC first; identifiers and paths are split and also kept whole, so `AuthService`, `auth_service` and
-`src/auth/service.py` share terms; words are stemmed; scripts without spaces give bigrams; `C++` and `C#` keep
+NFKC first; identifiers, paths and long numbers are split and also kept whole, so `AuthService`, `auth_service`,
+`authservices` and `src/auth/service.py` share terms; words and wholes are stemmed; scripts without spaces give bigrams; `C++` and `C#` keep
 their signs; an emoji is a term.
 A term is carried as the CRC-32 of its text: four bytes in the index, no words in it, and the same
 number on every machine. Two terms that collide only share a posting list, which BM25 survives.
@@ -21,7 +21,7 @@ from zlib import crc32
 from clew import native
 from clew.recall.keys import key_of
 
-REVISION = 3  # stored with the index: another revision means re-indexing
+REVISION = 4  # stored with the index: another revision means re-indexing
 
 MAX_TERM_CHARS = 64  # longer runs are blobs, kept whole and never split
 _CACHE_SIZE = 200_000
@@ -30,9 +30,12 @@ _CACHE_SIZE = 200_000
 _LETTER = r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff])"
 _LANGUAGE = r"[A-Za-z](?:\+\+|#)(?![A-Za-z_+#])"  # C++, C#, F#: without their signs they are one another
 # Letters and digits, joined by what joins identifiers, paths, tickets and versions.
-_ASCII_CHUNK = re.compile(rf"{_LANGUAGE}|[A-Za-z0-9]+(?:[_\-./\\:#@']+(?!{_LANGUAGE})[A-Za-z0-9]+)*")
+_THOUSANDS = r"(?<=\d),(?=\d{3}(?!\w))"  # 12,400 is 12400 as well
+_ASCII_CHUNK = re.compile(
+    rf"{_LANGUAGE}|[A-Za-z0-9]+(?:(?:[_\-./\\:#@']+(?!{_LANGUAGE})|{_THOUSANDS})[A-Za-z0-9]+)*"
+)
 _EMOJI = "[\u2600-\u27bf\u2b00-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"  # without the tones of skin
-_JOINT = re.compile(r"[_\-./\\:#@]+")
+_JOINT = re.compile(r"[_\-./\\:#@,]+")
 _LINE_NUMBER = re.compile(r"(?<=\w):\d+(?::\d+)?$")
 _ASCII_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PART = re.compile(r"\d+|\D+")
@@ -47,10 +50,17 @@ STOP_WORDS = frozenset(
 )
 
 
+# Letters that no accent can be taken from.
+_STROKED = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+
+
 # These two take longer to compile than all others together; a process that meets plain text alone needs neither.
 @cache
 def _chunk() -> re.Pattern[str]:
-    return re.compile(rf"{_LANGUAGE}|{_LETTER}+(?:[_\-./\\:#@'’]+(?!{_LANGUAGE}){_LETTER}+)*|{_EMOJI}")
+    joint = rf"(?:[_\-./\\:#@'’]+(?!{_LANGUAGE})|{_THOUSANDS})"
+    return re.compile(rf"{_LANGUAGE}|{_LETTER}+(?:{joint}{_LETTER}+)*|{_EMOJI}")
 
 
 @cache
@@ -156,10 +166,11 @@ def _split_identifier(chunk: str) -> tuple[str, ...]:
         words = [_fold(part) for part in _parts(piece)]
         found += [_known_stem(word) for word in words if word not in STOP_WORDS or len(pieces) > 1]
         if len(words) > 1:
-            found.append("".join(words))
+            found.append(_known_stem("".join(words)))  # as whoever writes it in one word has it
     if len(pieces) > 1:
         # `mw.py:42` is asked for as `mw.py`: the line number is a term, not part of the whole.
-        found.append("".join(_fold(piece) for piece in _JOINT.split(_LINE_NUMBER.sub("", chunk))))
+        whole = "".join(_fold(piece) for piece in _JOINT.split(_LINE_NUMBER.sub("", chunk)))
+        found.append(_known_stem(whole))
     return tuple(found)
 
 
@@ -174,7 +185,7 @@ def _fold(word: str) -> str:
     """Lower case without accents."""
     if word.isascii():
         return word.lower()
-    plain = unicodedata.normalize("NFD", word.casefold())
+    plain = unicodedata.normalize("NFD", word.casefold().translate(_STROKED))
     return unicodedata.normalize("NFC", "".join(c for c in plain if not 0x300 <= ord(c) <= 0x36F))
 
 

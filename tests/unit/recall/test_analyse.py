@@ -13,7 +13,7 @@ from clew.recall.analyse import MAX_TERM_CHARS, hash_term, query_terms, term_has
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)  # lone surrogates and NUL included
 # Letters of many scripts and everything that joins identifiers, so that most examples exercise the splitting.
-TRICKY = st.text(st.sampled_from("aBc1_-./\\:#@+'’🚀 é́ßﬁ漢字かなカﾅ한ก่हिع\u0651\u00b2Ⅻ\ud800\x00\n"), max_size=80)
+TRICKY = st.text(st.sampled_from("aBc1_-./\\:#@,+'’🚀 é́ßﬁ漢字かなカﾅ한ก่हिع\u0651\u00b2Ⅻ\ud800\x00\n"), max_size=80)
 
 
 @given(ANY_TEXT | TRICKY)
@@ -63,11 +63,21 @@ def test_spellings_of_one_name_find_each_other(one: str, other: str) -> None:
         ("Ёлка растёт", "ёлка"),
         ("naïve café", "NAIVE CAFE"),
         ("Straße", "STRASSE"),
+        ("Łukasz Sørensen, Þór und Æneas", "lukasz sorensen thor aeneas"),
+        ("at most 12,400 e-mails a day", "12400 emails"),
+        ("AuthServices keeps WebSockets open", "authservice websocket"),
         ("ＡＰＩ　ｋｅｙ", "api"),
     ],
 )
 def test_text_of_any_script_is_found_by_a_part_of_it(written: str, asked: str) -> None:
     assert set(query_terms(asked)) <= set(term_hashes(written))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("12,400", "12400"), ("authservices", "AuthService"), ("e-mail", "emails")]
+)
+def test_what_is_written_in_one_word_or_in_parts_shares_the_whole(one: str, other: str) -> None:
+    assert set(terms(one)) & set(terms(other))
 
 
 def test_a_lone_character_of_a_script_without_spaces_is_found() -> None:
@@ -84,11 +94,13 @@ def test_a_longer_run_asks_for_its_pairs_only() -> None:
         ("deploying deployed deploys", ["deploy"] * 3),
         ("the and of", ["the", "and", "of"]),  # nothing else there: then they count
         ("the port", ["port"]),
-        ("mw.py:42", ["mw", "py", "42", "mwpy"]),
+        ("mw.py:42", ["mw", "py", "42", "mwpi"]),
         ("JIRA-1234", ["jira", "1234", "jira1234"]),
         ("user's", ["user"]),
         ("HTTPServer2", ["http", "server", "2", "httpserver2"]),
         ("v1.2.3", ["v", "1", "v1", "2", "3", "v123"]),
+        ("1,234,567/s", ["1", "234", "567", "s", "1234567s"]),
+        ("12,5 12,3456 x,400", ["12", "5", "12", "3456", "x", "400"]),
         ("?!… —", []),
         ("", []),
     ],

@@ -23,7 +23,7 @@ def parts(text: str) -> list[list[str]]:
         ("letter, call and interview", [["letter"], ["call"], ["interview"]]),
         ("the port of the gateway", [["port", "gateway"]]),
         ("Who founded the label that released it?", [["found", "label"], ["releas"]]),
-        ("gateway of main.py", [["gateway", "main", "py", "mainpy"]]),  # no sentence ends there
+        ("gateway of main.py", [["gateway", "main", "py", "mainpi"]]),  # no sentence ends there
         ("port, port", [["port"], ["port"]]),
         ("and, or?", [["and", "or"]]),  # nothing but words that join
         ("船和港口", [["船和", "和港", "港口"]]),
