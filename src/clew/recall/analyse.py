@@ -1,8 +1,8 @@
 """The one analyser: text to terms, the same for memories and queries, on every engine.
 
 NFKC first; identifiers, paths and long numbers are split and also kept whole, so `AuthService`, `auth_service`,
-`authservices` and `src/auth/service.py` share terms; words and wholes are stemmed; scripts without spaces give bigrams; `C++` and `C#` keep
-their signs; an emoji is a term.
+`authservices` and `src/auth/service.py` share terms; words and wholes are stemmed; scripts without spaces give
+bigrams; `C++` and `C#` keep their signs; an emoji is a term.
 A term is carried as the CRC-32 of its text: four bytes in the index, no words in it, and the same
 number on every machine. Two terms that collide only share a posting list, which BM25 survives.
 """
