@@ -68,12 +68,12 @@ done:
 
 /* ---- What speaks for a candidate: `features.by_name`, one row per feature ---- */
 
-enum { /* the rows, in the order of features.NAMES; titles and dates are left to the caller */
+enum { /* the rows, in the order of features.NAMES; what the question names and dates are left to the caller */
     WORDS, WORDS_SHARE, WORDS_RELATIVE, COVERED, MEANING, MEANING_RELATIVE, MEANING_ABSOLUTE, LENGTH,
     CLAUSE_BEST, CLAUSES, TYPICAL, WINDOW, WORDS_BEFORE, WORDS_AFTER, MEANING_BEFORE, MEANING_AFTER, ASKS, ENDS_ASKING,
     ANSWERS, ANSWERS_WORDS, ANSWERS_MEANING, THREAD_BEST, THREAD_MASS, AUTHOR, OTHER_AUTHOR, ASSISTANT, ASSISTANT_WORDS,
     ASSISTANT_MEANING, ASSISTANT_REPLIES, ASSISTANT_ASKED, MANNER_ASSISTANT, MANNER_BEFORE, TELLS_TIME, MONTH, DAY,
-    TITLE, TITLE_WHOLE, BRIDGE, COMPLEMENT, HOP, HOP_ROOT, ACTIVATION, ACTIVATION_RELATIVE, ACTIVATION_COVERING,
+    TITLE, TITLE_WHOLE, TITLE_SAID, SAYS_TITLE, BRIDGE, COMPLEMENT, HOP, HOP_ROOT, ACTIVATION, ACTIVATION_RELATIVE, ACTIVATION_COVERING,
     ACTIVATION_COMPLEMENTING, IN_THREAD, ROWS = IN_THREAD + 15
 };
 static const int OF_BOTH_KINDS[] = {
@@ -89,7 +89,7 @@ typedef struct { /* what its memories say, and which memories say each term */
 enum { PLACE_LENGTH, THREAD, WRITTEN_BY, BEFORE, AFTER, IS_ASKING, IS_ENDING, IS_TIMED, OF_CORPUS };
 enum { ALLOWED, LEXICAL, COVERING, COSINE, RELEVANT, OF_RUN };
 enum { ASKED_TERMS, WEIGHTS, OWNER, FOUND_IN, GIVES_THERE, OF_MATCHES };
-enum { NAMED, ASSISTANTS, PARTS, REACHED, STRENGTH, KNOWN, OF_QUESTION };
+enum { NAMED, ASSISTANTS, PARTS, REACHED, STRENGTH, KNOWN, TITLES, TITLE_FROM, OF_QUESTION };
 
 typedef struct {
     Array corpus[OF_CORPUS], run[OF_RUN], matches[OF_MATCHES], question[OF_QUESTION], language[OF_LANGUAGE];
@@ -500,6 +500,61 @@ static void hop_from(Look *look, Py_ssize_t seed, float share, float total) {
     }
 }
 
+/* ---- Titles that lead from one of the best to others ---- */
+
+typedef struct { /* a candidate: its title, what it says, and a bit of 256 for each term of that */
+    const uint32_t *title, *said;
+    Py_ssize_t title_count, said_count;
+    uint64_t bits[4];
+} Named;
+
+static Named named_at(const Look *look, Py_ssize_t c) {
+    const int64_t *from = AT(look->question[TITLE_FROM], int64_t);
+    Named named = {.title = AT(look->question[TITLES], uint32_t) + from[c], .title_count = from[c + 1] - from[c]};
+    named.said = terms_at(look, look->places[0][c], &named.said_count);
+    for (Py_ssize_t at = 0; at < named.said_count; at++)
+        named.bits[named.said[at] >> 6 & 3] |= (uint64_t)1 << (named.said[at] & 63);
+    return named;
+}
+
+static int says(const Named *of, uint32_t term) {
+    if (!(of->bits[term >> 6 & 3] >> (term & 63) & 1)) return 0;
+    Py_ssize_t place = lower_bound(of->said, of->said_count, term);
+    return place < of->said_count && of->said[place] == term;
+}
+
+/* How much of the title of one another one says, beyond its own title. */
+static float share_said(const Named *of, const Named *by) {
+    Py_ssize_t found = 0;
+    for (Py_ssize_t at = 0; at < of->title_count; at++) {
+        if (!says(by, of->title[at])) continue;
+        int is_own = 0;
+        for (Py_ssize_t own = 0; own < by->title_count; own++) is_own |= by->title[own] == of->title[at];
+        found += !is_own;
+    }
+    return of->title_count ? (float)found / (float)of->title_count : 0;
+}
+
+/* By titles that one of the first says, and to those that say its own. */
+static int hop_by_title(Look *look, const float *base, Py_ssize_t seeds, float best) {
+    Py_ssize_t count = look->candidates.count;
+    if (!look->question[TITLE_FROM].count) return 0;
+    Named *named = malloc((size_t)(count + 1) * sizeof *named);
+    if (!named) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t c = 0; c < count; c++) named[c] = named_at(look, c);
+    for (Py_ssize_t seed = 0; seed < seeds; seed++)
+        for (Py_ssize_t c = 0; c < count; c++) {
+            if (c == seed) continue;
+            raise_to(row_of(look, TITLE_SAID) + c, base[seed] / best * share_said(&named[c], &named[seed]));
+            raise_to(row_of(look, SAYS_TITLE) + c, base[seed] / best * share_said(&named[seed], &named[c]));
+        }
+    free(named);
+    return 0;
+}
+
 static int hop(Look *look, const float *base, float total) {
     Py_ssize_t count = look->candidates.count, seeds = count < look->hops_from ? count : look->hops_from;
     float best = most_of(base, count, (float)1e-6);
@@ -507,7 +562,7 @@ static int hop(Look *look, const float *base, float total) {
         if (share_of(look, look->places[0][seed]) < 0) return -1;
         hop_from(look, seed, base[seed] / best, total);
     }
-    return 0;
+    return hop_by_title(look, base, seeds, best);
 }
 
 static void follow_graph(Look *look) {
@@ -570,7 +625,8 @@ static const Told RUN[OF_RUN] = {
 static const Told MATCHES[OF_MATCHES] = {
     {U32, "terms"}, {F32, "weights"}, {I64, "owner"}, {I64, "docs"}, {F32, "given"}};
 static const Told QUESTION[OF_QUESTION] = {{U32, "authors"}, {U32, "assistants"}, {F32, "parts"},
-                                           {I64, "reached"}, {F32, "activation"}, {U32, "known"}};
+                                           {I64, "reached"}, {F32, "activation"}, {U32, "known"},
+                                           {U32, "titles"},  {I64, "title_from"}};
 
 static int open_all(PyObject *tuple, const Told *told, Array *arrays, Py_ssize_t count, Py_ssize_t size) {
     if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != count) {
@@ -632,10 +688,22 @@ static int open_matches(PyObject *tuple, Look *look) {
     return fits && a[OWNER].count == a[GIVES_THERE].count ? 0 : do_not_fit("matches");
 }
 
+/* None at all, or where the title of each candidate begins and the last one ends. */
+static int are_titles(const Look *look) {
+    const Array *titles = &look->question[TITLES], *starts = &look->question[TITLE_FROM];
+    if (!starts->count) return 1;
+    const int64_t *from = AT(*starts, int64_t);
+    if (starts->count != look->candidates.count + 1 || from[0] < 0) return 0;
+    for (Py_ssize_t c = 0; c < look->candidates.count; c++)
+        if (from[c] > from[c + 1]) return 0;
+    return from[look->candidates.count] <= titles->count;
+}
+
 static int open_question(PyObject *tuple, Look *look) {
     if (open_all(tuple, QUESTION, look->question, OF_QUESTION, -1) < 0) return -1;
     Py_ssize_t terms = look->matches[WEIGHTS].count;
     if (look->question[REACHED].count != look->question[STRENGTH].count) return do_not_fit("activation");
+    if (!are_titles(look)) return do_not_fit("titles");
     return terms && look->question[PARTS].count % terms ? do_not_fit("parts") : 0;
 }
 

@@ -27,7 +27,7 @@
 #endif
 
 /* Of the functions and what they take; clew/native.py has the same. */
-#define REVISION 7
+#define REVISION 8
 
 typedef struct {
     Py_buffer view;

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Protocol
 
-REVISION = 7  # native/native.h has the same
+REVISION = 8  # native/native.h has the same
 
 compiled: ModuleType | None = None
 try:

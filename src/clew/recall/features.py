@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -108,8 +109,8 @@ NAMES = (
     "meaning_after", "asks", "ends_asking", "answers", "answers_words", "answers_meaning", "thread_best",
     "thread_mass", "author", "other_author", "assistant", "assistant_words", "assistant_meaning",
     "assistant_replies", "assistant_asked", "manner_assistant", "manner_before", "tells_time", "month", "day",
-    "title", "title_whole", "bridge", "complement", "hop", "hop_root", "activation", "activation_relative",
-    "activation_covering", "activation_complementing", *_IN_THREAD,
+    "title", "title_whole", "title_said", "says_title", "bridge", "complement", "hop", "hop_root", "activation",
+    "activation_relative", "activation_covering", "activation_complementing", *_IN_THREAD,
 )  # fmt: skip
 PLACE = {name: at for at, name in enumerate(NAMES)}
 
@@ -124,7 +125,8 @@ def features(run: Run, asked: Asked, candidates: Places, matches: Matches, *, ho
 
 
 def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops_from: int) -> Floats:
-    """The same as `by_name`, in one call. Titles and dates are left to Python: few questions are about them."""
+    """The same as `by_name`, in one call. Dates, and titles that the question names, are left to Python: few
+    questions are about them."""
     assert native.compiled is not None
     corpus, evidence, (words, meaning) = run.corpus, run.evidence, run.scales
     segments = tuple(
@@ -137,7 +139,8 @@ def _compiled(run: Run, asked: Asked, candidates: Places, matches: Matches, hops
     reached = (np.array([*run.reached], np.int64),
                np.array([reached.activation for reached in run.reached.values()], np.float32))  # fmt: skip
     question = (np.array(sorted(asked.authors), np.uint32), _assistants(asked), parts_of(asked.text, matches.terms),
-                *reached, np.concatenate((matches.terms, _MARKS)))  # fmt: skip
+                *reached, np.concatenate((matches.terms, _MARKS)),
+               *_in_a_row(_unasked_titles(corpus, candidates, matches.terms)))  # fmt: skip
     numbers = (corpus.count, BACKGROUND, corpus.mean_length, *words, *meaning, K1 + 1, BRIDGE,
                _most(corpus), TYPICAL, hops_from, RARE_TERMS, corpus.is_threaded,
                asked.of_agent, asked.of_manner, asked.about_time)  # fmt: skip
@@ -181,8 +184,10 @@ def by_name(
     found |= _explains(corpus, asked, candidates, found)
     found |= _time(corpus, asked, candidates)
     found |= _title(corpus, candidates, run.query)
-    hops = _hops(corpus, looked, given > 0, matches, base, candidates[:hops_from].tolist())
+    seeds = candidates[:hops_from].tolist()
+    hops = _hops(corpus, looked, given > 0, matches, base, seeds)
     found |= _leads(_activation(run, looked), found, hops)
+    found |= _by_title(corpus, _unasked_titles(corpus, candidates, matches.terms), base, candidates, seeds)
     return found | _in_threads(corpus, candidates, found)
 
 
@@ -356,6 +361,42 @@ def _share_named(title: str, asked: frozenset[int]) -> float:
         return 0.0
     terms = _title_terms(title)
     return len(terms & asked) / len(terms) if terms else 0.0
+
+
+def _unasked_titles(corpus: Corpus, candidates: Places, asked: NDArray[np.uint32]) -> list[frozenset[int]]:
+    """What the title of each candidate says that the question does not. Nothing where no memory has a title."""
+    titles = corpus.titles
+    if titles is None:
+        return []
+    known = frozenset(asked.tolist())
+    return [_title_terms(titles[at]) - known for at in candidates.tolist()]
+
+
+def _in_a_row(titles: list[frozenset[int]]) -> tuple[NDArray[np.uint32], Places]:
+    """One after the other, and where each begins."""
+    ends = np.array([*map(len, titles)], np.int64).cumsum()
+    return np.fromiter(chain.from_iterable(titles), np.uint32), np.append(0, ends) if titles else ends
+
+
+def _by_title(
+    corpus: Corpus, titles: list[frozenset[int]], base: Floats, candidates: Places, seeds: Sequence[int]
+) -> dict[str, Floats]:
+    """How much of a candidate's title one of the best says, and how much it says of the title of one of them:
+    articles name one another. What both titles say leads nowhere."""
+    told, telling = np.zeros((2, len(candidates)), np.float32)
+    found = zip(titles, candidates.tolist(), strict=False)
+    said = [frozenset(corpus.terms_at(at).tolist()) - title for title, at in found]
+    best = max(np.float32(1e-6), base.max(initial=0))
+    for seed, share in enumerate(base[: len(seeds)] / best if titles else ()):
+        for at in range(len(candidates)):
+            if at != seed:
+                told[at] = max(told[at], share * _share_said(titles[at], said[seed]))
+                telling[at] = max(telling[at], share * _share_said(titles[seed], said[at]))
+    return {"title_said": told, "says_title": telling}
+
+
+def _share_said(title: frozenset[int], said: frozenset[int]) -> np.float32:
+    return np.float32(len(title & said)) / np.float32(max(1, len(title)))
 
 
 @lru_cache(8_192)

@@ -70,8 +70,9 @@ REFINEMENTS: Mapping[str, tuple[str, ...]] = {
                 "assistant_asked", "manner_assistant"),
     "times": ("tells_time", "month", "day"),
     "titles": ("title", "title_whole"),
-    "hops": tuple(f"{name}{kind}" for kind in ("", "_in_thread")
-                  for name in ("bridge", "complement", "hop", "hop_root", "activation_complementing")),
+    "hops": ("title_said", "says_title",
+             *(f"{name}{kind}" for kind in ("", "_in_thread")
+               for name in ("bridge", "complement", "hop", "hop_root", "activation_complementing"))),
 }  # fmt: skip
 
 

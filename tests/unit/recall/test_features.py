@@ -384,6 +384,29 @@ def test_a_hop_counts_by_how_good_its_seed_is() -> None:
     assert found.of("3")["bridge"] < found.of("2")["bridge"]
 
 
+def test_articles_lead_on_by_the_titles_that_they_name() -> None:
+    """The bakery is the only seed: it names the town, half of the river, and the guild names it."""
+    told = {"bakery": ("Ker Bakery", BAKERY), "town": ("Quimper", "old walls"), "river": ("Quimper Odet", "water"),
+            "guild": ("Guild", "founded in the Ker by bakery hands"), "other": ("Rennes", "no walls")}  # fmt: skip
+    rows = [Turn(text, name, title=title, row=at) for at, (name, (title, text)) in enumerate(told.items())]
+    found = table("bakery moved", rows, filling(), seeds=1)
+    assert found.ids[0] == "bakery"
+    named = {name: (found.of(name)["title_said"], found.of(name)["says_title"]) for name in told}
+    assert named == {"bakery": (0, 0), "town": (1, 0), "river": (0.5, 0), "guild": (0, 1), "other": (0, 0)}
+
+
+def test_titles_lead_on_by_how_good_the_seed_is_and_not_by_what_is_asked_or_both_are_called() -> None:
+    named = ("Quimper Bakery", "Mayor of Quimper", "Bakery Mayor")  # of each other: the town, which both are called
+    rows = [Turn(text, str(at), title=title, row=at) for at, (title, text) in enumerate(
+        zip(named, ("bakery moved to Quimper", "mayor of Quimper", "of the bakery"), strict=True))]  # fmt: skip
+    alike = table("bakery mayor", rows, filling())
+    assert not alike.values["title_said"].any() and not alike.values["says_title"].any()
+    further = [Turn("bakery near Rennes", "near", row=9), Turn("by the river", "town", title="Rennes", row=10)]
+    found = table("bakery bakery mayor", rows, further, filling(), seeds=8)
+    share = found.base[found.ids.index("near")] / found.base[0]
+    assert share < 1 and found.of("town")["title_said"] == pytest.approx(share)
+
+
 @pytest.mark.parametrize(
     ("rows", "why"),
     [
