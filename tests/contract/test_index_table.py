@@ -78,7 +78,7 @@ def test_a_dropped_memory_leaves_nothing_in_any_index(store: Store) -> None:
     row = store.write(lambda tx: put(tx, memory))
     store.write(lambda tx: tx.index.drop("local", row))
     with store.read() as tx:
-        assert [tx.index.matching(EVERYTHING, term) for term in terms_of(memory)] == [[], [], []]
+        assert not any(tx.index.matching(EVERYTHING, term) for term in terms_of(memory))
         assert tx.index.terms_of("local", row) is None
         assert list(tx.index.vectors(EVERYTHING, "toy@1")) == []
         assert tx.index.size(EVERYTHING) == (0, 0)
@@ -161,7 +161,7 @@ def test_nothing_is_done_to_a_memory_under_the_name_of_another_org(store: Store)
 
 
 def test_what_is_wrong_with_the_index_is_counted_org_by_org(store: Store) -> None:
-    memories = [a_memory("redis", org=org) for org in ("local", "other")]
+    memories = [a_memory("zebra", org=org) for org in ("local", "other")]
     rows = [store.write(lambda tx, m=memory: put(tx, m)) for memory in memories]
     store.write(lambda tx: tx.memories.insert([a_memory("not indexed", org="other")]))
     with store.read() as tx:
@@ -170,7 +170,7 @@ def test_what_is_wrong_with_the_index_is_counted_org_by_org(store: Store) -> Non
 
 
 def test_a_rebuilt_index_finds_what_it_found_in_every_org(store: Store) -> None:
-    memories = [a_memory("redis", org=org) for org in ("local", "other")]
+    memories = [a_memory("zebra", org=org) for org in ("local", "other")]
     rows = [store.write(lambda tx, m=memory: put(tx, m)) for memory in memories]
     store.write(lambda tx: tx.index.rebuild(["local", "other"]))
     with store.read() as tx:

@@ -20,6 +20,7 @@ from zlib import crc32
 
 from clew import native
 from clew.recall.keys import key_of
+from clew.recall.tools import kinds_by_name
 
 REVISION = 4  # stored with the index: another revision means re-indexing
 
@@ -50,6 +51,16 @@ STOP_WORDS = frozenset(
 )
 
 
+# How developers shorten words, by the stem of the short form. No endings of file names, and nothing that is as
+# often a word of its own.
+_SHORT = (
+    "admin=administrator app=application arg=argument authn=authentication cert=certificate cfg=configuration "
+    "config=configuration cred=credential db=database dbs=databases dep=dependency dev=development dir=directory "
+    "doc=documentation e2e=endtoend env=environment i18n=internationalization impl=implementation "
+    "infra=infrastructure k8s=kubernetes lib=library msg=message param=parameter perf=performance pic=picture "
+    "pkg=package postgr=postgresql prod=production repo=repository stat=statistics svc=service var=variable"
+)
+_IN_FULL = dict(pair.split("=") for pair in _SHORT.split())
 # Letters that no accent can be taken from.
 _STROKED = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
@@ -198,13 +209,21 @@ def _hashes_of(word: str) -> bytes:
     """Of a word, with the punctuation around it, the hashes of its terms. As the bytes of an array: they lie
     together, whereas each number would be somewhere else in memory."""
     if word.isascii() and word.isalpha() and word.islower():  # as most words are
-        return b"" if word in STOP_WORDS else hash_term(stem(word)).to_bytes(4, sys.byteorder)
+        kinds = kinds_by_name().get(word, ())
+        own = b"" if word in STOP_WORDS else hash_term(stem(word)).to_bytes(4, sys.byteorder)
+        return own + array("I", kinds).tobytes() if kinds else own
     if word.isascii() and word.isalnum():
-        return array("I", map(hash_term, _split(word))).tobytes()
+        return _stored(word)
     chunks = _chunks(word)
     if len(chunks) == 1 or len(word) <= MAX_TERM_CHARS:
-        return array("I", [hash_term(term) for chunk in chunks for term in _split(chunk)]).tobytes()
+        return b"".join(map(_stored, chunks))
     return b"".join(map(_HASHES.join, chunks))  # a line of code without spaces: its parts return, it does not
+
+
+def _stored(chunk: str) -> bytes:
+    """Its terms and, if it is the name of a tool, the kinds of that."""
+    name = _fold(_JOINT.sub("", _POSSESSIVE.sub("", chunk)))
+    return array("I", [*map(hash_term, _split(chunk)), *kinds_by_name().get(name, ())]).tobytes()
 
 
 _HASHES = native.words(_hashes_of, most=_CACHE_SIZE, longest=MAX_TERM_CHARS)
@@ -221,6 +240,12 @@ def _stemmer() -> Callable[[str], str]:
 
 
 def stem(word: str) -> str:
+    """What a word is compared by: that of `postgres` is that of `postgresql`."""
+    stemmed = _stem(word)
+    return _stem(_IN_FULL[stemmed]) if stemmed in _IN_FULL else stemmed
+
+
+def _stem(word: str) -> str:
     if len(word) < 3 or len(word) > MAX_TERM_CHARS or not word.isascii():
         return word
     with _STEM_LOCK:

@@ -19,7 +19,7 @@ import numpy as np
 
 from clew.model.memory import Filter
 from clew.recall.corpus import Corpus
-from clew.recall.lexical import asked_terms
+from clew.recall.lexical import asked_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -130,7 +130,7 @@ def _caught_up(tx: Tx, reach: Reach, reader: Reader, known: _Scope, last: int) -
 
 def _lexical(tx: Tx, reach: Reach, text: str, hidden: frozenset[int]) -> tuple[set[int], dict[int, int]]:
     """Rows that have the query's words, rarest word first, and how many memories have each word."""
-    matches = {term: tx.index.matching(reach, term) for term in asked_terms(text)}
+    matches = {term: tx.index.matching(reach, term) for term in asked_of(text)[0]}
     if hidden:
         matches = {term: [row for row in found if row not in hidden] for term, found in matches.items()}
     rows: set[int] = set()

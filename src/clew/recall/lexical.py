@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clew import native
-from clew.recall.analyse import query_terms
+from clew.recall.analyse import keys_in, query_terms
 from clew.recall.common import BACKGROUND, common_arrays, informativeness, weights_of
+from clew.recall.kinds import kinds_asked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 K1 = 1.2
 B = 0.75
 MAX_TERMS = 64
-KEY_COVERS = 0.6  # of a question, however long: a memory that names its ticket is told unasked, be it by that alone
+# Of a question, however long: a memory that names its ticket, or a tool of the kind that it asks for, is told
+# unasked, be it by that alone.
+KEY_COVERS = 0.6
 
 
 class Matches(NamedTuple):
@@ -51,9 +54,15 @@ def asked_terms(text: str) -> list[int]:
     return sorted(terms, key=informativeness, reverse=True)[:MAX_TERMS]
 
 
+def asked_of(text: str) -> tuple[list[int], frozenset[int]]:
+    """The terms of a question, and which of them are keys: of tickets, and the kinds of tools that it is after."""
+    kinds = kinds_asked(text)
+    return [*asked_terms(text), *kinds], keys_in(text).union(kinds)
+
+
 def score_terms(corpus: Corpus, terms: Sequence[int], keys: Collection[int] = ()) -> Lexical:
-    """`keys`: those of the terms that are keys of tickets. One that no memory has is not asked for, so that it
-    takes nothing from what answers the rest; a memory that has one is about what is asked."""
+    """A key that no memory has is not asked for, so that it takes nothing from what answers the rest; a memory that
+    has one is about what is asked."""
     asked = np.array(terms, np.uint32)
     if not keys:
         return _scored(corpus, asked)

@@ -26,6 +26,7 @@ from clew.recall.features import NAMES, PLACE, features
 from clew.recall.question import span_of
 from clew.recall.run import LONG_TERM
 from clew.recall.settle import best, lowest_of_best, make_exact
+from clew.recall.tools import kind_terms
 from clew.recall.trees import Trees
 from clew.values import dataclass
 
@@ -156,6 +157,8 @@ def refine(run: Run, asked: Asked, options: RankOptions) -> None:
     if off := switched_off(options):
         looked.features[off] = 0
     score = model().scores(looked.features)
+    if (named := _of_kind(run, looked.places)) is not None:
+        score[named] += np.ptp(score) + 1
     if (exact := _exact(run, looked.places)) is not None:
         score[exact] = score.max() + 1
     if run.corpus.weights is not None:
@@ -196,6 +199,18 @@ def _exact(run: Run, places: NDArray[np.int64]) -> int | None:
     others = np.delete(words, first)
     is_ahead = words[first] * AHEAD >= others.max(initial=0)
     return first if is_ahead and covered[first] >= WHOLE else None
+
+
+def _of_kind(run: Run, places: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    """Where a question asks for a kind of tool: what names one, or says everything else that is asked."""
+    terms, weights, owner, docs, _given = run.matches
+    if kind_terms().isdisjoint(terms.tolist()):
+        return None
+    is_kind = np.isin(terms, [*kind_terms()])
+    names_one = np.isin(places, docs[is_kind[owner]])
+    said = run.evidence.covered[places] >= WHOLE - weights[is_kind].sum() / weights.sum()
+    found: NDArray[np.bool_] = names_one | said
+    return found
 
 
 def _put(run: Run, places: NDArray[np.int64], score: NDArray[np.float64]) -> None:

@@ -29,7 +29,6 @@ from clew.model.recalled import (
     Trace,
 )
 from clew.model.times import zoned
-from clew.recall.analyse import keys_in
 from clew.recall.choose import choose, rounded, stage
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_asked_for, with_memories
@@ -38,7 +37,7 @@ from clew.recall.explain import reasons, shown
 from clew.recall.fuse import Evidence, fuse, rank_scores
 from clew.recall.graph import GraphOptions, Reached, apply_activation, note_failure, reach_through
 from clew.recall.holding import Condition, held, times, without
-from clew.recall.lexical import Matches, asked_terms, score_terms
+from clew.recall.lexical import Matches, asked_of, score_terms
 from clew.recall.plan import Plan, plan
 from clew.recall.question import Asked, in_words, read_question
 from clew.recall.ranker import LEAST, RankOptions, is_refined, refine
@@ -426,8 +425,7 @@ def check(options: RecallOptions) -> None:
 
 def gather(corpus: Corpus, asked: Question) -> tuple[Evidence, Matches, Rough | None]:
     """By words and by meaning; where the cosines are estimates, with what makes them exact."""
-    terms = asked_terms(asked.asked.text) if asked.options.retrieval != "semantic" else []
-    keys = keys_in(asked.asked.text) if terms else ()
+    terms, keys = asked_of(asked.asked.text if asked.options.retrieval != "semantic" else "")
     (score, covered, matches), vector = score_terms(corpus, terms, keys), asked.vector
     if vector is None:
         return Evidence(score, covered, np.zeros(len(corpus.ids), np.float32)), matches, None
