@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from clew.recall.analyse import STOP_WORDS, query_terms
 from clew.recall.tools import kinds
@@ -25,6 +25,7 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"\b(?:what|which|wich|where|how|who)\b|\?", re.IGNORECASE)
+START = 3  # letters that stemming leaves alone
 FEW = 4  # words by themselves are a question, too
 # Said around a kind by whoever asks for it.
 _AROUND = (
@@ -40,8 +41,11 @@ def kinds_asked(text: str) -> tuple[int, ...]:
     """The terms of the kinds that a text asks for."""
     if len(text) > MOST_CHARS or not _is_question(text):
         return ()
-    said = frozenset(query_terms(_IN_ONE_WORD.sub(r"\1in", text)))
-    named = [(phrase, kind) for word in said for phrase, kind in _phrases().get(word, ()) if phrase <= said]
+    text = _IN_ONE_WORD.sub(r"\1in", text)
+    words = query_terms(text)
+    said = frozenset(words)
+    starts = {word[:START] for word in (*words.values(), *text.lower().split())}
+    named = [(phrase, kind) for start in starts for phrase, kind in _phrases(start) if phrase <= said]
     if not named:
         return ()
     subjects = [frozenset(query_terms(subject)) for subject in _SUBJECT.findall(text)]
@@ -67,12 +71,16 @@ def _around() -> frozenset[int]:
     return frozenset(query_terms(_AROUND))
 
 
+@lru_cache(1024)
+def _phrases(start: str) -> list[tuple[frozenset[int], int]]:
+    """The ways to ask for a kind that begin so. Only these are analysed: all of them would take milliseconds."""
+    return [(frozenset(query_terms(phrase)), kind) for phrase, kind in _by_start().get(start, ())]
+
+
 @cache
-def _phrases() -> Mapping[int, list[tuple[frozenset[int], int]]]:
-    """By one of its words, each way to ask for a kind."""
-    found: dict[int, list[tuple[frozenset[int], int]]] = {}
+def _by_start() -> Mapping[str, list[tuple[str, int]]]:
+    found: dict[str, list[tuple[str, int]]] = {}
     for kind in kinds():
         for phrase in kind.asked_as:
-            words = frozenset(query_terms(phrase))
-            found.setdefault(max(words - _around() or words), []).append((words, kind.term))
+            found.setdefault(phrase[:START], []).append((phrase, kind.term))
     return found
