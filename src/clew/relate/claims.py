@@ -38,6 +38,7 @@ from clew.relate.wording import (
     PAST,
     PLACES,
     POINTING,
+    PREDICATES,
     REASONS,
     RELATIONS,
     SEEN_ONCE,
@@ -286,6 +287,8 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
     is_plain = not is_told and known.isdisjoint(ADDING) and "should" not in known
     always = mine | _usage_of(words)
     claims = tuple(_claims(words, always, negations)) if is_plain else ()
+    if words[0] in POINTING and not around.near:
+        claims = tuple(claim for claim in claims if not claim.about <= _GIVING)
     about = meaning(words) | always
     return Said(
         text=shown,
@@ -303,6 +306,9 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
     )
 
 
+_GIVING = frozenset(stem(word) for word in VALUED)  # `it takes` does not say what
+
+
 def _is_settled(words: tuple[str, ...]) -> bool:
     """`the login bug is not fixed`: of the past is only how it came about. Which bug must be said."""
     at = words.index("fixed") if "fixed" in words else 0
@@ -315,12 +321,22 @@ _BEFORE_FIXED = frozenset("been now currently still already not finally yet".spl
 
 
 def _usage_of(words: tuple[str, ...]) -> frozenset[str]:
-    """`the read timeout is`, `3 for reads`: before the verb and behind `for` it is a part of the name."""
+    """`the read timeout is`, `deploy takes`, `CI runs builds`, `3 for reads`: before the verb, right behind it and
+    behind `for` it is a part of the name."""
     if USAGE.isdisjoint(words):
         return frozenset()
-    verb = next((at for at, word in enumerate(words) if word in _IS), 0)
-    named = (*words[:verb], *(two for one, two in pairwise(words) if one in ("for", "per", "on", "during")))
-    return frozenset(stem(word) for word in named if word in USAGE)
+    verb = next((at for at, pair in enumerate(pairwise(words)) if at and _is_verb(*pair)), 0)
+    is_doing = words[verb] not in _IS and words[verb + 2 : verb + 3] in _THEN
+    done = words[verb + 1 : verb + 2] if verb and is_doing else ()
+    behind = (two for one, two in pairwise(words) if one in ("for", "per", "on", "during"))
+    return frozenset(stem(word) for word in (*words[:verb], *done, *behind) if word in USAGE)
+
+
+def _is_verb(word: str, following: str) -> bool:
+    return word in PREDICATES or (word == "timeout" and following == "after")
+
+
+_THEN = frozenset((word,) for word in ("in", "within", "after", "every", "for"))
 
 
 _FIRST = frozenset(("i", "my", "me", "we", "our"))

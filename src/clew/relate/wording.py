@@ -239,6 +239,11 @@ VALUED = frozenset(
     "is are = equals defaults set expire expires lasts limited runs run starts start retains keeps allows listens "
     "takes costs timeout exposes serves ends end has have gets includes include".split()
 )
+# Which of them is the verb: `build`, `reads` and their like stand for things as often.
+PREDICATES = (USAGE | VALUED) - frozenset(
+    "build builds deploy deploys read reads write writes call calls host hosts store target targets default "
+    "defaults pin pins handle handles timeout set pick".split()
+)
 # A number of these is how it was when somebody counted.
 DRIFTING = frozenset(
     "warning warnings error errors failure failures bug bugs issue issues test tests commit commits pr prs line "

@@ -288,6 +288,41 @@ def test_to_use_something_is_asked_for_more_than_once() -> None:
     assert not judge("The user asked: Set the gateway timeout to 5 s.", "The gateway timeout is 3 s.")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Build takes 3 minutes", "Deploy takes 5 minutes"),
+        ("Reads time out after 2 seconds", "Writes time out after 10 seconds"),
+        ("The build uses npm", "The deploy uses yarn"),
+        ("Builds run on Jenkins", "Deploys run on GitHub Actions"),
+        ("CI runs builds in 3 minutes", "CI runs deploys in 5 minutes"),
+        ("Reads are limited to 100 per second", "Writes are limited to 20 per second"),
+        ("Deploys start at 09:00", "Builds start at 07:30"),
+        ("The API listens on port 8080", "The admin UI listens on port 9090"),
+        ("Tests run in 3 minutes", "Lint runs in 10 seconds"),
+        ("Alice owns billing", "Bob owns search"),
+        ("It takes 3 minutes", "It takes 5 minutes"),
+    ],
+)
+def test_what_is_said_of_two_things_is_no_contradiction(one: str, other: str) -> None:
+    """`Build` and `deploy` are verbs as well as things: as what a sentence is about, they count."""
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Build takes 3 minutes", "Build takes 5 minutes"),
+        ("## Test suite\nIt takes 3 minutes", "## Test suite\nIt takes 5 minutes"),
+        ("Always use default exports.", "Avoid default exports."),
+        ("User tokens are not kept in Vault.", "User tokens are stored in Vault."),
+    ],
+)
+def test_what_is_said_of_one_thing_is_compared_whatever_verb_it_is_said_with(new: str, old: str) -> None:
+    assert judge(new, old) is not None
+
+
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
     general = memory_of("The line length is 88 characters.", project=None)
     own = memory_of("The line length is 88 characters.", user="ada")
