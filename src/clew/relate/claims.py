@@ -368,7 +368,7 @@ def _counted(words: tuple[str, ...]) -> Claim | None:
         return _number(words)
     versioned = (at for at, (one, two) in enumerate(pairwise(words)) if one in VERSIONED and _VERSION.match(two))
     at = next(versioned, None)
-    return _number(words) if at is None else _version(words, at)
+    return _number(words) if at is None else _version(words, at) or _needed(words, at)
 
 
 def _number(words: tuple[str, ...]) -> Claim | None:
@@ -421,13 +421,36 @@ def _version(words: tuple[str, ...], at: int) -> Claim | None:
         return None
     is_one = words[verb - 1] not in _OF_SEVERAL or not verb
     is_this = is_one and CLAUSES.isdisjoint(words[:verb]) and _AT.issuperset(words[at + 2 : at + 3])
-    is_only = sum(word[0].isdigit() or bool(_VERSION.match(word)) for word in words) == 1
-    if not is_this or not is_only or not INEXACT.isdisjoint(words) or not NOT_PINNED.isdisjoint(words):
+    if not is_this or not _is_exact(words):
         return None
     return Claim("version", words[at + 1].removeprefix("v"), meaning(words[: at + 1] + words[at + 2 :]))
 
 
+def _needed(words: tuple[str, ...], at: int) -> Claim | None:
+    """`Python 3.12 is required`, `the CLI requires Python 3.12`: what it runs with may be newer."""
+    before, after = words[:at], words[at + 2 :]
+    if before and before[-1] in _NEEDING:
+        before = before[:-1]
+    elif not before and after[:1] == ("is",) and _NEEDED.issuperset(after[1:2]):
+        after = after[2:]
+    else:
+        return None
+    is_plain = CLAUSES.isdisjoint(before) and _OF_SEVERAL.isdisjoint(before[-1:])
+    if not is_plain or not _NEEDED_AT.issuperset(after[:1]) or not _is_exact(words):
+        return None
+    about = meaning(before + after) | {stem(words[at])}  # `go` may be a verb, and is none here
+    return Claim("version needed", words[at + 1].removeprefix("v"), about)
+
+
+def _is_exact(words: tuple[str, ...]) -> bool:
+    """One version, and no range."""
+    is_only = sum(word[0].isdigit() or bool(_VERSION.match(word)) for word in words) == 1
+    return is_only and INEXACT.isdisjoint(words) and NOT_PINNED.isdisjoint(words)
+
+
 _RUNS = frozenset("use uses run runs pin pins target targets is are".split())
+_NEEDING = frozenset("require requires need needs".split())
+_NEEDED = frozenset("required needed mandatory".split())
 _OF_SEVERAL = frozenset("ci test tests matrix".split())  # they run with several
 _BEFORE_VERSION = frozenset("on to the with at still now currently version".split())
 
@@ -569,3 +592,4 @@ def _is_where(after: tuple[str, ...], sort: str) -> bool:
 _SAYS_NOT = NEGATIONS & STATES.keys()
 _BEFORE_STATE = frozenset(("now", "currently", "always", "still", "already", "turned", "set", "to"))
 _AT = frozenset(("in", "for", "on", "at", "by-default", "during"))
+_NEEDED_AT = _AT | {"by", "to"}

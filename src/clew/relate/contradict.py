@@ -142,7 +142,7 @@ def _is_same(one: Claim, two: Claim) -> bool:
     if one.kind.startswith("owner"):  # `Kim` and `Kim Lee` may be one
         first, second = set(one.value.split()), set(two.value.split())
         return first <= second or second <= first
-    if one.kind == "version":  # `3` may be `3.12`
+    if one.kind.startswith("version"):  # `3` may be `3.12`
         return all(a == b for a, b in zip(one.value.split("."), two.value.split("."), strict=False))
     if not one.kind.startswith("number b "):
         return one.value == two.value

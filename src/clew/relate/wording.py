@@ -190,10 +190,11 @@ NOT_PINNED = frozenset(
 )
 # One version of each is used in one place; `Rule 3`, `AES 256` and `batch 32` are no versions.
 VERSIONED = frozenset(
-    "angular ansible bun debian deno django dotnet elasticsearch elixir expo fastapi flask go gradle java jdk jest "
-    "kotlin kubernetes laravel mariadb maven mongodb mysql next.js node npm numpy nuxt openjdk pandas php pnpm "
-    "postgres prisma pydantic pytest python pytorch rails react redis ruby rust scala spring sqlalchemy sqlite "
-    "svelte swift symfony tailwind tensorflow terraform typescript ubuntu vite vitest vue webpack yarn".split()
+    "angular ansible bun clang cmake cuda debian deno django docker dotnet elasticsearch elixir expo fastapi flask "
+    "gcc go gradle helm java jdk jest kotlin kubernetes laravel llvm mariadb maven mongodb mysql next.js node npm "
+    "numpy nuxt openjdk openssl pandas php pip pnpm poetry postgres prisma pydantic pytest python pytorch rails "
+    "react redis ruby rust scala spring sqlalchemy sqlite svelte swift symfony tailwind tensorflow terraform "
+    "typescript ubuntu uv vite vitest vue webpack xcode yarn".split()
 )
 STORES = frozenset((*KINDS["database"].split(), *"redis memcached s3 gcs minio etcd vault localstorage".split()))
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}

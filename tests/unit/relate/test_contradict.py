@@ -323,6 +323,37 @@ def test_what_is_said_of_one_thing_is_compared_whatever_verb_it_is_said_with(new
     assert judge(new, old) is not None
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Python 3.11 is required", "Python 3.12 is required"),
+        ("Go 1.21 is mandatory", "Go 1.23 is mandatory"),
+        ("The CLI requires Python 3.10", "The CLI needs Python 3.12"),
+        ("Node 18 is required by the docs site", "The docs site requires Node 20"),
+    ],
+)
+def test_two_versions_of_one_product_are_not_both_required(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Python 3.11 is required", "Node 20 is required"),
+        ("Python 3.11 is required", "Python 3.11.4 is required"),
+        ("Python 3.11 is required", "We run Python 3.12"),
+        ("Python 3.11 or later is required", "Python 3.12 is required"),
+        ("The CLI requires Python 3.10", "The server requires Python 3.12"),
+        ("CI requires Python 3.10", "CI requires Python 3.12"),
+        ("Section 3.1 is required", "Section 3.2 is required"),
+    ],
+)
+def test_what_is_required_besides_or_at_least_is_no_contradiction(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
     general = memory_of("The line length is 88 characters.", project=None)
     own = memory_of("The line length is 88 characters.", user="ada")
