@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
 
 from clew.model.host import ASKED
@@ -28,9 +28,11 @@ from clew.relate.wording import (
     DOUBT,
     DRIFTING,
     EMPTY,
+    EXAMPLES,
     EXCLUSIVE,
     INEXACT,
     KIND_OF,
+    NATIONS,
     NEGATIONS,
     NO_LONGER_SO,
     NOBODY,
@@ -41,12 +43,14 @@ from clew.relate.wording import (
     PREDICATES,
     REASONS,
     RELATIONS,
+    ROLES,
     SEEN_ONCE,
     SERVING,
     SINGLE,
     STATES,
     STORES,
     TEAMS,
+    TITLES,
     TURNS,
     UNITS,
     UNNAMED,
@@ -286,7 +290,7 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
     mine = frozenset((f"@{author.lower()}",)) if author and not known.isdisjoint(_FIRST) else frozenset()
     is_plain = not is_told and known.isdisjoint(ADDING) and "should" not in known
     always = mine | _usage_of(words)
-    claims = tuple(_claims(words, always, negations)) if is_plain else ()
+    claims = tuple(_claims(words, always, negations, shown)) if is_plain else ()
     if words[0] in POINTING and not around.near:
         claims = tuple(claim for claim in claims if not claim.about <= _GIVING)
     about = meaning(words) | always
@@ -349,12 +353,12 @@ _PARTIAL = frozenset((
 # -- values ----------------------------------------------------------------------------------------
 
 
-def _claims(words: tuple[str, ...], always: frozenset[str], negations: int) -> Iterator[Claim]:
+def _claims(words: tuple[str, ...], always: frozenset[str], negations: int, shown: str) -> Iterator[Claim]:
     found: tuple[Claim | None, ...]
     if not negations:
         found = (
             _counted(words), _kind(words), _serving(words), _store(words), _single(words), _owner(words),
-            _state(words),
+            _state(words), _held(words, shown),
         )  # fmt: skip
     else:  # `it is forbidden` gives a state as well as it denies
         found = (None if _SAYS_NOT.isdisjoint(words) else _state(words),)
@@ -476,11 +480,27 @@ def _kind(words: tuple[str, ...]) -> Claim | None:
         return None
     [at] = named
     kind = KIND_OF.get(words[at], "region")
-    if kind not in EXCLUSIVE and _PURPOSE.isdisjoint(words):
+    if kind not in EXCLUSIVE and _PURPOSE.isdisjoint(words) and not _is_the_one(words[:at], words[at + 1 :]):
         return None
     if _IS.isdisjoint(words) and USAGE.isdisjoint(words):
         return None
     return Claim(kind, words[at], meaning(words[:at] + words[at + 1 :]) | {f"<{kind}>"})
+
+
+def _is_the_one(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    """`the API is REST`, said of one thing that is named, and of all of it."""
+    verb = before.index("is") if "is" in before else 0
+    subject = before[:verb]
+    is_whole = _NOW.issuperset(before[verb + 1 :]) and (_NOW.issuperset(after) or after[0] in _AT)
+    named = {stem(word) for word in subject if word not in EMPTY}
+    return bool(verb) and is_whole and not named <= UNNAMED and _is_unique(subject)
+
+
+def _is_unique(subject: tuple[str, ...]) -> bool:
+    return subject[0] not in _OF_MANY and CLAUSES.isdisjoint(subject) and EXAMPLES.isdisjoint(subject)
+
+
+_NOW = frozenset("now currently still only today again".split())
 
 
 def _serving(words: tuple[str, ...]) -> Claim | None:
@@ -526,6 +546,39 @@ def _single(words: tuple[str, ...]) -> Claim | None:
         return None
     kind = "single code" if _REGION.match(value) else "single"
     return Claim(kind, value.replace("-", "").replace("_", ""), meaning((*words[:verb], *more)))
+
+
+def _held(words: tuple[str, ...], shown: str) -> Claim | None:
+    """`the tech lead is Priya`: by name, who or what it is, of what there is one. `German` is no name."""
+    verb = words.index("is") if "is" in words else 0
+    if not verb or ROLES.isdisjoint(words[:verb]) or not TURNS.isdisjoint(words):
+        return None
+    subject, behind = words[:verb], [word for word in words[verb + 1 :] if word not in _NOW]
+    spelled = _names_in(shown)
+    name = tuple(takewhile(lambda word: word in spelled and word not in _NO_HOLDER, behind))
+    rest = tuple(behind[len(name) :])
+    about = meaning(subject + rest)
+    is_one = _head(subject) in ROLES and _is_unique(subject) and (len(about) > 1 or _head(subject) in TITLES)
+    if not is_one or not 1 <= len(name) <= 3 or not _AT.issuperset(rest[:1]):
+        return None
+    return Claim("role", " ".join(name), about)
+
+
+def _head(subject: Sequence[str]) -> str:
+    """`lead` of `the tech lead of billing`."""
+    end = next((at for at, word in enumerate(subject) if word in ("of", "for", "in", "on")), len(subject))
+    return subject[end - 1] if end else ""
+
+
+def _names_in(shown: str) -> frozenset[str]:
+    """The words with a capital, in a sentence that has others; `OOO` and `AFK` are no names."""
+    if " is " not in shown:
+        return frozenset()
+    spelled = (word.strip(".,:;`'\"()*").removesuffix("'s") for word in shown.split()[1:])
+    return frozenset(word.lower() for word in spelled if word[:1].isupper() and not word.isupper())
+
+
+_NO_HOLDER = VAGUE | EMPTY | PLACES | NATIONS | KIND_OF.keys()
 
 
 def _owner(words: tuple[str, ...]) -> Claim | None:

@@ -139,7 +139,7 @@ MEANT = tuple(1.024**power for power in range(5))  # who writes MB may mean MiB,
 
 
 def _is_same(one: Claim, two: Claim) -> bool:
-    if one.kind.startswith("owner"):  # `Kim` and `Kim Lee` may be one
+    if one.kind.startswith(("owner", "role")):  # `Kim` and `Kim Lee` may be one
         first, second = set(one.value.split()), set(two.value.split())
         return first <= second or second <= first
     if one.kind.startswith("version"):  # `3` may be `3.12`

@@ -124,6 +124,12 @@ CLAUSES = frozenset(
     "most few several various this these those check checks ensure ensures verify verifies confirm show shows "
     "mean means explain explains tell tells sure nothing anything everything".split()
 )
+# One of several, or what is talked about just now.
+EXAMPLES = frozenset(
+    "example alternative option candidate choice favourite favorite next step topic focus priority goal question "
+    "answer problem culprit blocker reason rest remainder majority other sample template snippet sdk binding "
+    "tutorial workshop course talk interview exercise".split()
+)
 # Somebody's turn: the next has it without contradiction.
 TURNS = frozenset("week weeks sprint shift month day tonight turn rotation quarter round".split())
 NOBODY = frozenset("nobody noone one someone somebody anyone anybody everyone everybody whoever who which".split())
@@ -140,6 +146,17 @@ SINGLE = frozenset(
     "branch license licence region owner timezone encoding indentation database runtime registry hostname host "
     "domain url endpoint codename level engine key deadline provider format charset locale currency shell port "
     "timeout limit ttl retention size length capacity threshold interval".split()
+)
+# Held by one at a time: those with a title alone, the others with a word that says which.
+TITLES = frozenset("ceo cto cfo coo ciso dpo cdn crm cms erp".split())
+ROLES = TITLES | frozenset(
+    "lead manager maintainer director chair architect tracker scheduler proxy balancer orchestrator warehouse font "
+    "typeface registrar".split()
+)
+NATIONS = frozenset(
+    "german french dutch english british irish scottish spanish italian portuguese polish czech swiss austrian "
+    "swedish danish norwegian finnish greek turkish russian ukrainian american canadian mexican brazilian european "
+    "indian chinese japanese korean israeli australian african asian".split()
 )
 UNITS = {
     "ms": ("s", 0.001), "millisecond": ("s", 0.001), "s": ("s", 1), "sec": ("s", 1), "second": ("s", 1),
@@ -162,7 +179,8 @@ KINDS = {
     "api style": "rest graphql grpc soap",
     "bundler": "webpack vite rollup esbuild parcel",
     "frontend framework": "react vue svelte angular solid",
-    "test runner": "pytest unittest nose jest vitest mocha jasmine",
+    "test runner": "pytest unittest nose",
+    "js test runner": "jest vitest mocha jasmine",
     "infrastructure": "terraform pulumi cloudformation",
     "error tracker": "sentry rollbar bugsnag",
     "search": "elasticsearch opensearch typesense solr meilisearch",
@@ -218,9 +236,8 @@ _ONE_OF = (
     *(KINDS[kind] for kind in (
         "js package manager", "python package manager", "bundler", "ci", "infrastructure", "error tracker",
         "formatter", "browser tests", "css framework", "orm", "state of a frontend", "dates", "indentation",
-        "spelling", "line end",
+        "spelling", "line end", "js test runner",
     )),
-    "jest vitest mocha jasmine",
     "eslint biome oxlint",
 )  # fmt: skip
 RIVALS = {

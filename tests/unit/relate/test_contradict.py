@@ -354,6 +354,48 @@ def test_what_is_required_besides_or_at_least_is_no_contradiction(one: str, othe
     assert judge(other, one) is None
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The deploy target is AWS", "The deploy target is GCP"),
+        ("The API is REST", "The API is GraphQL"),
+        ("The admin panel is Svelte", "The admin panel is Angular now"),
+        ("The issue tracker is Jira", "The issue tracker is Linear"),
+        ("The tech lead is Priya", "The tech lead is Tomas"),
+    ],
+)
+def test_one_thing_is_one_of_a_kind_and_a_role_is_held_by_one(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The API is REST", "The API is fast"),
+        ("The deploy target is AWS", "The build target is GCP"),
+        ("The deploy target is AWS", "The deploy target is Kubernetes"),
+        ("The frontend is React", "The frontend is TypeScript"),
+        ("The API is mostly REST", "The API is GraphQL"),
+        ("The API is REST", "The API is GraphQL for partners"),
+        ("The test runner is pytest", "The test runner is vitest"),
+        ("One of the clients is Go", "One of the clients is Rust"),
+        ("The next step is AWS", "The next step is GCP"),
+        ("Our SDK is Python", "Our SDK is Go"),
+        ("The service is Go", "The service is Rust"),
+        ("The team is Anna", "The team is great"),
+        ("The tech lead is Priya", "The tech lead is OOO"),
+        ("The CTO is Anna", "The CTO is German"),
+        ("The CTO is Anna", "The CTO is Anna Kowalska"),
+        ("The lead is Acme", "The lead is Initech"),
+        ("The lead time is Fibonacci", "The lead time is Prime"),
+    ],
+)
+def test_what_a_thing_is_besides_is_no_contradiction(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
     general = memory_of("The line length is 88 characters.", project=None)
     own = memory_of("The line length is 88 characters.", user="ada")
