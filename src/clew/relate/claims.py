@@ -286,7 +286,7 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
     negations = sum(word in NEGATIONS for word in words) if not known.isdisjoint(NEGATIONS) else 0
     if negations > 1 or (negations and any(pair in _PARTIAL for pair in pairwise(words))):
         return None
-    is_told, flat = not known.isdisjoint(PAST), f" {' '.join(words)} "
+    is_told, flat = not known.isdisjoint(PAST) or _is_report(words), f" {' '.join(words)} "
     mine = frozenset((f"@{author.lower()}",)) if author and not known.isdisjoint(_FIRST) else frozenset()
     is_plain = not is_told and known.isdisjoint(ADDING) and "should" not in known
     always = mine | _usage_of(words)
@@ -311,6 +311,15 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
 
 
 _GIVING = frozenset(stem(word) for word in VALUED)  # `it takes` does not say what
+
+
+def _is_report(words: tuple[str, ...]) -> bool:
+    """`we used Redis for the queue`; but `Redis is used for the queue`."""
+    at = words.index("used") if "used" in words else 0
+    return at > 0 and _BEING.isdisjoint(words[:at])
+
+
+_BEING = frozenset("is are be being gets".split())
 
 
 def _is_settled(words: tuple[str, ...]) -> bool:
