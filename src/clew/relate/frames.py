@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clew.relate.wording import EMPTY, USAGE, stem, words_of
+from clew.relate.wording import EMPTY, KIND_OF, SERVING, STORES, UNITS, USAGE, stem, words_of
 
 _Words = tuple[str, ...]
 _FINE = "(?:fine|ok|okay|allowed|permitted|acceptable)"
@@ -74,6 +74,8 @@ def _decided(text: str) -> _Words:
 
 def in_other_words(text: str, words: _Words) -> Iterator[_Words]:
     """What it says besides, as a sentence of its own."""
+    if "not" in words and (kept := _without_rival(words)):
+        yield kept
     if _TELLING.isdisjoint(words):
         return
     flat = f" {' '.join(words)} "
@@ -109,6 +111,41 @@ _DOING = re.compile(
 )
 _IS_VERSION = re.compile(r"v?\d")  # an upgrade: what is newer does not contradict it
 _BASE = {stem(word): word for word in sorted(USAGE, key=len, reverse=True)}
+
+
+def _without_rival(words: _Words) -> _Words:
+    """`npm for the frontend, not pnpm` says `npm for the frontend`: what is denied could stand in the place of what
+    is said. `Not for guests` is an exception, and `not yet` is no denial."""
+    at = words.index("not")
+    before = words[: at - 1] if at and words[at - 1] in ("and", "but") else words[:at]
+    rival, after = _rival(words[at + 1 :])
+    is_whole = not after or after[0] in ("for", "in", "on", "as")
+    return (*before, *after) if rival and is_whole and _could_replace(rival, before) else ()
+
+
+def _rival(words: _Words) -> tuple[str, _Words]:
+    """(the name or number, what follows it and its unit)"""
+    at = int(words[:1] in _BEFORE_RIVAL)
+    rival, after = "".join(words[at : at + 1]), words[at + 1 :]
+    is_measured = rival[:1].isdigit() and _IN_UNITS.issuperset(after[:1])
+    return rival, after[1:] if is_measured else after
+
+
+def _could_replace(rival: str, words: _Words) -> bool:
+    if rival[0].isdigit():
+        return sum(word[0].isdigit() for word in words) == 1
+    return any(_is_rival(rival, word) for word in words if word != rival)
+
+
+def _is_rival(one: str, other: str) -> bool:
+    """Whether both are of one kind, keep things, or serve one purpose."""
+    pair = {one, other}
+    is_of_kind = one in KIND_OF and KIND_OF[one] == KIND_OF.get(other)
+    return is_of_kind or pair <= STORES or any(pair <= names for _meant, names in SERVING.values())
+
+
+_BEFORE_RIVAL = frozenset((word,) for word in ("in", "on", "with", "to", "by", "via", "at"))
+_IN_UNITS = UNITS.keys() | {f"{unit}s" for unit in UNITS}
 
 
 def _over_first(text: str) -> _Words:

@@ -396,6 +396,37 @@ def test_what_a_thing_is_besides_is_no_contradiction(one: str, other: str) -> No
     assert judge(other, one) is None
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We use pnpm for the frontend", "We use npm for the frontend, not pnpm"),
+        ("We use RabbitMQ for the order queue", "We use Kafka and not RabbitMQ for the order queue"),
+        ("The timeout of the gateway is 30 seconds", "The timeout of the gateway is 60 seconds, not 30"),
+        ("Python 3.11 is required", "Python 3.12 is required, not 3.11"),
+    ],
+)
+def test_what_is_used_and_not_another_is_what_is_used(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We use npm for the frontend", "We use npm for the frontend, not pnpm"),
+        ("We use pnpm for the frontend", "We use npm for the backend, not pnpm"),
+        ("We use pnpm for the frontend", "We use npm but not pnpm workspaces for the frontend"),
+        ("Uploads are disabled", "Uploads are enabled, not for guests"),
+        ("The API is REST", "The API is GraphQL, not yet"),
+        ("We use Kafka for the order queue", "We used RabbitMQ for the order queue, not Kafka"),
+        ("We use Kafka for the order queue", "We used RabbitMQ for the order queue"),
+    ],
+)
+def test_an_exception_or_a_report_is_not_what_is_used_instead(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
     general = memory_of("The line length is 88 characters.", project=None)
     own = memory_of("The line length is 88 characters.", user="ada")
