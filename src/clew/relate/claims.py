@@ -37,6 +37,8 @@ from clew.relate.wording import (
     NO_LONGER_SO,
     NOBODY,
     NOT_PINNED,
+    OCCASIONS,
+    OFTEN,
     PAST,
     PLACES,
     POINTING,
@@ -116,6 +118,7 @@ class Said:
     is_over: bool  # says that something is no longer so
     is_bare: bool  # what it is about is said around it
     flat: str  # the words, each between two spaces
+    at_times: frozenset[str] = frozenset()  # what it is about but for how often; none where it does not say
     claims: tuple[Claim, ...] = ()
     part: str = ""  # of the text, as it is spelled; none where it says something in other words
 
@@ -158,8 +161,16 @@ _STANDING = re.compile(
 )
 
 
-def _places(words: Iterable[str]) -> set[str]:
-    return {word for word in words if word[0] in "12" and _YEAR.match(word)}.union(PLACES.intersection(words))
+def _places(words: Sequence[str]) -> set[str]:
+    found = {word for word in words if word[0] in "12" and _YEAR.match(word)}.union(PLACES.intersection(words))
+    return found - {"nightly"} if "nightly" in found and _is_done_nightly(words) else found
+
+
+def _is_done_nightly(words: Sequence[str]) -> bool:
+    """`it is wiped nightly` says how often; `on nightly` and `the nightly build` say where."""
+    at = words.index("nightly")
+    behind = words[at + 1 : at + 2]
+    return at > 1 and not _IS.isdisjoint(words[: at - 1]) and words[at - 1] not in _IS | EMPTY and not behind
 
 
 def could_deny(memory: Memory) -> bool:
@@ -305,12 +316,29 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
         is_over=bool(OVER.search(flat)),
         is_bare=any(claim.about <= BARE for claim in claims) if claims else about <= BARE,
         flat=flat,
+        at_times=_but_for_how_often(words, about),
         claims=claims,
         part=part,
     )
 
 
 _GIVING = frozenset(stem(word) for word in VALUED)  # `it takes` does not say what
+
+
+def _but_for_how_often(words: tuple[str, ...], about: frozenset[str]) -> frozenset[str]:
+    """`the cache is flushed every 2 hours`: what `never` denies, however often."""
+    if OFTEN.isdisjoint(words) and _EVERY.isdisjoint(words):
+        return _NOTHING
+    how = {word for word in words if word in OFTEN}
+    for at, word in enumerate(words):
+        if word in _EVERY:
+            counted = words[at + 1 : at + 2] if words[at + 1 : at + 2] and words[at + 1].isdigit() else ()
+            occasion = words[at + 1 + len(counted) : at + 2 + len(counted)]
+            how.update((*counted, *occasion) if OCCASIONS.issuperset(occasion) else ())
+    return about - {stem(word) for word in how} if how else _NOTHING
+
+
+_EVERY = frozenset(("every", "each"))
 
 
 def _is_report(words: tuple[str, ...]) -> bool:

@@ -156,11 +156,17 @@ def _opposite(said: Said) -> Fits | None:
 
 
 def _deny(said: Said, old: Said) -> bool:
-    is_plain = said.about == old.about and not old.is_past and not old.is_over and _acts(said) == _acts(old)
+    is_same = said.about == old.about or _never(said, old) or _never(old, said)
+    is_plain = is_same and not old.is_past and not old.is_over and _acts(said) == _acts(old)
     if is_plain and len(said.about) < SHARED_AT_LEAST and _order(said) != _order(old):
         return False
     # Not to use A instead of B is to use B instead of A.
     return is_plain and said.is_denied != old.is_denied and not _is_turned(_chosen(said), _chosen(old))
+
+
+def _never(said: Said, old: Said) -> bool:
+    """`staging is never wiped` denies that it is wiped nightly."""
+    return "never" in said.words and len(said.about) >= SHARED_AT_LEAST and said.about == old.at_times
 
 
 def _order(said: Said) -> tuple[str, ...]:

@@ -106,6 +106,15 @@ UNNAMED_WORDS = WEAK | GENERIC | frozenset(
     "argument plugin extension button user users account name id type value email key input script "
     "command issue ticket".split()
 )  # fmt: skip
+# How often something is done: that it is never done denies it all the same.
+OFTEN = frozenset(
+    "nightly hourly daily weekly monthly quarterly yearly annually regularly periodically routinely automatically "
+    "constantly continuously".split()
+)
+OCCASIONS = frozenset(
+    "second seconds minute minutes hour hours day days night nights week weeks month months quarter year years "
+    "morning evening midnight sprint release deploy commit push build run merge restart reboot".split()
+)
 # What a number stands in: every 5 minutes is not for 5 minutes.
 RELATIONS = {"every": "every", "each": "every", "per": "every", "for": "for", "after": "after", "in": "after",
              "within": "after"}  # fmt: skip

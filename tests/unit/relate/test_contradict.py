@@ -427,6 +427,37 @@ def test_an_exception_or_a_report_is_not_what_is_used_instead(one: str, other: s
     assert judge(other, one) is None
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Staging is wiped nightly", "Staging is never wiped"),
+        ("The cache is flushed every hour", "The cache is never flushed"),
+        ("Invoices are archived every 3 months", "Never archive invoices"),
+        ("The demo tenant is reset hourly", "The demo tenant is never reset"),
+    ],
+)
+def test_what_is_never_done_is_not_done_ever_so_often(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Staging is wiped nightly", "Production is never wiped"),
+        ("Staging is wiped nightly", "Staging is wiped weekly"),
+        ("The cache is flushed every hour", "The cache is never flushed by hand"),
+        ("The cache is flushed every hour", "The cache is never flushed during imports"),
+        ("The nightly build is signed", "The build is never signed"),
+        ("Tests on nightly are skipped", "Tests are never skipped"),
+        ("Logs are deleted weekly", "Audit logs are never deleted"),
+    ],
+)
+def test_what_is_never_done_otherwise_may_be_done_so(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
     general = memory_of("The line length is 88 characters.", project=None)
     own = memory_of("The line length is 88 characters.", user="ada")
