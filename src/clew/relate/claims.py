@@ -299,7 +299,7 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
         return None
     is_told, flat = not known.isdisjoint(PAST) or _is_report(words), f" {' '.join(words)} "
     mine = frozenset((f"@{author.lower()}",)) if author and not known.isdisjoint(_FIRST) else frozenset()
-    is_plain = not is_told and known.isdisjoint(ADDING) and "should" not in known
+    is_plain = not is_told and known.isdisjoint(ADDING) and known.isdisjoint(_OPEN)
     always = mine | _usage_of(words)
     claims = tuple(_claims(words, always, negations, shown)) if is_plain else ()
     if words[0] in POINTING and not around.near:
@@ -322,6 +322,7 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
     )
 
 
+_OPEN = frozenset(("should", "can"))  # what one may do is not all that one may
 _GIVING = frozenset(stem(word) for word in VALUED)  # `it takes` does not say what
 
 

@@ -458,6 +458,10 @@ def test_what_is_never_done_otherwise_may_be_done_so(one: str, other: str) -> No
     assert judge(other, one) is None
 
 
+def test_two_things_that_one_may_use_are_no_contradiction() -> None:
+    assert judge("You can use npm for the frontend", "You can use pnpm for the frontend") is None
+
+
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
     general = memory_of("The line length is 88 characters.", project=None)
     own = memory_of("The line length is 88 characters.", user="ada")
