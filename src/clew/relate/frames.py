@@ -89,10 +89,25 @@ def in_other_words(text: str, words: _Words) -> Iterator[_Words]:
     if (match := _DOING.match(flat)) and _says_nothing(flat[match.end() :]):
         verb = _BASE.get(stem(match["verb"]), match["verb"])
         yield tuple(f"you can {match['not'] or ''}{verb} {match['what']}".split())
+    elif permitted := _permitted(flat):
+        yield permitted
+
+
+def _permitted(flat: str) -> _Words:
+    """`force pushes to main are allowed`, `users are allowed to delete posts`, `we allow squash merges`."""
+    match = _ALLOWED.match(flat) or _ALLOW.match(flat)
+    if not match:
+        return ()
+    what, rest, can = match["what"], flat[match.end() :], "can not" if match["not"] else "can"
+    if match.re is _ALLOWED and match["to"]:
+        return tuple(f"{what} {can} {rest}".split())
+    is_named = len(what.split()) > 1
+    return tuple(f"you {can} {what}".split()) if is_named and _says_nothing(rest) else ()
 
 
 _TELLING = frozenset(
-    "longer more stopped moved switched migrated changed fine ok okay allowed permitted acceptable".split()
+    "longer more stopped moved switched migrated changed fine ok okay allow allowed permit permitted "
+    "acceptable".split()
 )
 OVER = re.compile(r" (?:no longer|any more|no more|stopped using) ")
 # Where the next main clause begins: `..., we moved to ruff`, `... and now use ruff`.
@@ -108,6 +123,13 @@ _MOVED = re.compile(
 _DOING = re.compile(
     r" (?P<verb>\S{2,40}ing) (?P<what>(?:\S{1,64} ){0,8}?)(?:is|are) (?:(?:now|again) ){0,2}(?P<not>not )?(?:now )?"
     rf"{_FINE} (?:any more )?"
+)
+_ALLOWED = re.compile(
+    rf"{_LEAD}(?P<what>(?:\S{{1,64}} ){{1,8}}?)(?:is|are) (?:(?:now|again) ){{0,2}}"
+    r"(?P<not>(?:not|never) )?(?:now )?(?:allowed|permitted) (?P<to>to )?(?:any more )?"
+)
+_ALLOW = re.compile(
+    rf"{_LEAD}we (?:now )?(?P<not>(?:do not|never) )?(?:now )?(?:allow|permit) (?P<what>(?:\S{{1,64}} ){{2,9}})"
 )
 _IS_VERSION = re.compile(r"v?\d")  # an upgrade: what is newer does not contradict it
 _BASE = {stem(word): word for word in sorted(USAGE, key=len, reverse=True)}

@@ -458,6 +458,40 @@ def test_what_is_never_done_otherwise_may_be_done_so(one: str, other: str) -> No
     assert judge(other, one) is None
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Never force push to main", "Force pushing to main is allowed"),
+        ("Do not merge without review", "Merging without review is permitted"),
+        ("We allow force pushing to main", "Never force push to main"),
+        ("We do not allow squash merges to develop", "Squash merges to develop are allowed"),
+        ("Users are allowed to delete their own posts", "Users cannot delete their own posts"),
+        ("Contractors are not allowed to approve releases", "Contractors can approve releases"),
+    ],
+)
+def test_what_is_forbidden_is_not_allowed(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Never force push to main", "Force pushing to feature branches is allowed"),
+        ("Never force push to main", "Force pushing to main is allowed for admins"),
+        ("Never force push to main", "Force pushing to main is allowed only after an incident"),
+        ("Never force push to main", "Force pushing to main was allowed"),
+        ("Never force push to main", "Force pushing to main is not allowed"),
+        ("Never force push to main", "Pushing to main is allowed"),
+        ("Never commit the lock file", "The lock file is allowed to change"),
+        ("Forks are allowed to read secrets", "Forks must not write secrets"),
+    ],
+)
+def test_an_exception_to_what_is_forbidden_is_no_contradiction(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
 def test_two_things_that_one_may_use_are_no_contradiction() -> None:
     assert judge("You can use npm for the frontend", "You can use pnpm for the frontend") is None
 
