@@ -370,7 +370,8 @@ def _usage_of(words: tuple[str, ...]) -> frozenset[str]:
     verb = next((at for at, pair in enumerate(pairwise(words)) if at and _is_verb(*pair)), 0)
     is_doing = words[verb] not in _IS and words[verb + 2 : verb + 3] in _THEN
     done = words[verb + 1 : verb + 2] if verb and is_doing else ()
-    behind = (two for one, two in pairwise(words) if one in ("for", "per", "on", "during"))
+    pairs = pairwise(word for word in words if word not in _ARTICLES)
+    behind = (two for one, two in pairs if one in ("for", "per", "on", "during"))
     return frozenset(stem(word) for word in (*words[:verb], *done, *behind) if word in USAGE)
 
 
@@ -378,6 +379,7 @@ def _is_verb(word: str, following: str) -> bool:
     return word in PREDICATES or (word == "timeout" and following == "after")
 
 
+_ARTICLES = frozenset(("the", "a", "an", "our"))
 _THEN = frozenset((word,) for word in ("in", "within", "after", "every", "for"))
 
 

@@ -296,6 +296,7 @@ def test_to_use_something_is_asked_for_more_than_once() -> None:
         ("The build uses npm", "The deploy uses yarn"),
         ("Builds run on Jenkins", "Deploys run on GitHub Actions"),
         ("CI runs builds in 3 minutes", "CI runs deploys in 5 minutes"),
+        ("Java 17 is required", "Java 21 is required for the build"),
         ("Reads are limited to 100 per second", "Writes are limited to 20 per second"),
         ("Deploys start at 09:00", "Builds start at 07:30"),
         ("The API listens on port 8080", "The admin UI listens on port 9090"),
