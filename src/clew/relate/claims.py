@@ -363,16 +363,17 @@ _BEFORE_FIXED = frozenset("been now currently still already not finally yet".spl
 
 
 def _usage_of(words: tuple[str, ...]) -> frozenset[str]:
-    """`the read timeout is`, `deploy takes`, `CI runs builds`, `3 for reads`: before the verb, right behind it and
-    behind `for` it is a part of the name."""
+    """`the read timeout is`, `deploy takes`, `CI runs builds in`, `3 for slow reads`: before the verb, right behind
+    it and anywhere behind `for` it is a part of the name."""
     if USAGE.isdisjoint(words):
         return frozenset()
     verb = next((at for at, pair in enumerate(pairwise(words)) if at and _is_verb(*pair)), 0)
     is_doing = words[verb] not in _IS and words[verb + 2 : verb + 3] in _THEN
     done = words[verb + 1 : verb + 2] if verb and is_doing else ()
     pairs = pairwise(word for word in words if word not in _ARTICLES)
-    behind = (two for one, two in pairs if one in ("for", "per", "on", "during"))
-    return frozenset(stem(word) for word in (*words[:verb], *done, *behind) if word in USAGE)
+    behind = (two for one, two in pairs if one in ("per", "on", "during"))
+    purpose = words[words.index("for") + 1 :] if "for" in words else ()
+    return frozenset(stem(word) for word in (*words[:verb], *done, *behind, *purpose) if word in USAGE)
 
 
 def _is_verb(word: str, following: str) -> bool:
@@ -532,8 +533,7 @@ def _is_the_one(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
     verb = before.index("is") if "is" in before else 0
     subject = before[:verb]
     is_whole = _NOW.issuperset(before[verb + 1 :]) and (_NOW.issuperset(after) or after[0] in _AT)
-    named = {stem(word) for word in subject if word not in EMPTY}
-    return bool(verb) and is_whole and not named <= UNNAMED and _is_unique(subject)
+    return bool(verb) and is_whole and not _stems(subject) <= UNNAMED and _is_unique(subject)
 
 
 def _is_unique(subject: tuple[str, ...]) -> bool:
@@ -627,7 +627,7 @@ def _owner(words: tuple[str, ...]) -> Claim | None:
         return None
     owned, owner = _owned_and_owner(words)
     name = [word for word in owner if word not in EMPTY]
-    who, about = [word for word in name if word not in TEAMS], meaning(owned)
+    who, about = [word for word in name if word not in TEAMS], _stems(owned)
     is_team = who != name
     # `the worker owns the session` and `thread 2 owns the lock` are about code.
     is_name = _NO_NAMES.isdisjoint(word for word in owner if not (is_team and word == "the"))
@@ -635,6 +635,11 @@ def _owner(words: tuple[str, ...]) -> Claim | None:
         return None
     # Kim may be of the team that owns it: they are not compared.
     return Claim("owner team" if is_team else "owner", " ".join(who), about | {"<owner>"})
+
+
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    """Of a name: `the deploy pipeline` is not the build pipeline."""
+    return frozenset(stem(word) for word in words if word not in EMPTY)
 
 
 def _owned_and_owner(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -302,6 +302,8 @@ def test_to_use_something_is_asked_for_more_than_once() -> None:
         ("The API listens on port 8080", "The admin UI listens on port 9090"),
         ("Tests run in 3 minutes", "Lint runs in 10 seconds"),
         ("Alice owns billing", "Bob owns search"),
+        ("Alice owns the deploy pipeline", "Bob owns the build pipeline"),
+        ("Use Jenkins for nightly builds", "Use CircleCI for nightly deploys"),
         ("It takes 3 minutes", "It takes 5 minutes"),
     ],
 )
