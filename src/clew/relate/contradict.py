@@ -6,9 +6,9 @@ of two memories of one place (project and user): what holds for one project only
 share. They must speak of the same thing under the same circumstances, word by word, and what stands around them
 (label, heading, title, what the text opens with) must name the same:
 
-- different_value: both give a value to what has one at a time (a number, an owner, one of two states), and the
-  values differ (contradicts)
-- opposite: one states what the other denies, in the same words (contradicts)
+- different_value: both give a value to what has one at a time (a number, an owner, a role, a required version, one
+  of a kind, one of two states), and the values differ (contradicts)
+- opposite: one states what the other denies, in the same words; `never` denies it however often (contradicts)
 - no_longer, changed_over, replaced: the new one says that something is over that the old one states (supersedes)
 - ended: the new one says of a name that it is over (`uv is gone`), which the old one says to use (supersedes)
 - turned_round: the new one chooses what the old one puts behind, and the other way round (supersedes)
