@@ -26,8 +26,9 @@ from typing import NamedTuple
 
 from clew.model.memory import Memory
 from clew.model.relation import RULE, Finding
-from clew.relate.claims import VERSION, Claim, Reading, Said, could_deny, read
+from clew.relate.claims import Reading, Said, could_deny, read
 from clew.relate.endings import Ending, endings, places_of, turned_from, used_for
+from clew.relate.valued import VERSION, Claim
 from clew.relate.wording import ACTS, BARE, EMPTY, GENERIC, NEGATIONS, NOT_PINNED, UNNAMED, USAGE, WEAK, stem
 
 

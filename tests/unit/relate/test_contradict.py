@@ -19,7 +19,7 @@ from measure_conflicts import labelled, measure, memory_of
 from clew.clew import Clew
 from clew.model.relation import Finding
 from clew.model.scope import Scope
-from clew.relate import claims, contradict, endings, frames, wording
+from clew.relate import claims, contradict, endings, frames, valued, wording
 from clew.relate.claims import MAX_CHARS, read
 from clew.relate.contradict import contradictions
 from told_relations import SHOP, OpenAt, both_ways, edges, open_told, remember
@@ -586,7 +586,7 @@ def test_no_more_than_the_beginning_is_read_however_it_repeats(unit: str, tail: 
     assert read(whole) == read(start)
 
 
-@pytest.mark.parametrize("module", [claims, contradict, endings, frames, wording])
+@pytest.mark.parametrize("module", [claims, contradict, endings, frames, valued, wording])
 def test_every_pattern_takes_time_linear_in_the_text(module: ModuleType) -> None:
     """What repeats without a bound comes last and once: there is nothing to go back for."""
     values = [one for value in vars(module).values() for one in (value if isinstance(value, tuple) else (value,))]
