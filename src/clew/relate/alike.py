@@ -17,6 +17,7 @@ from typing import Any
 from clew.model.graph import NodeRef
 from clew.model.memory import Memory
 from clew.recall.analyse import terms
+from clew.relate.wording import EMPTY, USAGE
 from clew.remember.relations import relations_in
 from clew.remember.things import things_in
 from clew.remember.trust import TRUSTS
@@ -87,11 +88,17 @@ def plain(text: str) -> tuple[str, ...]:
 
 def same_claim(one: str, other: str) -> bool:
     """Whether two texts that are alike may also mean the same: no other number, no denial more, no other words, no
-    two of them exchanged, no other relation."""
-    denies = len(_DENIAL.findall(one)) == len(_DENIAL.findall(other))
+    two of them exchanged, nothing else restricted, no other relation."""
+    denies = len(_DENIAL.findall(one)) == len(_DENIAL.findall(other)) and _before_only(one) == _before_only(other)
     return (
         denies and _numbers(one) == _numbers(other) and _same_words(one, other) and _stated(one) == _stated(other)
     )
+
+
+def _before_only(text: str) -> frozenset[str]:
+    """`only admins can delete` and `admins can only delete`: who stands before it is not restricted. A verb may."""
+    words = plain(text)
+    return frozenset(words[: words.index("only")]) - _DOES if "only" in words else frozenset()
 
 
 def _same_words(one: str, other: str) -> bool:
@@ -129,6 +136,7 @@ def _trade_places(mine: list[str], theirs: list[str]) -> bool:
     return len(pairs) > 2 and set(pairs) == {pairs[0], pairs[0][::-1]}
 
 
+_DOES = EMPTY | USAGE
 _LONGEST = 5  # words that change places together
 _JOINS = frozenset("and or plus & und oder y o et ou".split())
 

@@ -20,40 +20,26 @@ from typing import NamedTuple
 from clew.model.host import ASKED
 from clew.model.memory import Memory
 from clew.relate.frames import OVER, in_other_words, plainly
+from clew.relate.valued import FIRST, IS, YEAR, Claim, claims_in
 from clew.relate.wording import (
     ADDING,
-    ADDITIVE,
     BARE,
-    CLAUSES,
     DOUBT,
-    DRIFTING,
     EMPTY,
-    EXCLUSIVE,
-    INEXACT,
-    KIND_OF,
     NEGATIONS,
     NO_LONGER_SO,
-    NOBODY,
-    NOT_PINNED,
+    OCCASIONS,
+    OFTEN,
     PAST,
     PLACES,
     POINTING,
+    PREDICATES,
     REASONS,
-    RELATIONS,
     SEEN_ONCE,
-    SERVING,
-    SINGLE,
-    STATES,
-    STORES,
-    TEAMS,
-    TURNS,
-    UNITS,
     UNNAMED,
     USAGE,
-    VAGUE,
     VALUED,
     VERBS,
-    VERSIONED,
     meaning,
     naming,
     stem,
@@ -72,21 +58,7 @@ MAX_SHOWN = 300
 
 _END = re.compile(r"(?<=[.!?])[\"')\]]{0,3}\s+|;\s+")
 _START = re.compile(r"([ \t]{0,40})(#{1,6} |[-*+•] |\d{1,3}[.)] )?")
-_NUMBER = re.compile(r"(\d[\d,]{0,30}(?:\.\d{1,30})?)([a-z%]{0,20})$")
-_COUNTED = re.compile(r"\d[\d,]{0,30}(?:\.\d{1,30})?[a-z%]{0,20}$|\d{1,2}:\d{2}$|\d{4}-\d{2}-\d{2}$")
-_REGION = re.compile(r"[a-z]{2}-[a-z]{1,20}-\d$")
-VERSION = r"v?(\d{1,9}(?:\.\d{1,9}){0,4})"
-_VERSION = re.compile(VERSION + "$")
-_YEAR = re.compile(r"(?:19|20)\d\d$")
 _DENIES = re.compile(r"n['’]t\b|\bcannot\b|\b(?:" + "|".join(NEGATIONS) + r")\b", re.IGNORECASE)
-
-
-class Claim(NamedTuple):
-    """A value, and the words that say of what."""
-
-    kind: str  # what values it can be compared with
-    value: str
-    about: frozenset[str]
 
 
 class Around(NamedTuple):
@@ -111,6 +83,7 @@ class Said:
     is_over: bool  # says that something is no longer so
     is_bare: bool  # what it is about is said around it
     flat: str  # the words, each between two spaces
+    at_times: frozenset[str] = frozenset()  # what it is about but for how often; none where it does not say
     claims: tuple[Claim, ...] = ()
     part: str = ""  # of the text, as it is spelled; none where it says something in other words
 
@@ -153,8 +126,16 @@ _STANDING = re.compile(
 )
 
 
-def _places(words: Iterable[str]) -> set[str]:
-    return {word for word in words if word[0] in "12" and _YEAR.match(word)}.union(PLACES.intersection(words))
+def _places(words: Sequence[str]) -> set[str]:
+    found = {word for word in words if word[0] in "12" and YEAR.match(word)}.union(PLACES.intersection(words))
+    return found - {"nightly"} if "nightly" in found and _is_done_nightly(words) else found
+
+
+def _is_done_nightly(words: Sequence[str]) -> bool:
+    """`it is wiped nightly` says how often; `on nightly` and `the nightly build` say where."""
+    at = words.index("nightly")
+    behind = words[at + 1 : at + 2]
+    return at > 1 and not IS.isdisjoint(words[: at - 1]) and words[at - 1] not in IS | EMPTY and not behind
 
 
 def could_deny(memory: Memory) -> bool:
@@ -281,11 +262,13 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
     negations = sum(word in NEGATIONS for word in words) if not known.isdisjoint(NEGATIONS) else 0
     if negations > 1 or (negations and any(pair in _PARTIAL for pair in pairwise(words))):
         return None
-    is_told, flat = not known.isdisjoint(PAST), f" {' '.join(words)} "
-    mine = frozenset((f"@{author.lower()}",)) if author and not known.isdisjoint(_FIRST) else frozenset()
-    is_plain = not is_told and known.isdisjoint(ADDING) and "should" not in known
+    is_told, flat = not known.isdisjoint(PAST) or _is_report(words), f" {' '.join(words)} "
+    mine = frozenset((f"@{author.lower()}",)) if author and not known.isdisjoint(FIRST) else frozenset()
+    is_plain = not is_told and known.isdisjoint(ADDING) and known.isdisjoint(_OPEN)
     always = mine | _usage_of(words)
-    claims = tuple(_claims(words, always, negations)) if is_plain else ()
+    claims = tuple(claims_in(words, always, negations, shown)) if is_plain else ()
+    if words[0] in POINTING and not around.near:
+        claims = tuple(claim for claim in claims if not claim.about <= _GIVING)
     about = meaning(words) | always
     return Said(
         text=shown,
@@ -298,9 +281,39 @@ def _said(shown: str, words: tuple[str, ...], around: Around, author: str, part:
         is_over=bool(OVER.search(flat)),
         is_bare=any(claim.about <= BARE for claim in claims) if claims else about <= BARE,
         flat=flat,
+        at_times=_but_for_how_often(words, about),
         claims=claims,
         part=part,
     )
+
+
+_OPEN = frozenset(("should", "can"))  # what one may do is not all that one may
+_GIVING = frozenset(stem(word) for word in VALUED)  # `it takes` does not say what
+
+
+def _but_for_how_often(words: tuple[str, ...], about: frozenset[str]) -> frozenset[str]:
+    """`the cache is flushed every 2 hours`: what `never` denies, however often."""
+    if OFTEN.isdisjoint(words) and _EVERY.isdisjoint(words):
+        return _NOTHING
+    how = {word for word in words if word in OFTEN}
+    for at, word in enumerate(words):
+        if word in _EVERY:
+            counted = words[at + 1 : at + 2] if words[at + 1 : at + 2] and words[at + 1].isdigit() else ()
+            occasion = words[at + 1 + len(counted) : at + 2 + len(counted)]
+            how.update((*counted, *occasion) if OCCASIONS.issuperset(occasion) else ())
+    return about - {stem(word) for word in how} if how else _NOTHING
+
+
+_EVERY = frozenset(("every", "each"))
+
+
+def _is_report(words: tuple[str, ...]) -> bool:
+    """`we used Redis for the queue`; but `Redis is used for the queue`."""
+    at = words.index("used") if "used" in words else 0
+    return at > 0 and _BEING.isdisjoint(words[:at])
+
+
+_BEING = frozenset("is are be being gets".split())
 
 
 def _is_settled(words: tuple[str, ...]) -> bool:
@@ -315,241 +328,28 @@ _BEFORE_FIXED = frozenset("been now currently still already not finally yet".spl
 
 
 def _usage_of(words: tuple[str, ...]) -> frozenset[str]:
-    """`the read timeout is`, `3 for reads`: before the verb and behind `for` it is a part of the name."""
+    """`the read timeout is`, `deploy takes`, `CI runs builds in`, `3 for slow reads`: before the verb, right behind
+    it and anywhere behind `for` it is a part of the name."""
     if USAGE.isdisjoint(words):
         return frozenset()
-    verb = next((at for at, word in enumerate(words) if word in _IS), 0)
-    named = (*words[:verb], *(two for one, two in pairwise(words) if one in ("for", "per", "on", "during")))
-    return frozenset(stem(word) for word in named if word in USAGE)
+    verb = next((at for at, pair in enumerate(pairwise(words)) if at and _is_verb(*pair)), 0)
+    is_doing = words[verb] not in IS and words[verb + 2 : verb + 3] in _THEN
+    done = words[verb + 1 : verb + 2] if verb and is_doing else ()
+    pairs = pairwise(word for word in words if word not in _ARTICLES)
+    behind = (two for one, two in pairs if one in ("per", "on", "during"))
+    purpose = words[words.index("for") + 1 :] if "for" in words else ()
+    return frozenset(stem(word) for word in (*words[:verb], *done, *behind, *purpose) if word in USAGE)
 
 
-_FIRST = frozenset(("i", "my", "me", "we", "our"))
+def _is_verb(word: str, following: str) -> bool:
+    return word in PREDICATES or (word == "timeout" and following == "after")
+
+
+_ARTICLES = frozenset(("the", "a", "an", "our"))
+_THEN = frozenset((word,) for word in ("in", "within", "after", "every", "for"))
+
+
 _PARTIAL = frozenset((
     ("not", "always"), ("not", "all"), ("not", "every"), ("not", "each"), ("not", "only"), ("not", "just"),
     ("no", "doubt"),
 ))  # fmt: skip
-
-
-# -- values ----------------------------------------------------------------------------------------
-
-
-def _claims(words: tuple[str, ...], always: frozenset[str], negations: int) -> Iterator[Claim]:
-    found: tuple[Claim | None, ...]
-    if not negations:
-        found = (
-            _counted(words), _kind(words), _serving(words), _store(words), _single(words), _owner(words),
-            _state(words),
-        )  # fmt: skip
-    else:  # `it is forbidden` gives a state as well as it denies
-        found = (None if _SAYS_NOT.isdisjoint(words) else _state(words),)
-    for claim in found:
-        if claim and claim.about:
-            yield Claim(claim.kind, claim.value, claim.about | always) if always else claim
-
-
-def _counted(words: tuple[str, ...]) -> Claim | None:
-    if VERSIONED.isdisjoint(words):
-        return _number(words)
-    versioned = (at for at, (one, two) in enumerate(pairwise(words)) if one in VERSIONED and _VERSION.match(two))
-    at = next(versioned, None)
-    return _number(words) if at is None else _version(words, at)
-
-
-def _number(words: tuple[str, ...]) -> Claim | None:
-    """The only number of the sentence, after a word that gives it to something, or the time after which it is."""
-    numbers = [at for at, word in enumerate(words) if word[0].isdigit() and _COUNTED.match(word)]
-    if len(numbers) != 1 or not INEXACT.isdisjoint(words):
-        return None
-    [at] = numbers
-    kind, value, used = _measured(words, at)
-    cue = next((before for before in range(at) if words[before] in VALUED), None)
-    is_repeated = words[at + 1 : at + 2] == ("times",) and not _RETRYING.isdisjoint(words[:at])
-    if cue is None and not is_repeated and not (kind == "number s" and _is_timed(words[:at])):
-        return None
-    if kind == "date" and words[at - 1] not in _ON_DATE:
-        return None
-    cue = cue or 0
-    about = meaning(words[:at] + words[at + used :])
-    if words[cue] in _HAVING and not (len(about) > 1 and _FIRST.isdisjoint(words) and _lasts(words[at + used :])):
-        return None
-    is_of_many = "ports" in words or (kind == "clock" and words[cue] in ("run", "start", "are"))
-    if _YEAR.match(words[at]) or is_of_many or len(words) - at - used > 6:
-        return None
-    return Claim(f"{kind} {RELATIONS.get(words[at - 1], '')}", value, about)
-
-
-_RETRYING = frozenset(("retry", "retries"))
-_HAVING = frozenset("has have gets includes include".split())
-
-
-def _lasts(counted: tuple[str, ...]) -> bool:
-    """`3 seats` are given; of `3 warnings` there are more tomorrow."""
-    return DRIFTING.isdisjoint(counted)
-
-
-def _is_timed(before: tuple[str, ...]) -> bool:
-    """`the worker polls every`; but `the build crashed after` was once, and `retry after` does not say what."""
-    return (
-        len(meaning(before[:-1])) > 1 and before[-1] in _TIMED and not any(word.endswith("ed") for word in before)
-    )
-
-
-_TIMED = frozenset(("after", "every", "within"))
-_ON_DATE = frozenset(("on", "is", "="))  # `as of`, `since`: when it was looked at
-
-
-def _version(words: tuple[str, ...], at: int) -> Claim | None:
-    """`the shop uses React 18`: of the name at this place, which a verb leads to, with nothing else counted."""
-    verb = max((before for before, word in enumerate(words[:at]) if word in _RUNS), default=at)
-    if not _BEFORE_VERSION.issuperset(words[verb + 1 : at]) or words[0] in ("a", "an") or verb == at:
-        return None
-    is_one = words[verb - 1] not in _OF_SEVERAL or not verb
-    is_this = is_one and CLAUSES.isdisjoint(words[:verb]) and _AT.issuperset(words[at + 2 : at + 3])
-    is_only = sum(word[0].isdigit() or bool(_VERSION.match(word)) for word in words) == 1
-    if not is_this or not is_only or not INEXACT.isdisjoint(words) or not NOT_PINNED.isdisjoint(words):
-        return None
-    return Claim("version", words[at + 1].removeprefix("v"), meaning(words[: at + 1] + words[at + 2 :]))
-
-
-_RUNS = frozenset("use uses run runs pin pins target targets is are".split())
-_OF_SEVERAL = frozenset("ci test tests matrix".split())  # they run with several
-_BEFORE_VERSION = frozenset("on to the with at still now currently version".split())
-
-
-def _measured(words: tuple[str, ...], at: int) -> tuple[str, str, int]:
-    """(kind, value, how many words it took)"""
-    match = _NUMBER.match(words[at])
-    if not match:
-        return "clock" if ":" in words[at] else "date", words[at], 1
-    unit, used = match[2], 1
-    if not unit and at + 1 < len(words):
-        following = words[at + 1]
-        name = following if following in UNITS else following.removesuffix("s")
-        unit, used = (name, 2) if name in UNITS else ("", 1)
-    dimension, factor = UNITS.get(unit, (unit, 1))
-    return f"number {dimension}", f"{float(match[1].replace(',', '')) * factor:.9g}", used
-
-
-def _kind(words: tuple[str, ...]) -> Claim | None:
-    """The only one of its kind in the sentence, with what it is for."""
-    named = [at for at, word in enumerate(words) if word in KIND_OF or ("-" in word and _REGION.match(word))]
-    if len(named) != 1 or not ADDITIVE.isdisjoint(words):
-        return None
-    [at] = named
-    kind = KIND_OF.get(words[at], "region")
-    if kind not in EXCLUSIVE and _PURPOSE.isdisjoint(words):
-        return None
-    if _IS.isdisjoint(words) and USAGE.isdisjoint(words):
-        return None
-    return Claim(kind, words[at], meaning(words[:at] + words[at + 1 :]) | {f"<{kind}>"})
-
-
-def _serving(words: tuple[str, ...]) -> Claim | None:
-    """`we use Redis for the job queue`: what one is used for says which others could be in its place."""
-    for purpose, (meant, names) in SERVING.items():
-        named = [at for at, word in enumerate(words) if word in names]
-        if len(named) != 1 or meant.isdisjoint(words) or "for" not in words or USAGE.isdisjoint(words):
-            continue
-        [at] = named
-        return Claim(purpose, words[at], meaning(words[:at] + words[at + 1 :]) | {f"<{purpose}>"})
-    return None
-
-
-def _store(words: tuple[str, ...]) -> Claim | None:
-    """`sessions are stored in Redis`: where something is kept, which for other uses is one of several."""
-    at = next((at for at, pair in enumerate(pairwise(words)) if pair[0] in _KEPT and pair[1] in ("in", "on")), 0)
-    place, after = words[at + 2 : at + 3], words[at + 3 :]
-    if not at or not STORES.issuperset(place) or not place or (after and after[0] not in _AT):
-        return None
-    about = meaning(words[:at] + after)
-    return Claim("store", place[0], about | {"<store>"}) if about and CLAUSES.isdisjoint(words[:at]) else None
-
-
-_KEPT = frozenset("stored kept saved persisted live lives".split())
-_PURPOSE = frozenset(("for", "as", "in", "on", "to", "with", "by"))
-_IS = frozenset(("is", "are", "="))
-_NO_VALUE = VAGUE | EMPTY | INEXACT
-_BEFORE_VALUE = frozenset(("now", "currently", "set", "to", "the"))
-
-
-def _single(words: tuple[str, ...]) -> Claim | None:
-    """`the default branch is main`: one word after the verb, for something of which there is one.
-    `the key is a UUID` says of what sort it is, not which."""
-    if SINGLE.isdisjoint(words):
-        return None
-    verb = next((at for at, word in enumerate(words) if word in _IS), None)
-    if not verb or SINGLE.isdisjoint(words[:verb]) or not {"a", "an"}.isdisjoint(words[verb + 1 : verb + 3]):
-        return None
-    value, *more = [word for word in words[verb + 1 :] if word not in _BEFORE_VALUE] or [""]
-    if not value or value in _NO_VALUE or _NUMBER.match(value) or value.endswith(("ed", "ing", "ly")):
-        return None
-    if more and more[0] not in ("in", "on", "for", "at", "of"):
-        return None
-    kind = "single code" if _REGION.match(value) else "single"
-    return Claim(kind, value.replace("-", "").replace("_", ""), meaning((*words[:verb], *more)))
-
-
-def _owner(words: tuple[str, ...]) -> Claim | None:
-    """`billing is owned by Kim`, `Kim owns billing`; not whose turn it is."""
-    if _OWNING.isdisjoint(words) or not TURNS.isdisjoint(words):
-        return None
-    owned, owner = _owned_and_owner(words)
-    name = [word for word in owner if word not in EMPTY]
-    who, about = [word for word in name if word not in TEAMS], meaning(owned)
-    is_team = who != name
-    # `the worker owns the session` and `thread 2 owns the lock` are about code.
-    is_name = _NO_NAMES.isdisjoint(word for word in owner if not (is_team and word == "the"))
-    if not 1 <= len(who) <= 3 or not is_name or any(map(_NUMBER.match, who)) or about <= UNNAMED:
-        return None
-    # Kim may be of the team that owns it: they are not compared.
-    return Claim("owner team" if is_team else "owner", " ".join(who), about | {"<owner>"})
-
-
-def _owned_and_owner(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    at = next(at for at, word in enumerate(words) if word in _OWNING)
-    if words[at] == "owned":
-        return (words[:at], words[at + 2 :]) if words[at + 1 : at + 2] == ("by",) else ((), ())
-    # Who owns `a laptop` owns one of many.
-    is_the_one = words.count("owns") == 1 and _OF_MANY.isdisjoint(words[at + 1 : at + 2])
-    return (words[at + 1 :], words[:at]) if is_the_one else ((), ())
-
-
-_OWNING = frozenset(("owned", "owns"))
-_NO_NAMES = NOBODY | EMPTY - {"now", "currently", "still"}
-_OF_MANY = frozenset("a an some any many several most part parts half one two three four five no all more".split())
-
-
-def _state(words: tuple[str, ...]) -> Claim | None:
-    """`uploads are disabled for guests`: which of two it is, right after the verb, said of something that is named.
-    What holds in a case (`tests pass when uploads are disabled`) or in some way (`disabled by -q`) is no state."""
-    if STATES.keys().isdisjoint(words):
-        return None
-    verb = next((at for at, word in enumerate(words) if word in _IS or word == "be"), 0)
-    at = next((at for at in range(verb + 1, len(words)) if words[at] not in _BEFORE_STATE), verb)
-    subject, after = words[:verb], words[at + 1 :]
-    if words[at] not in STATES or sum(word in STATES and word != "on" for word in words) > 1:
-        return None
-    sort, which = STATES[words[at]]
-    if not _is_plain_subject(subject, words[verb], sort) or not _is_where(after, sort):
-        return None
-    about = meaning(subject + after)
-    kind = f"state must {sort}" if words[verb] == "be" else f"state {sort}"
-    return None if about <= UNNAMED else Claim(kind, which, about)
-
-
-def _is_plain_subject(subject: tuple[str, ...], verb: str, sort: str) -> bool:
-    if not subject or not CLAUSES.isdisjoint(subject) or (len(subject) > 1 and (verb == "=" or sort == "truth")):
-        return False
-    return verb != "be" or subject[-1] == "must"
-
-
-def _is_where(after: tuple[str, ...], sort: str) -> bool:
-    """Whether what follows a state tells where it holds, or says nothing."""
-    if not after or sort == "truth":
-        return not after
-    return after[0] in _AT or (after[0] == "to" and sort != "switch")
-
-
-_SAYS_NOT = NEGATIONS & STATES.keys()
-_BEFORE_STATE = frozenset(("now", "currently", "always", "still", "already", "turned", "set", "to"))
-_AT = frozenset(("in", "for", "on", "at", "by-default", "during"))

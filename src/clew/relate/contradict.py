@@ -6,9 +6,9 @@ of two memories of one place (project and user): what holds for one project only
 share. They must speak of the same thing under the same circumstances, word by word, and what stands around them
 (label, heading, title, what the text opens with) must name the same:
 
-- different_value: both give a value to what has one at a time (a number, an owner, one of two states), and the
-  values differ (contradicts)
-- opposite: one states what the other denies, in the same words (contradicts)
+- different_value: both give a value to what has one at a time (a number, an owner, a role, a required version, one
+  of a kind, one of two states), and the values differ (contradicts)
+- opposite: one states what the other denies, in the same words; `never` denies it however often (contradicts)
 - no_longer, changed_over, replaced: the new one says that something is over that the old one states (supersedes)
 - ended: the new one says of a name that it is over (`uv is gone`), which the old one says to use (supersedes)
 - turned_round: the new one chooses what the old one puts behind, and the other way round (supersedes)
@@ -26,8 +26,9 @@ from typing import NamedTuple
 
 from clew.model.memory import Memory
 from clew.model.relation import RULE, Finding
-from clew.relate.claims import VERSION, Claim, Reading, Said, could_deny, read
+from clew.relate.claims import Reading, Said, could_deny, read
 from clew.relate.endings import Ending, endings, places_of, turned_from, used_for
+from clew.relate.valued import VERSION, Claim
 from clew.relate.wording import ACTS, BARE, EMPTY, GENERIC, NEGATIONS, NOT_PINNED, UNNAMED, USAGE, WEAK, stem
 
 
@@ -139,10 +140,10 @@ MEANT = tuple(1.024**power for power in range(5))  # who writes MB may mean MiB,
 
 
 def _is_same(one: Claim, two: Claim) -> bool:
-    if one.kind.startswith("owner"):  # `Kim` and `Kim Lee` may be one
+    if one.kind.startswith(("owner", "role")):  # `Kim` and `Kim Lee` may be one
         first, second = set(one.value.split()), set(two.value.split())
         return first <= second or second <= first
-    if one.kind == "version":  # `3` may be `3.12`
+    if one.kind.startswith("version"):  # `3` may be `3.12`
         return all(a == b for a, b in zip(one.value.split("."), two.value.split("."), strict=False))
     if not one.kind.startswith("number b "):
         return one.value == two.value
@@ -156,11 +157,17 @@ def _opposite(said: Said) -> Fits | None:
 
 
 def _deny(said: Said, old: Said) -> bool:
-    is_plain = said.about == old.about and not old.is_past and not old.is_over and _acts(said) == _acts(old)
+    is_same = said.about == old.about or _never(said, old) or _never(old, said)
+    is_plain = is_same and not old.is_past and not old.is_over and _acts(said) == _acts(old)
     if is_plain and len(said.about) < SHARED_AT_LEAST and _order(said) != _order(old):
         return False
     # Not to use A instead of B is to use B instead of A.
     return is_plain and said.is_denied != old.is_denied and not _is_turned(_chosen(said), _chosen(old))
+
+
+def _never(said: Said, old: Said) -> bool:
+    """`staging is never wiped` denies that it is wiped nightly."""
+    return "never" in said.words and len(said.about) >= SHARED_AT_LEAST and said.about == old.at_times
 
 
 def _order(said: Said) -> tuple[str, ...]:

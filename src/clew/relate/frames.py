@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clew.relate.wording import EMPTY, USAGE, stem, words_of
+from clew.relate.wording import EMPTY, KIND_OF, SERVING, STORES, UNITS, USAGE, stem, words_of
 
 _Words = tuple[str, ...]
 _FINE = "(?:fine|ok|okay|allowed|permitted|acceptable)"
@@ -74,6 +74,8 @@ def _decided(text: str) -> _Words:
 
 def in_other_words(text: str, words: _Words) -> Iterator[_Words]:
     """What it says besides, as a sentence of its own."""
+    if "not" in words and (kept := _without_rival(words)):
+        yield kept
     if _TELLING.isdisjoint(words):
         return
     flat = f" {' '.join(words)} "
@@ -87,10 +89,25 @@ def in_other_words(text: str, words: _Words) -> Iterator[_Words]:
     if (match := _DOING.match(flat)) and _says_nothing(flat[match.end() :]):
         verb = _BASE.get(stem(match["verb"]), match["verb"])
         yield tuple(f"you can {match['not'] or ''}{verb} {match['what']}".split())
+    elif permitted := _permitted(flat):
+        yield permitted
+
+
+def _permitted(flat: str) -> _Words:
+    """`force pushes to main are allowed`, `users are allowed to delete posts`, `we allow squash merges`."""
+    match = _ALLOWED.match(flat) or _ALLOW.match(flat)
+    if not match:
+        return ()
+    what, rest, can = match["what"], flat[match.end() :], "can not" if match["not"] else "can"
+    if match.re is _ALLOWED and match["to"]:
+        return tuple(f"{what} {can} {rest}".split())
+    is_named = len(what.split()) > 1
+    return tuple(f"you {can} {what}".split()) if is_named and _says_nothing(rest) else ()
 
 
 _TELLING = frozenset(
-    "longer more stopped moved switched migrated changed fine ok okay allowed permitted acceptable".split()
+    "longer more stopped moved switched migrated changed fine ok okay allow allowed permit permitted "
+    "acceptable".split()
 )
 OVER = re.compile(r" (?:no longer|any more|no more|stopped using) ")
 # Where the next main clause begins: `..., we moved to ruff`, `... and now use ruff`.
@@ -107,8 +124,50 @@ _DOING = re.compile(
     r" (?P<verb>\S{2,40}ing) (?P<what>(?:\S{1,64} ){0,8}?)(?:is|are) (?:(?:now|again) ){0,2}(?P<not>not )?(?:now )?"
     rf"{_FINE} (?:any more )?"
 )
+_ALLOWED = re.compile(
+    rf"{_LEAD}(?P<what>(?:\S{{1,64}} ){{1,8}}?)(?:is|are) (?:(?:now|again) ){{0,2}}"
+    r"(?P<not>(?:not|never) )?(?:now )?(?:allowed|permitted) (?P<to>to )?(?:any more )?"
+)
+_ALLOW = re.compile(
+    rf"{_LEAD}we (?:now )?(?P<not>(?:do not|never) )?(?:now )?(?:allow|permit) (?P<what>(?:\S{{1,64}} ){{2,9}})"
+)
 _IS_VERSION = re.compile(r"v?\d")  # an upgrade: what is newer does not contradict it
 _BASE = {stem(word): word for word in sorted(USAGE, key=len, reverse=True)}
+
+
+def _without_rival(words: _Words) -> _Words:
+    """`npm for the frontend, not pnpm` says `npm for the frontend`: what is denied could stand in the place of what
+    is said. `Not for guests` is an exception, and `not yet` is no denial."""
+    at = words.index("not")
+    before = words[: at - 1] if at and words[at - 1] in ("and", "but") else words[:at]
+    rival, after = _rival(words[at + 1 :])
+    is_whole = not after or after[0] in ("for", "in", "on", "as")
+    return (*before, *after) if rival and is_whole and _could_replace(rival, before) else ()
+
+
+def _rival(words: _Words) -> tuple[str, _Words]:
+    """(the name or number, what follows it and its unit)"""
+    at = int(words[:1] in _BEFORE_RIVAL)
+    rival, after = "".join(words[at : at + 1]), words[at + 1 :]
+    is_measured = rival[:1].isdigit() and _IN_UNITS.issuperset(after[:1])
+    return rival, after[1:] if is_measured else after
+
+
+def _could_replace(rival: str, words: _Words) -> bool:
+    if rival[0].isdigit():
+        return sum(word[0].isdigit() for word in words) == 1
+    return any(_is_rival(rival, word) for word in words if word != rival)
+
+
+def _is_rival(one: str, other: str) -> bool:
+    """Whether both are of one kind, keep things, or serve one purpose."""
+    pair = {one, other}
+    is_of_kind = one in KIND_OF and KIND_OF[one] == KIND_OF.get(other)
+    return is_of_kind or pair <= STORES or any(pair <= names for _meant, names in SERVING.values())
+
+
+_BEFORE_RIVAL = frozenset((word,) for word in ("in", "on", "with", "to", "by", "via", "at"))
+_IN_UNITS = UNITS.keys() | {f"{unit}s" for unit in UNITS}
 
 
 def _over_first(text: str) -> _Words:

@@ -106,6 +106,15 @@ UNNAMED_WORDS = WEAK | GENERIC | frozenset(
     "argument plugin extension button user users account name id type value email key input script "
     "command issue ticket".split()
 )  # fmt: skip
+# How often something is done: that it is never done denies it all the same.
+OFTEN = frozenset(
+    "nightly hourly daily weekly monthly quarterly yearly annually regularly periodically routinely automatically "
+    "constantly continuously".split()
+)
+OCCASIONS = frozenset(
+    "second seconds minute minutes hour hours day days night nights week weeks month months quarter year years "
+    "morning evening midnight sprint release deploy commit push build run merge restart reboot".split()
+)
 # What a number stands in: every 5 minutes is not for 5 minutes.
 RELATIONS = {"every": "every", "each": "every", "per": "every", "for": "for", "after": "after", "in": "after",
              "within": "after"}  # fmt: skip
@@ -124,6 +133,12 @@ CLAUSES = frozenset(
     "most few several various this these those check checks ensure ensures verify verifies confirm show shows "
     "mean means explain explains tell tells sure nothing anything everything".split()
 )
+# One of several, or what is talked about just now.
+EXAMPLES = frozenset(
+    "example alternative option candidate choice favourite favorite next step topic focus priority goal question "
+    "answer problem culprit blocker reason rest remainder majority other sample template snippet sdk binding "
+    "tutorial workshop course talk interview exercise".split()
+)
 # Somebody's turn: the next has it without contradiction.
 TURNS = frozenset("week weeks sprint shift month day tonight turn rotation quarter round".split())
 NOBODY = frozenset("nobody noone one someone somebody anyone anybody everyone everybody whoever who which".split())
@@ -140,6 +155,17 @@ SINGLE = frozenset(
     "branch license licence region owner timezone encoding indentation database runtime registry hostname host "
     "domain url endpoint codename level engine key deadline provider format charset locale currency shell port "
     "timeout limit ttl retention size length capacity threshold interval".split()
+)
+# Held by one at a time: those with a title alone, the others with a word that says which.
+TITLES = frozenset("ceo cto cfo coo ciso dpo cdn crm cms erp".split())
+ROLES = TITLES | frozenset(
+    "lead manager maintainer director chair architect tracker scheduler proxy balancer orchestrator warehouse font "
+    "typeface registrar".split()
+)
+NATIONS = frozenset(
+    "german french dutch english british irish scottish spanish italian portuguese polish czech swiss austrian "
+    "swedish danish norwegian finnish greek turkish russian ukrainian american canadian mexican brazilian european "
+    "indian chinese japanese korean israeli australian african asian".split()
 )
 UNITS = {
     "ms": ("s", 0.001), "millisecond": ("s", 0.001), "s": ("s", 1), "sec": ("s", 1), "second": ("s", 1),
@@ -162,7 +188,8 @@ KINDS = {
     "api style": "rest graphql grpc soap",
     "bundler": "webpack vite rollup esbuild parcel",
     "frontend framework": "react vue svelte angular solid",
-    "test runner": "pytest unittest nose jest vitest mocha jasmine",
+    "test runner": "pytest unittest nose",
+    "js test runner": "jest vitest mocha jasmine",
     "infrastructure": "terraform pulumi cloudformation",
     "error tracker": "sentry rollbar bugsnag",
     "search": "elasticsearch opensearch typesense solr meilisearch",
@@ -190,10 +217,11 @@ NOT_PINNED = frozenset(
 )
 # One version of each is used in one place; `Rule 3`, `AES 256` and `batch 32` are no versions.
 VERSIONED = frozenset(
-    "angular ansible bun debian deno django dotnet elasticsearch elixir expo fastapi flask go gradle java jdk jest "
-    "kotlin kubernetes laravel mariadb maven mongodb mysql next.js node npm numpy nuxt openjdk pandas php pnpm "
-    "postgres prisma pydantic pytest python pytorch rails react redis ruby rust scala spring sqlalchemy sqlite "
-    "svelte swift symfony tailwind tensorflow terraform typescript ubuntu vite vitest vue webpack yarn".split()
+    "angular ansible bun clang cmake cuda debian deno django docker dotnet elasticsearch elixir expo fastapi flask "
+    "gcc go gradle helm java jdk jest kotlin kubernetes laravel llvm mariadb maven mongodb mysql next.js node npm "
+    "numpy nuxt openjdk openssl pandas php pip pnpm poetry postgres prisma pydantic pytest python pytorch rails "
+    "react redis ruby rust scala spring sqlalchemy sqlite svelte swift symfony tailwind tensorflow terraform "
+    "typescript ubuntu uv vite vitest vue webpack xcode yarn".split()
 )
 STORES = frozenset((*KINDS["database"].split(), *"redis memcached s3 gcs minio etcd vault localstorage".split()))
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}
@@ -217,9 +245,8 @@ _ONE_OF = (
     *(KINDS[kind] for kind in (
         "js package manager", "python package manager", "bundler", "ci", "infrastructure", "error tracker",
         "formatter", "browser tests", "css framework", "orm", "state of a frontend", "dates", "indentation",
-        "spelling", "line end",
+        "spelling", "line end", "js test runner",
     )),
-    "jest vitest mocha jasmine",
     "eslint biome oxlint",
 )  # fmt: skip
 RIVALS = {
@@ -238,6 +265,11 @@ ALIASES |= {f"{tier} plan": f"{tier}-plan" for tier in _TIERS.split()}
 VALUED = frozenset(
     "is are = equals defaults set expire expires lasts limited runs run starts start retains keeps allows listens "
     "takes costs timeout exposes serves ends end has have gets includes include".split()
+)
+# Which of them is the verb: `build`, `reads` and their like stand for things as often.
+PREDICATES = (USAGE | VALUED) - frozenset(
+    "build builds deploy deploys read reads write writes call calls host hosts store target targets default "
+    "defaults pin pins handle handles timeout set pick".split()
 )
 # A number of these is how it was when somebody counted.
 DRIFTING = frozenset(

@@ -19,7 +19,7 @@ from measure_conflicts import labelled, measure, memory_of
 from clew.clew import Clew
 from clew.model.relation import Finding
 from clew.model.scope import Scope
-from clew.relate import claims, contradict, endings, frames, wording
+from clew.relate import claims, contradict, endings, frames, valued, wording
 from clew.relate.claims import MAX_CHARS, read
 from clew.relate.contradict import contradictions
 from told_relations import SHOP, OpenAt, both_ways, edges, open_told, remember
@@ -288,6 +288,217 @@ def test_to_use_something_is_asked_for_more_than_once() -> None:
     assert not judge("The user asked: Set the gateway timeout to 5 s.", "The gateway timeout is 3 s.")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Build takes 3 minutes", "Deploy takes 5 minutes"),
+        ("Reads time out after 2 seconds", "Writes time out after 10 seconds"),
+        ("The build uses npm", "The deploy uses yarn"),
+        ("Builds run on Jenkins", "Deploys run on GitHub Actions"),
+        ("CI runs builds in 3 minutes", "CI runs deploys in 5 minutes"),
+        ("Java 17 is required", "Java 21 is required for the build"),
+        ("Reads are limited to 100 per second", "Writes are limited to 20 per second"),
+        ("Deploys start at 09:00", "Builds start at 07:30"),
+        ("The API listens on port 8080", "The admin UI listens on port 9090"),
+        ("Tests run in 3 minutes", "Lint runs in 10 seconds"),
+        ("Alice owns billing", "Bob owns search"),
+        ("Alice owns the deploy pipeline", "Bob owns the build pipeline"),
+        ("Use Jenkins for nightly builds", "Use CircleCI for nightly deploys"),
+        ("It takes 3 minutes", "It takes 5 minutes"),
+    ],
+)
+def test_what_is_said_of_two_things_is_no_contradiction(one: str, other: str) -> None:
+    """`Build` and `deploy` are verbs as well as things: as what a sentence is about, they count."""
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Build takes 3 minutes", "Build takes 5 minutes"),
+        ("## Test suite\nIt takes 3 minutes", "## Test suite\nIt takes 5 minutes"),
+        ("Always use default exports.", "Avoid default exports."),
+        ("User tokens are not kept in Vault.", "User tokens are stored in Vault."),
+    ],
+)
+def test_what_is_said_of_one_thing_is_compared_whatever_verb_it_is_said_with(new: str, old: str) -> None:
+    assert judge(new, old) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Python 3.11 is required", "Python 3.12 is required"),
+        ("Go 1.21 is mandatory", "Go 1.23 is mandatory"),
+        ("The CLI requires Python 3.10", "The CLI needs Python 3.12"),
+        ("Node 18 is required by the docs site", "The docs site requires Node 20"),
+    ],
+)
+def test_two_versions_of_one_product_are_not_both_required(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Python 3.11 is required", "Node 20 is required"),
+        ("Python 3.11 is required", "Python 3.11.4 is required"),
+        ("Python 3.11 is required", "We run Python 3.12"),
+        ("Python 3.11 or later is required", "Python 3.12 is required"),
+        ("The CLI requires Python 3.10", "The server requires Python 3.12"),
+        ("CI requires Python 3.10", "CI requires Python 3.12"),
+        ("Section 3.1 is required", "Section 3.2 is required"),
+    ],
+)
+def test_what_is_required_besides_or_at_least_is_no_contradiction(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The deploy target is AWS", "The deploy target is GCP"),
+        ("The API is REST", "The API is GraphQL"),
+        ("The admin panel is Svelte", "The admin panel is Angular now"),
+        ("The issue tracker is Jira", "The issue tracker is Linear"),
+        ("The tech lead is Priya", "The tech lead is Tomas"),
+    ],
+)
+def test_one_thing_is_one_of_a_kind_and_a_role_is_held_by_one(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The API is REST", "The API is fast"),
+        ("The deploy target is AWS", "The build target is GCP"),
+        ("The deploy target is AWS", "The deploy target is Kubernetes"),
+        ("The frontend is React", "The frontend is TypeScript"),
+        ("The API is mostly REST", "The API is GraphQL"),
+        ("The API is REST", "The API is GraphQL for partners"),
+        ("The test runner is pytest", "The test runner is vitest"),
+        ("One of the clients is Go", "One of the clients is Rust"),
+        ("The next step is AWS", "The next step is GCP"),
+        ("Our SDK is Python", "Our SDK is Go"),
+        ("The service is Go", "The service is Rust"),
+        ("The team is Anna", "The team is great"),
+        ("The tech lead is Priya", "The tech lead is OOO"),
+        ("The CTO is Anna", "The CTO is German"),
+        ("The CTO is Anna", "The CTO is Anna Kowalska"),
+        ("The lead is Acme", "The lead is Initech"),
+        ("The lead time is Fibonacci", "The lead time is Prime"),
+    ],
+)
+def test_what_a_thing_is_besides_is_no_contradiction(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We use pnpm for the frontend", "We use npm for the frontend, not pnpm"),
+        ("We use RabbitMQ for the order queue", "We use Kafka and not RabbitMQ for the order queue"),
+        ("The timeout of the gateway is 30 seconds", "The timeout of the gateway is 60 seconds, not 30"),
+        ("Python 3.11 is required", "Python 3.12 is required, not 3.11"),
+    ],
+)
+def test_what_is_used_and_not_another_is_what_is_used(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We use npm for the frontend", "We use npm for the frontend, not pnpm"),
+        ("We use pnpm for the frontend", "We use npm for the backend, not pnpm"),
+        ("We use pnpm for the frontend", "We use npm but not pnpm workspaces for the frontend"),
+        ("Uploads are disabled", "Uploads are enabled, not for guests"),
+        ("The API is REST", "The API is GraphQL, not yet"),
+        ("We use Kafka for the order queue", "We used RabbitMQ for the order queue, not Kafka"),
+        ("We use Kafka for the order queue", "We used RabbitMQ for the order queue"),
+    ],
+)
+def test_an_exception_or_a_report_is_not_what_is_used_instead(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Staging is wiped nightly", "Staging is never wiped"),
+        ("The cache is flushed every hour", "The cache is never flushed"),
+        ("Invoices are archived every 3 months", "Never archive invoices"),
+        ("The demo tenant is reset hourly", "The demo tenant is never reset"),
+    ],
+)
+def test_what_is_never_done_is_not_done_ever_so_often(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Staging is wiped nightly", "Production is never wiped"),
+        ("Staging is wiped nightly", "Staging is wiped weekly"),
+        ("The cache is flushed every hour", "The cache is never flushed by hand"),
+        ("The cache is flushed every hour", "The cache is never flushed during imports"),
+        ("The nightly build is signed", "The build is never signed"),
+        ("Tests on nightly are skipped", "Tests are never skipped"),
+        ("Logs are deleted weekly", "Audit logs are never deleted"),
+    ],
+)
+def test_what_is_never_done_otherwise_may_be_done_so(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Never force push to main", "Force pushing to main is allowed"),
+        ("Do not merge without review", "Merging without review is permitted"),
+        ("We allow force pushing to main", "Never force push to main"),
+        ("We do not allow squash merges to develop", "Squash merges to develop are allowed"),
+        ("Users are allowed to delete their own posts", "Users cannot delete their own posts"),
+        ("Contractors are not allowed to approve releases", "Contractors can approve releases"),
+    ],
+)
+def test_what_is_forbidden_is_not_allowed(one: str, other: str) -> None:
+    assert judge(one, other) is not None
+    assert judge(other, one) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Never force push to main", "Force pushing to feature branches is allowed"),
+        ("Never force push to main", "Force pushing to main is allowed for admins"),
+        ("Never force push to main", "Force pushing to main is allowed only after an incident"),
+        ("Never force push to main", "Force pushing to main was allowed"),
+        ("Never force push to main", "Force pushing to main is not allowed"),
+        ("Never force push to main", "Pushing to main is allowed"),
+        ("Never commit the lock file", "The lock file is allowed to change"),
+        ("Forks are allowed to read secrets", "Forks must not write secrets"),
+    ],
+)
+def test_an_exception_to_what_is_forbidden_is_no_contradiction(one: str, other: str) -> None:
+    assert judge(one, other) is None
+    assert judge(other, one) is None
+
+
+def test_two_things_that_one_may_use_are_no_contradiction() -> None:
+    assert judge("You can use npm for the frontend", "You can use pnpm for the frontend") is None
+
+
 def test_an_exception_of_one_project_or_person_is_no_contradiction() -> None:
     general = memory_of("The line length is 88 characters.", project=None)
     own = memory_of("The line length is 88 characters.", user="ada")
@@ -375,7 +586,7 @@ def test_no_more_than_the_beginning_is_read_however_it_repeats(unit: str, tail: 
     assert read(whole) == read(start)
 
 
-@pytest.mark.parametrize("module", [claims, contradict, endings, frames, wording])
+@pytest.mark.parametrize("module", [claims, contradict, endings, frames, valued, wording])
 def test_every_pattern_takes_time_linear_in_the_text(module: ModuleType) -> None:
     """What repeats without a bound comes last and once: there is nothing to go back for."""
     values = [one for value in vars(module).values() for one in (value if isinstance(value, tuple) else (value,))]

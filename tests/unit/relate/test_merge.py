@@ -378,6 +378,8 @@ def test_nothing_is_suggested_of_what_others_keep_for_themselves(memory: Clew) -
         ("A blocks B, so do A first.", "B blocks A, so do B first.", False),
         ("You may restart the worker.", "You may restart the worker if the queue is empty.", False),
         ("Deploy from main.", "Deploy from main only on Mondays.", False),
+        ("Only admins can delete posts.", "Admins can only delete posts.", False),
+        ("Deploy only on Mondays.", "Only deploy on Mondays.", True),
         ("Use Redis and Kafka for events.", "Use Kafka and Redis for events.", True),
         ("Use pnpm for the web app.", "For the web app, use pnpm.", True),
     ],
