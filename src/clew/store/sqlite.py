@@ -40,7 +40,6 @@ BUSY_TIMEOUT_MS = 30_000  # another process may hold the write lock for one impo
 STATEMENTS = 600  # kept prepared: more than there are named queries. Preparing the longest takes 2 ms
 CACHE_KB = 32_768  # for the writer: one import batch touches more index pages than the default of 2 MB holds
 VACUUM_IN_MEMORY = 256 << 20  # a larger store is rewritten through a temporary file
-BEFORE_RESTORE = ".before-restore"  # what a restore replaced, kept beside the store
 PURGE_TIMEOUT_MS = 1_000  # whoever holds the log for longer makes the erasure pending
 _MAGIC = b"SQLite format 3\x00"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -439,9 +438,6 @@ class SqliteEngine:
                 if self.path.stat().st_size > VACUUM_IN_MEMORY:
                     connection.pragma("temp_store", 1)  # by now the forgotten text is in no copy of the store
                 connection.execute("VACUUM")
-                for file in list(self.path.parent.iterdir()):
-                    if file.name.startswith(f"{self.path.name}{BEFORE_RESTORE}"):
-                        file.unlink(missing_ok=True)  # it holds the text too, kept in case a restore was a mistake
                 _empty_log(connection)
             except (apsw.BusyError, apsw.FullError, apsw.IOError):
                 return False

@@ -235,6 +235,8 @@ def receipt(document: Document, style: Style) -> Iterator[str]:
     yield from _first([f"  {id}" for id in document["ids"]])
     if document["hard"]:
         yield f"erased: {', '.join(document['erased'])}; log: {document['log']}"
+        if copies := document.get("copies"):
+            yield f"erased as well in what a restore put aside: {', '.join(copies)}"
         yield str(document["not_erased"])
 
 

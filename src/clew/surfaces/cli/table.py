@@ -87,7 +87,7 @@ WRITING = (
             arg("id", metavar="ID", nargs="?", help=f"the memory's id, {_BEGINNING}"),
             *SCOPE, *FILTER,
             switch("--all", "everything in this scope"),
-            switch("--hard", "leave no trace of the text in the store"),
+            switch("--hard", "leave no trace of the text in the store and in what restores put aside"),
             DRY_RUN, YES,
         ),
         epilog="a soft forget can be undone: clew revert ID N, with a version N that clew history ID lists",

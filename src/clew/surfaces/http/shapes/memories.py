@@ -164,7 +164,8 @@ class ForgetOne(InPlace, frozen=True, kw_only=True):
 
 
 class ForgottenShown(Shape, frozen=True, kw_only=True):
-    """`erased` and `log` tell what a hard one did: nothing of the text is left in the store."""
+    """`erased` and `log` tell what a hard one did: nothing of the text is left in the store, nor in the `copies`
+    that restores put aside."""
 
     forgotten: int
     ids: list[str]
@@ -172,6 +173,7 @@ class ForgottenShown(Shape, frozen=True, kw_only=True):
     erased: list[str] | Maybe = ABSENT
     log: Literal["erased", "pending"] | Maybe = ABSENT
     not_erased: str | Maybe = ABSENT
+    copies: list[str] | Maybe = ABSENT
 
 
 class Preview(Shape, frozen=True, kw_only=True):
