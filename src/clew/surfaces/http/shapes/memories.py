@@ -222,6 +222,7 @@ class LinkedShown(Shape, frozen=True, kw_only=True):
     both_ways: bool
     changed: bool
     project: str | Maybe = ABSENT
+    new: list[str] | Maybe = ABSENT
 
 
 class SkippedShown(Shape, frozen=True, kw_only=True):
