@@ -254,7 +254,7 @@ FILES_AND_UPKEEP = (
             switch("--no-project", "put notes and transcripts into no project"),
             switch("--replace", "forget what an earlier import of the same notes brought and they say no more"),
             *USER,
-            DRY_RUN,
+            DRY_RUN, YES,
         ),
     ),
     Command(

@@ -246,7 +246,8 @@ class ImportWanted(InPlace, frozen=True, kw_only=True):
 
 class ImportShown(Shape, frozen=True, kw_only=True):
     """`taken`: the conflicts, whose id or key another text has. `left_out`: lines of notes that say nothing by
-    themselves. `next`: what to do about what did not come in."""
+    themselves. `edited`: the memories that say something else by now, whose lines were left out. `next`: what to
+    do about what did not come in."""
 
     read: int
     added: int
@@ -260,6 +261,7 @@ class ImportShown(Shape, frozen=True, kw_only=True):
     dry_run: bool
     taken: list[TakenShown]
     skipped: list[SkippedShown]
+    edited: list[str] | Maybe = ABSENT
     next: str | Maybe = ABSENT
 
 
