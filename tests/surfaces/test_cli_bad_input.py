@@ -366,3 +366,15 @@ def test_notes_and_events_come_in_from_a_directory_that_was_deleted(gone: Cli) -
 def test_what_needs_the_directory_that_was_deleted_says_so(gone: Cli, words: list[str]) -> None:
     outcome = gone(*words, "--json")
     assert (outcome.code, outcome.error["code"]) == (3, "DIRECTORY_GONE") and outcome.error["next"]
+
+
+def test_an_edit_without_options_names_options(cli: Cli) -> None:
+    outcome = cli("edit", cli.remember("a"), "--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "USAGE")
+    assert "--content" in outcome.error["next"] and "clew edit --help" in outcome.error["next"]
+
+
+def test_a_home_that_is_a_file_is_said_to_be_one(cli: Cli) -> None:
+    (cli.directory / "file").touch()
+    outcome = cli("list", "--home", "file", "--json")
+    assert outcome.error["message"].startswith(f"{cli.directory / 'file'} is a file")

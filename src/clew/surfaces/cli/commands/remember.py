@@ -15,6 +15,7 @@ from clew.model.times import parse_time
 from clew.surfaces.cli import render
 from clew.surfaces.cli.commands.jobs import after_write
 from clew.surfaces.cli.context import json_object, moment, opened, scope_of, scope_of_id, settings_of, text_of
+from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.terminal import answer
 
 
@@ -58,6 +59,11 @@ def edit(args: Namespace) -> None:
     changes = _fields(args)
     if args.content is not None:
         changes["content"] = text_of(args.content, settings)
+    if not changes:
+        raise usage(
+            "nothing to change was given",
+            "name it by options such as --content, --type or --tag: clew edit --help lists them",
+        )
     with opened(settings) as memory:
         edited = memory.edit(args.id, scope=scope_of_id(args), expected_version=args.version, **changes)
         told = f"{edited.id} (version {edited.version})"
