@@ -13,6 +13,7 @@ from clew.errors import InvalidInput
 from clew.model.memory import Draft
 from clew.model.times import parse_time
 from clew.surfaces.cli import render
+from clew.surfaces.cli.commands.filters import check_not_blank
 from clew.surfaces.cli.commands.jobs import after_write
 from clew.surfaces.cli.context import json_object, moment, opened, scope_of, scope_of_id, settings_of, text_of
 from clew.surfaces.cli.parser import usage
@@ -47,6 +48,8 @@ _TIMES: dict[str, Callable[[str], datetime | None]] = {
 def remember(args: Namespace) -> None:
     settings = settings_of(args)
     scope = replace(scope_of(args, settings), agent=args.agent, session=args.session, namespace=args.namespace)
+    for name in ("tag", "path"):
+        check_not_blank(name, getattr(args, name))
     draft = Draft(content=text_of(args.text, settings), **_fields(args))
     with opened(settings) as memory:
         stored = memory.remember(draft, scope=scope)
