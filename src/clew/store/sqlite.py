@@ -507,8 +507,9 @@ def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
     forked.check_not_held(path)
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not path.exists() or path.stat().st_size == 0:
-            path.touch(mode=0o600)
+        if not _size(path):
+            _check_no_log(path)
+            path.touch(mode=0o600)  # an empty one is what a creation that was interrupted leaves
         elif not _is_being_created(path):
             check_header(path)
         connection = connect(path, vfs=vfs)
@@ -518,6 +519,17 @@ def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
         finally:
             connection.close()
     return SqliteEngine(path, vfs=vfs)
+
+
+def _check_no_log(path: Path) -> None:
+    """SQLite would delete it, and with it what was said last, though the store may only have been moved."""
+    if _size(log := Path(f"{path}-wal")) and not _size(path):  # nobody created the store just now
+        raise refused(
+            path,
+            f"is not there, or empty, but its log is: {log}",
+            "STORE_LOG_ALONE",
+            "put the store back beside it; to begin anew, move the log away",
+        )
 
 
 def behind_links(path: Path) -> Path:
