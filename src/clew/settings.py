@@ -598,6 +598,8 @@ def _parsed(path: str, value: Any, source: str) -> Any:
     meta = _meta(path, source)
     parsed = read(value, meta["type"])
     if parsed is None or (meta["choices"] and parsed not in meta["choices"]) or not is_within(parsed, meta):
+        if source == "environment":
+            source = f"environment variable CLEW_{path.upper().replace('.', '__')}"
         expected = " or ".join(meta["choices"]) or f"{wanted_by(meta['type'])}{range_of(meta)}"
         raise Misconfigured(
             f"{source}: {path} is {str(value)[:40]!r}, expected {expected}",

@@ -369,7 +369,6 @@ def test_what_files_brought_to_a_place_is_told_as_long_as_nobody_changed_it(stor
     brought = {"project": "shop", "origin": "import", "metadata": {"source": "CLAUDE.md"}}
     kept = a_memory("from the file", **brought)
     others = [
-        a_memory("edited", **brought | {"version": 2}),
         a_memory("forgotten", **brought | {"deleted_at": NOW}),
         a_memory("said", **brought | {"origin": "user"}),
         a_memory("elsewhere", **brought | {"project": "other"}),
@@ -377,8 +376,9 @@ def test_what_files_brought_to_a_place_is_told_as_long_as_nobody_changed_it(stor
     ]
     insert(store, kept, *others)
     with store.read() as tx:
-        [(id, content_hash, metadata)] = tx.memories.imported(Scope(project="shop"))
+        [(id, content_hash, metadata, version)] = tx.memories.imported(Scope(project="shop"))
     assert (id, content_hash, json.loads(metadata)) == (kept.id, kept.content_hash, {"source": "CLAUDE.md"})
+    assert version == 1
 
 
 def test_what_a_clock_ahead_of_ours_has_dated_is_redated_in_one_org_alone(store: Store) -> None:

@@ -366,3 +366,40 @@ def test_notes_and_events_come_in_from_a_directory_that_was_deleted(gone: Cli) -
 def test_what_needs_the_directory_that_was_deleted_says_so(gone: Cli, words: list[str]) -> None:
     outcome = gone(*words, "--json")
     assert (outcome.code, outcome.error["code"]) == (3, "DIRECTORY_GONE") and outcome.error["next"]
+
+
+def test_an_edit_without_options_names_options(cli: Cli) -> None:
+    outcome = cli("edit", cli.remember("a"), "--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "USAGE")
+    assert "--content" in outcome.error["next"] and "clew edit --help" in outcome.error["next"]
+
+
+def test_a_home_that_is_a_file_is_said_to_be_one(cli: Cli) -> None:
+    (cli.directory / "file").touch()
+    outcome = cli("list", "--home", "file", "--json")
+    assert outcome.error["message"].startswith(f"{cli.directory / 'file'} is a file")
+
+
+def test_an_empty_question_is_refused_with_the_way_to_what_is_newest(cli: Cli) -> None:
+    cli.remember("a")
+    for words in ([""], [" "]):
+        outcome = cli("recall", *words, "--json")
+        assert (outcome.code, outcome.error["code"]) == (2, "USAGE") and "clew list" in outcome.error["next"]
+
+
+def test_stdin_with_a_nul_is_refused_and_not_kept_as_another_text(cli: Cli) -> None:
+    outcome = cli("remember", "-", "--json", stdin=b"a\0b")
+    assert (outcome.code, outcome.error["code"]) == (2, "INVALID_UTF8") and "(byte 1)" in outcome.error["message"]
+
+
+@pytest.mark.parametrize(
+    "words", [["remember", "a", "--tag", ""], ["remember", "a", "--path", " "], ["list", "--tag", ""]]
+)
+def test_a_blank_tag_is_not_dropped_without_a_word(cli: Cli, words: list[str]) -> None:
+    outcome = cli(*words, "--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "USAGE") and "is blank" in outcome.error["message"]
+
+
+def test_an_edit_takes_tags_away_by_a_blank_one(cli: Cli) -> None:
+    id = cli.remember("a", "--tag", "x")
+    assert cli("edit", id, "--tag", "", "--json").json.get("tags", []) == []

@@ -95,6 +95,30 @@ def test_notes_take_the_place_of_those_of_the_same_file_alone(cli: Cli) -> None:
     assert "gone" not in cli("import", "CLAUDE.md", "--replace", "--json").json
 
 
+@pytest.mark.parametrize("now_said", ["", "# Notes\n", "- Something else altogether holds.\n"])
+def test_notes_of_which_nothing_is_left_are_forgotten_only_on_confirmation(cli: Cli, now_said: str) -> None:
+    Path("CLAUDE.md").write_text("- The API port is 8080.\n- Never push to main.\n")
+    cli("import", "CLAUDE.md")
+    Path("CLAUDE.md").write_text(now_said)
+    refused = cli("import", "CLAUDE.md", "--replace")
+    assert refused.code == 2 and "2 memories, all that CLAUDE.md said before" in refused.err
+    assert "--yes" in refused.err and len(contents(cli)) == 2
+    assert "forgot 2 memories" in cli("import", "CLAUDE.md", "--replace", "--yes").out
+
+
+def test_a_line_whose_memory_was_edited_since_is_not_brought_in_beside_it(cli: Cli) -> None:
+    Path("CLAUDE.md").write_text("- Use pnpm.\n- Always run make lint.\n")
+    cli("import", "CLAUDE.md")
+    [id] = [one["id"] for one in cli("list", "--json").json["memories"] if "pnpm" in one["content"]]
+    cli("edit", id, "--content", "edited by hand: use pnpm 9")
+    for words in (["--dry-run"], ["--replace"], []):
+        told = cli("import", "CLAUDE.md", *words)
+        assert "added 0" in told.out.replace("would add 0", "added 0")
+        assert f"left out what 1 memory said before being edited: clew show {id}" in told.out
+    assert sorted(contents(cli)) == ["Always run make lint.", "edited by hand: use pnpm 9"]
+    assert cli("import", "CLAUDE.md", "--json").json["edited"] == [id]
+
+
 def test_only_notes_that_lie_here_take_the_place_of_others(cli: Cli) -> None:
     cli("export", "all.jsonl")
     Path("here").mkdir()

@@ -13,11 +13,20 @@ from cli_driver import Cli
 def test_link_twice_and_unlink(cli: Cli) -> None:
     one = cli.remember("sessions live in memory")
     linked = cli("link", one[:14], "depends_on", "Redis")
-    assert (linked.code, linked.out) == (0, f"linked memory:{one} -depends_on-> service:redis\n")
+    assert (linked.code, linked.out.splitlines()[0]) == (0, f"linked memory:{one} -depends_on-> service:redis")
     assert cli("link", one, "depends_on", "service:redis").out.startswith("already linked ")
     assert cli("unlink", one, "depends_on", "Redis").out.startswith("unlinked ")
     gone = cli("link", one, "depends_on", "Redis", "--unlink", "--json")
     assert (gone.code, gone.error["code"]) == (3, "LINK_NOT_FOUND")
+
+
+def test_a_link_to_what_was_not_known_says_so_and_how_it_was_read(cli: Cli) -> None:
+    one, other = cli.remember("sessions live in memory"), cli.remember("tokens do as well")
+    linked = cli("link", one, "about", "typo_thing")
+    assert "new: symbol:typothing was not known before" in linked.out and "clew unlink" in linked.out
+    assert "new:" not in cli("link", other, "about", "typo_thing").out
+    assert cli("link", other, "about", "Redis", "--json").json["new"] == ["service:redis"]
+    assert "new" not in cli("link", one, "about", "Redis", "--json").json
 
 
 def test_link_as_json_and_both_ways(cli: Cli) -> None:

@@ -33,8 +33,16 @@ def test_the_log_as_document_and_as_text(cli: Cli, session: str) -> None:
     cli("session", "claim", session, "--worker", "w")
     cli("inject", "start", session)
     [entry] = cli("inject", "log", session, "--json").json
-    assert entry["delivered"] is True and entry["graph_status"] == "ok" and entry["session_id"] == session
+    assert entry["delivered"] is False and entry["graph_status"] == "ok" and entry["session_id"] == session
     assert entry["state"] == "pending" and "injected, pending in the queue" in cli("inject", "log", session).out
+
+
+def test_the_log_calls_delivered_what_was_handed_over(cli: Cli, session: str) -> None:
+    token = str(cli("session", "claim", session, "--worker", "w", "--json").json["fencing_token"])
+    cli("inject", "start", session)
+    cli("queue", "claim", session, "--worker", "w", "--token", token)
+    [entry] = cli("inject", "log", session, "--json").json
+    assert (entry["delivered"], entry["state"]) == (True, "delivered")
 
 
 def test_the_log_tells_what_each_memory_says(cli: Cli, session: str) -> None:

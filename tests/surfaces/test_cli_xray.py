@@ -139,8 +139,16 @@ def test_why_knows_the_graph(cli: Cli, chain: tuple[str, str]) -> None:
 
 def test_without_a_snapshot_graph_explain_says_so(cli: Cli) -> None:
     outcome = cli("graph", "explain")
-    assert (outcome.code, outcome.out) == (0, "No graph-recall snapshot found yet.\n")
+    assert (outcome.code, outcome.out.splitlines()[0]) == (0, "No graph-recall snapshot found yet.")
     assert cli("graph", "explain", "--json").json == {"snapshotFound": False}
+
+
+def test_without_a_snapshot_graph_explain_names_the_setting_that_keeps_them(cli: Cli) -> None:
+    cli("xray", "anything")
+    assert "graph.snapshot keeps one" in cli("graph", "explain").out
+    assert "clew config show graph.snapshot" in cli("graph", "explain").out
+    cli.patch.setenv("CLEW_GRAPH__SNAPSHOT", "on")
+    assert "graph.snapshot is on" in cli("graph", "explain").out
 
 
 def test_graph_explain_tells_the_last_recall(cli: Cli, chain: tuple[str, str]) -> None:

@@ -433,3 +433,9 @@ def test_a_file_that_is_nested_too_deeply_is_refused_by_its_name(tmp_path: Path)
     (tmp_path / PROJECT_FILE).write_text(f"x = {'[' * 5000}{']' * 5000}")
     with pytest.raises(Misconfigured, match="nested too deeply"):
         load_settings(home=tmp_path, environ={}, directory=tmp_path)
+
+
+def test_a_wrong_value_in_the_environment_is_told_with_its_variable(tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        load_settings(home=tmp_path, environ={"CLEW_RECALL__LIMIT": "abc"})
+    assert refused.value.message.startswith("environment variable CLEW_RECALL__LIMIT: recall.limit is 'abc'")

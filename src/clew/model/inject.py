@@ -192,7 +192,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextInjectionLog:
-    """One row of context_injection_logs. `id` and `timestamp` are set when it is written."""
+    """One row of context_injection_logs. `id` and `timestamp` are set when it is written. `delivered`: it was put
+    on the queue, and not given up; the queue knows whether it was handed over."""
 
     session_id: str
     org_id: str = "local"

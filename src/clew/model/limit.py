@@ -19,7 +19,13 @@ def as_whole(value: Any) -> int | None:
 
 
 def check_limit(limit: int) -> None:
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST:
+    if not isinstance(limit, int) or isinstance(limit, bool):
+        raise InvalidInput(
+            f"limit is a whole number, not {type(limit).__name__}",
+            code="ARGUMENT_INVALID",
+            next="give limit as a whole number",
+        )
+    if not 1 <= limit <= MOST:
         raise InvalidInput(
             f"limit {str(limit)[:20]} is out of range", code="LIMIT_INVALID", next="ask for 1 or more"
         )

@@ -73,6 +73,12 @@ class Identity:
         """How the audit log names it."""
         return self.user or self.agent or "owner"
 
+    @property
+    def _kind(self) -> str:
+        if self.user:
+            return f"user '{self.user}'"
+        return f"agent '{self.agent}'" if self.agent else "a credential without a user"
+
     def check(self, scope: Scope) -> None:
         """Refuse a scope outside this identity. Another org is 'not found', not 'denied'."""
         if not isinstance(scope, Scope):
@@ -89,9 +95,9 @@ class Identity:
             )
         if scope.user not in (None, self.user) and "owner" not in self.roles:
             raise Denied(
-                f"user '{self.user}' may not act as '{scope.user}'",
+                f"{self._kind} may not act as user '{scope.user}'",
                 code="USER_DENIED",
-                next="use your own user, or none",
+                next="use your own user, or none" if self.user else "leave the user out",
             )
 
     @property

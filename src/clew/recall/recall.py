@@ -16,6 +16,7 @@ import numpy as np
 
 from clew.errors import InvalidInput
 from clew.lazy import LazyModule
+from clew.model.kinds import check_given
 from clew.model.memory import TYPES, Memory
 from clew.model.recalled import (
     MODES,
@@ -395,6 +396,9 @@ def _weighted(scores: NDArray[np.float32], corpus: Corpus) -> NDArray[np.float32
     return scores if corpus.weights is None else scores * corpus.weights
 
 
+_NUMBERS = {"limit": "int", "floor": "float"}
+
+
 def check(options: RecallOptions) -> None:
     for name, value, known in (("mode", options.mode, MODES), ("retrieval", options.retrieval, RETRIEVALS)):
         if value not in known:
@@ -403,7 +407,8 @@ def check(options: RecallOptions) -> None:
                 code="RECALL_OPTION_INVALID",
                 next=f"choose: {', '.join(known)}",
             )
-    if not isinstance(options.limit, int) or not 1 <= options.limit <= MAX_LIMIT:
+    check_given({"limit": options.limit, "floor": options.floor}, _NUMBERS)
+    if not 1 <= options.limit <= MAX_LIMIT:
         raise InvalidInput(
             f"limit {str(options.limit)[:20]} is out of range",
             code="RECALL_LIMIT_INVALID",

@@ -22,6 +22,7 @@ from clew.relate.queue import enqueue_changed
 from clew.remember.classify import highest
 from clew.remember.graph import GraphPolicy, remap, remap_id, retract_found
 from clew.remember.lifecycle import (
+    SHORTEST_ID,
     May,
     check_place,
     is_expired,
@@ -205,7 +206,7 @@ def must_get(
     if not is_encodable(id):
         raise not_found(id)
     memory = tx.memories.get(reach, id, deleted=deleted)
-    if memory is None and len(id) >= 8:
+    if memory is None and len(id) >= SHORTEST_ID:
         found = _starting(tx, reach, id, deleted=deleted, may=may)
         if len(found) > 1:
             raise InvalidInput(
@@ -215,8 +216,26 @@ def must_get(
             )
         memory = tx.memories.get(reach, found[0], deleted=deleted) if found else None
     if memory is None or (now and is_expired(memory, now)) or not may_read(may, memory):
-        raise not_found(id)
+        is_forgotten = memory is None and not deleted and _is_forgotten(tx, reach, id, may)
+        raise _forgotten(id) if is_forgotten else not_found(id)
     return memory
+
+
+def _is_forgotten(tx: Tx, reach: Reach, id: str, may: May | None) -> bool:
+    """For those who may see its history all the same."""
+    try:
+        must_get(tx, reach, id, deleted=True, may=may)
+    except (NotFound, InvalidInput):
+        return False
+    return True
+
+
+def _forgotten(id: str) -> NotFound:
+    return NotFound(
+        f"memory {id[:60]} was forgotten",
+        code="MEMORY_NOT_FOUND",
+        next=f"clew revert {id[:60]} N brings it back, with a version N that clew history {id[:60]} lists",
+    )
 
 
 def _starting(tx: Tx, reach: Reach, prefix: str, *, deleted: bool, may: May | None) -> list[str]:

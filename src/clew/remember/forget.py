@@ -2,9 +2,9 @@
 
 In: ids or a filter. Out: a receipt. A soft forget takes memories out of every index and answer at once and
 keeps rows and history; a hard one leaves no trace of the text in rows, history, indices, vectors, log or
-free pages. That something is left to erase is noted in the transaction that deletes; while a reader still holds
-the log, the receipt says `pending`, and the next hard forget, open or `clew doctor` finishes it. Forgetting
-twice is `not found` the second time.
+free pages, nor in the copies that restores put aside. That something is left to erase is noted in the transaction
+that deletes; while a reader still holds the log, the receipt says `pending`, and the next hard forget, open or
+`clew doctor` finishes it. Forgetting twice is `not found` the second time.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from clew.errors import InvalidInput
+from clew.errors import ClewError, InvalidInput
 from clew.model.facts import PURGE_PENDING
 from clew.model.host import ASKED
 from clew.model.memory import Filter, Memory
@@ -33,6 +34,7 @@ PREVIEWS = 1000  # how many a dry run lists
 SHORTEST_SAID = 12  # characters by which a text is known again within others
 ERASED = ("rows", "history", "full text", "vectors", "graph", "queue", "session texts", "free pages")
 Place = tuple[str, str | None, str | None]  # org, project, user
+UNREADABLE = "{} could not be read and rewritten, and may hold it: delete it yourself; "
 OUT_OF_REACH = (
     "exports and backups made earlier, and what hooks told into CLEW_HOME/spool and no daemon has taken in, are "
     "out of reach; delete them yourself; tags and paths that a merge gave to another memory stay with that one"
@@ -47,6 +49,8 @@ class Receipt:
     hard: bool
     log: str = "kept"  # kept (soft) | erased | pending
     at: str = ""
+    copies: tuple[str, ...] = ()  # that restores put aside, and in which it was erased as well
+    unread_copies: tuple[str, ...] = ()  # that may hold it still
 
     def as_json(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"forgotten": len(self.ids), "ids": list(self.ids), "hard": self.hard}
@@ -54,8 +58,10 @@ class Receipt:
             answer |= {
                 "erased": list(ERASED),
                 "log": self.log,
-                "not_erased": OUT_OF_REACH,
+                "not_erased": "".join(map(UNREADABLE.format, self.unread_copies)) + OUT_OF_REACH,
             }
+        if self.copies:
+            answer["copies"] = list(self.copies)
         return answer
 
 
@@ -92,6 +98,8 @@ def forget(
     `expected_version`, what was changed since then is not forgotten."""
     erase = _erase if hard else _hide
     ids: list[str] = []
+    # Before the store itself: whatever is interrupted in between is forgotten there when it is asked for again.
+    copies, unread = _erase_aside(store, memories, now=now, actor=actor) if hard and memories else ((), ())
     for start in range(0, len(memories), BATCH):
         batch = memories[start : start + BATCH]
         run = partial(_forget_batch, batch=batch, erase=erase, now=now, actor=actor)
@@ -99,7 +107,41 @@ def forget(
     if not hard:
         return Receipt(tuple(ids), hard=False)
     finish = finish_purge if ids else finish_pending  # where nothing was deleted the file is not written anew
-    return Receipt(tuple(ids), hard=True, log="erased" if purge and finish(store) else "pending")
+    log = "erased" if purge and finish(store) else "pending"
+    return Receipt(tuple(ids), hard=True, log=log, copies=copies, unread_copies=unread)
+
+
+def _erase_aside(
+    store: Store, memories: Sequence[Memory], *, now: datetime, actor: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Forget them in what restores put aside, too, where all else stays. The names of the copies that held them,
+    and of those that nobody can read."""
+    erased: list[str] = []
+    unread: list[str] = []
+    for name in store.aside():
+        try:
+            with closing(store.open_aside(name)) as copy:
+                held = _held(copy, memories)
+                is_clean = not held or forget(copy, held, hard=True, now=now, actor=actor).log == "erased"
+        except ClewError:
+            is_clean, held = False, []
+        if not is_clean:
+            unread.append(name)
+        elif held:
+            erased.append(name)
+    return tuple(erased), tuple(unread)
+
+
+def _held(copy: Store, memories: Sequence[Memory]) -> list[Memory]:
+    """Those that a copy knows, by id or by their text: what was put aside may have been remembered once more."""
+    found: dict[str, Memory] = {}
+    with copy.read() as tx:
+        for memory in memories:
+            reach = Reach.everything(memory.org)
+            for id in {memory.id, tx.memories.live_duplicate(memory) or memory.id}:
+                if known := tx.memories.get(reach, id, deleted=True):
+                    found[id] = known
+    return list(found.values())
 
 
 def finish_purge(store: Store) -> bool:

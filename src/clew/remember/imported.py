@@ -31,6 +31,8 @@ class ImportReport:
     elsewhere: int = 0  # sessions of other projects, left out
     gone: list[str] = field(default_factory=list)  # ids of what an earlier one of these notes said, and it does not
     replaced: bool = False  # they were forgotten
+    is_all_gone: bool = False  # nothing is left of what an earlier one said: was the file emptied, or another one?
+    edited: list[str] = field(default_factory=list)  # ids of what was edited since: their lines were left out
 
     @property
     def conflicts(self) -> int:
@@ -76,6 +78,8 @@ class ImportReport:
             answer |= {"sessions": self.sessions, "elsewhere": self.elsewhere}
         if self.gone:
             answer |= {"gone": self.gone, "replaced": self.replaced}
+        if self.edited:
+            answer["edited"] = self.edited
         if self.next:
             answer["next"] = self.next
         return answer | {

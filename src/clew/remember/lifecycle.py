@@ -16,6 +16,8 @@ from clew.remember.graph import GraphPolicy, remap, remap_id, unmap_quietly
 from clew.remember.prepare import index_terms
 from clew.remember.ties import NONE, retie, ties_of
 
+SHORTEST_ID = 8  # characters by which the beginning of an id is known
+
 # What policies say about memories, one answer each: `Door.may`. None where everything is allowed.
 May = Callable[[str, Sequence[Memory]], list[bool]]
 
@@ -154,8 +156,9 @@ def is_expired(memory: Memory, now: datetime) -> bool:
 
 def not_found(id: str) -> NotFound:
     shown = id.encode("utf-8", "replace").decode()[:60]
+    look = "check the id and the project: clew list"
     return NotFound(
         f"memory {shown} was not found",
         code="MEMORY_NOT_FOUND",
-        next="check the id and the project: clew list",
+        next=look if len(id) >= SHORTEST_ID else f"write at least {SHORTEST_ID} characters of the id, or {look}",
     )

@@ -47,7 +47,7 @@ _RELATION = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """`changed` is false when it was so before."""
+    """`changed` is false when it was so before; `new` are ends that whoever asks saw nowhere until now."""
 
     source: str
     target: str
@@ -55,16 +55,18 @@ class Linked:
     project: str | None
     both_ways: bool
     changed: bool
+    new: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"from": self.source, "to": self.target, "type": self.type}
         if self.project:
             answer["project"] = self.project
-        return answer | {"both_ways": self.both_ways, "changed": self.changed}
+        answer |= {"both_ways": self.both_ways, "changed": self.changed}
+        return answer | ({"new": list(self.new)} if self.new else {})
 
 
 class End(NamedTuple):
-    """One end of an edge. `row` is 0 while the node is still to be made."""
+    """One end of an edge. `row` is 0 while the node is still to be made; only what is new has a label."""
 
     ref: NodeRef
     row: int
@@ -201,7 +203,8 @@ def _directions(rows: Sequence[int], type_: str) -> list[tuple[int, int]]:
 
 
 def _linked(ends: Sequence[End], type_: str, project: str, changed: bool) -> Linked:
-    return Linked(ends[0].name, ends[1].name, type_, project or None, type_ in SYMMETRIC, changed)
+    new = tuple(end.name for end in ends if end.label)
+    return Linked(ends[0].name, ends[1].name, type_, project or None, type_ in SYMMETRIC, changed, new)
 
 
 def _note(tx: Tx, org: str, project: str, nodes: Sequence[int]) -> None:

@@ -18,6 +18,7 @@ from clew.errors import InvalidInput
 from clew.guard.trust import OBSERVED, is_reserved
 from clew.hosts.patterns import ELSEWHERE, any_of
 from clew.model.memory import Draft
+from clew.model.scope import is_encodable
 from clew.model.tool_call import ToolCall
 from clew.remember.redact import Redacted, redact, redact_together
 
@@ -161,7 +162,19 @@ def refuse_reserved(draft: Draft) -> Draft:
             code="ORIGIN_RESERVED",
             next="say where the text comes from, such as tool_output:local, or record a tool call with observe()",
         )
+    _refuse_unwritable(draft.content)
     return draft
+
+
+def _refuse_unwritable(content: object) -> None:
+    """What no store can keep would come back as another text. An import, which cannot ask, does without it."""
+    if isinstance(content, str) and ("\0" in content or not is_encodable(content)):
+        what = "a NUL character" if "\0" in content else "half of a character"
+        raise InvalidInput(
+            f"the content holds {what}",
+            code="INVALID_UTF8",
+            next="give text in UTF-8, without NUL",
+        )
 
 
 def _what(call: ToolCall, tool: str, *, quotes: bool, most: int) -> str:

@@ -34,7 +34,7 @@ from clew.model.progress import Progress
 from clew.model.scope import Identity, Reach, Scope
 from clew.ports import Store, Tx
 from clew.remember import key_names
-from clew.remember.gone import no_longer_said, only_notes, outside, source_of
+from clew.remember.gone import Brought, brought, only_notes, outside, source_of
 from clew.remember.imported import ImportReport
 from clew.remember.lifecycle import is_expired, key_holder
 from clew.remember.line import BOM, draft_of, id_in_place, numbered_lines, parse_object, place_of
@@ -243,6 +243,7 @@ class _Import:
         self._batch: list[_Entry] = []
         self._batch_ids: set[str] = set()
         self._said: set[str] = set()  # by notes, as hashes
+        self._edited: Mapping[str, str] = {}  # since these notes brought it: an earlier text's hash to the id
         self._batch_chars = 0
         self._stored_ids: dict[str, _Stored] = {}  # what a dry run pretends to have stored
         self._stored_texts: set[tuple[str | None, ...]] = set()
@@ -291,20 +292,28 @@ class _Import:
         place = place_of({"project": self._target.notes_project})
         scope = self._target.scope_of(place)  # a place that cannot be is one error, not one for each note
         notes = parse_notes(redacted.text, source or path.name)
+        with self._target.store.read() as tx:
+            before = brought(tx, scope, source or path.name)
+            self._edited = self._readable(tx, before.edited)
         for draft in notes.drafts:
             self._report.read += 1
             self._add(int(draft.metadata["line"]), draft, place)
         self._flush()
         self._report.left_out += notes.left_out
         if source is not None:
-            self._let_go(scope, source)
+            self._let_go(scope, before)
         return self._report
 
-    def _let_go(self, scope: Scope, source: str) -> None:
+    def _readable(self, tx: Tx, edited: Mapping[str, str]) -> Mapping[str, str]:
+        found = tx.memories.get_many(Reach.everything(self._target.identity.org), list(edited.values()))
+        return {old: id for old, id in edited.items() if id in found and self._target.may_read(found[id])}
+
+    def _let_go(self, scope: Scope, before: Brought) -> None:
         target, report = self._target, self._report
         with target.store.read() as tx:
-            gone = tx.memories.get_many(Reach.of(scope), no_longer_said(tx, scope, source, self._said))
+            gone = tx.memories.get_many(Reach.of(scope), before.no_longer_said(self._said))
         report.gone = sorted(id for id, memory in gone.items() if target.may_read(memory))
+        report.is_all_gone = bool(report.gone) and before.is_nothing_said(self._said)
         report.replaced = target.replace and not target.dry_run and bool(report.gone)
         for id in report.gone if report.replaced else ():
             target.forget(id)
@@ -368,10 +377,13 @@ class _Import:
         except ClewError as error:
             self._skip(number, error)
             return
+        self._said.add(memory.content_hash)
+        if id := self._edited.get(memory.content_hash):
+            self._report.edited.append(id)
+            return
         if memory.id in self._batch_ids:
             self._flush()  # twice in one file: the second is judged by what the first became
         self._batch.append(_Entry(number, draft, scope, memory))
-        self._said.add(memory.content_hash)
         self._batch_ids.add(memory.id)
         self._batch_chars += len(draft.content)
 

@@ -11,6 +11,7 @@ crash leaves the content from before. That content is kept in a file of its own.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import chain, count
@@ -27,7 +28,6 @@ from clew.store import queries
 from clew.store.ledger import Audit
 from clew.store.sqlite import (
     APPLICATION_ID,
-    BEFORE_RESTORE,
     SqliteEngine,
     behind_links,
     check_header,
@@ -39,6 +39,7 @@ from clew.store.sqlite_errors import translated
 from clew.store.sqlite_session import Session
 
 PAGES_AT_ONCE = 1_000
+BEFORE_RESTORE = ".before-restore"  # what a restore replaced, kept beside the store
 TEMPORARY = ".{name}.{unique}.tmp"  # the name of a copy until it is complete
 
 # -- out -------------------------------------------------------------------------------------------
@@ -217,6 +218,12 @@ def _free_name(path: Path) -> Path:
     suffixes = chain([""], (f"-{number}" for number in count(2)))
     names = (Path(f"{path}{BEFORE_RESTORE}{suffix}") for suffix in suffixes)
     return next(name for name in names if not name.exists())
+
+
+def kept_aside(path: Path) -> list[str]:
+    """The names of what restores put aside, without the logs that may lie beside a damaged one."""
+    named = re.compile(re.escape(f"{path.name}{BEFORE_RESTORE}") + r"(-\d+)?")
+    return sorted(file.name for file in path.parent.iterdir() if named.fullmatch(file.name))
 
 
 def _keep_previous(path: Path, *, overwrite: bool) -> Path | None:

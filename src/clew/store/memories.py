@@ -54,7 +54,7 @@ class MemoryTable:
         return {id for (id,) in self._session.all("ids_taken", org_id=org, ids=listed(ids))}
 
     def imported(self, scope: Scope) -> list[Row]:
-        """(id, content hash, metadata as JSON) of what files brought to exactly this place and nobody changed."""
+        """(id, content hash, metadata as JSON, version) of what files brought to exactly this place."""
         place = {"org_id": scope.org, "project_id": scope.project or "", "user_id": scope.user or ""}
         return self._session.all("memories_imported", **place)
 

@@ -40,7 +40,6 @@ BUSY_TIMEOUT_MS = 30_000  # another process may hold the write lock for one impo
 STATEMENTS = 600  # kept prepared: more than there are named queries. Preparing the longest takes 2 ms
 CACHE_KB = 32_768  # for the writer: one import batch touches more index pages than the default of 2 MB holds
 VACUUM_IN_MEMORY = 256 << 20  # a larger store is rewritten through a temporary file
-BEFORE_RESTORE = ".before-restore"  # what a restore replaced, kept beside the store
 PURGE_TIMEOUT_MS = 1_000  # whoever holds the log for longer makes the erasure pending
 _MAGIC = b"SQLite format 3\x00"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -439,9 +438,6 @@ class SqliteEngine:
                 if self.path.stat().st_size > VACUUM_IN_MEMORY:
                     connection.pragma("temp_store", 1)  # by now the forgotten text is in no copy of the store
                 connection.execute("VACUUM")
-                for file in list(self.path.parent.iterdir()):
-                    if file.name.startswith(f"{self.path.name}{BEFORE_RESTORE}"):
-                        file.unlink(missing_ok=True)  # it holds the text too, kept in case a restore was a mistake
                 _empty_log(connection)
             except (apsw.BusyError, apsw.FullError, apsw.IOError):
                 return False
@@ -511,8 +507,9 @@ def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
     forked.check_not_held(path)
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not path.exists() or path.stat().st_size == 0:
-            path.touch(mode=0o600)
+        if not _size(path):
+            _check_no_log(path)
+            path.touch(mode=0o600)  # an empty one is what a creation that was interrupted leaves
         elif not _is_being_created(path):
             check_header(path)
         connection = connect(path, vfs=vfs)
@@ -522,6 +519,17 @@ def open_engine(path: Path, *, vfs: str | None = None) -> SqliteEngine:
         finally:
             connection.close()
     return SqliteEngine(path, vfs=vfs)
+
+
+def _check_no_log(path: Path) -> None:
+    """SQLite would delete it, and with it what was said last, though the store may only have been moved."""
+    if _size(log := Path(f"{path}-wal")) and not _size(path):  # nobody created the store just now
+        raise refused(
+            path,
+            f"is not there, or empty, but its log is: {log}",
+            "STORE_LOG_ALONE",
+            "put the store back beside it; to begin anew, move the log away",
+        )
 
 
 def behind_links(path: Path) -> Path:

@@ -116,7 +116,7 @@ def store_moved(path: Path) -> Unavailable:
     return Unavailable(
         f"{path} was removed, moved or replaced while it was open here",
         code="STORE_MOVED",
-        next="put it back, or start this process anew",
+        next="put it back, or start this process anew; a daemon ends with: clew serve --stop",
     )
 
 
@@ -143,6 +143,12 @@ def _no_room_to_read(path: Path) -> Unavailable:
 
 
 def read_only(path: Path) -> Unavailable:
+    if file := next((above for above in path.parents if above.is_file()), None):
+        return Unavailable(
+            f"{file} is a file, and {path} would lie in it",
+            code="STORE_READ_ONLY",
+            next="name a directory: CLEW_HOME, or --home",
+        )
     return Unavailable(
         f"{path} cannot be opened for writing",
         code="STORE_READ_ONLY",

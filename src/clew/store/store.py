@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from clew.model.upkeep import BackupReport, Check, Stats
     from clew.ports import Joining
-    from clew.store import backup, edges, graph_explore, postgres_upkeep, upkeep
+    from clew.store import backup, edges, graph_explore, postgres_upkeep, sqlite, upkeep
     from clew.store import config as config_table
     from clew.store import conflicts as conflict_table
     from clew.store import guarding as guard_table
@@ -45,7 +45,7 @@ else:
     backup, edges, graph_explore, upkeep = (
         LazyModule(f"clew.store.{name}") for name in ("backup", "edges", "graph_explore", "upkeep")
     )
-    postgres_upkeep = LazyModule("clew.store.postgres_upkeep")
+    postgres_upkeep, sqlite = LazyModule("clew.store.postgres_upkeep"), LazyModule("clew.store.sqlite")
     config_table, guard_table, injection_table, inject_table = (
         LazyModule(f"clew.store.{name}") for name in ("config", "guarding", "injections", "injects")
     )
@@ -204,6 +204,13 @@ class Store:
 
     def purge(self) -> bool:
         return self.engine.purge()
+
+    def aside(self) -> Sequence[str]:
+        """The names of the copies that restores put aside."""
+        return backup.kept_aside(self.path) if self.engine.name == "sqlite" else ()
+
+    def open_aside(self, name: str) -> Store:
+        return Store(sqlite.open_engine(self.path.with_name(name)))
 
     def sizes(self) -> tuple[int, int]:
         """Bytes of the store, and of its log."""

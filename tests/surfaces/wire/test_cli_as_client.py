@@ -268,6 +268,31 @@ def test_clew_url_makes_commands_clients_of_a_clew_elsewhere(
     assert not (cli.home / "clew.db").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "readers"),
+    [
+        ([], "no project, private to ann"),
+        (["--user", "ann"], "no project, private to ann"),
+        (["--no-project"], "no project, shared by all of the org"),
+        (["--project", "shop"], "project shop, shared by all who share the project"),
+    ],
+)
+def test_what_is_remembered_elsewhere_outside_of_any_project_is_private_and_says_so(
+    cli: Cli, clew_at: Callable[..., Clew], tmp_path: Path, words: list[str], readers: str
+) -> None:
+    far = clew_at(tmp_path / "far")
+    far.orgs.create("Acme", id="acme", owner="otto")
+    with daemon(far) as socket:
+        cli.patch.setenv("CLEW_URL", f"unix://{socket}")
+        tokens = {name: far.keys.create(name, org="acme", user=name).token for name in ("ann", "bob")}
+        cli.patch.setenv("CLEW_TOKEN", tokens["ann"])
+        said = cli("remember", "The vault is behind the shelf.", *words)
+        assert f"(note, {readers})" in said.out
+        assert "vault" in cli("list", "--all-projects").out
+        cli.patch.setenv("CLEW_TOKEN", tokens["bob"])
+        assert ("vault" in cli("list", "--all-projects").out) == ("shared" in readers)
+
+
 def test_a_project_is_named_to_hooks_also_where_the_clew_is_elsewhere(
     cli: Cli, clew_at: Callable[..., Clew], tmp_path: Path
 ) -> None:

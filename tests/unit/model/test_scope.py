@@ -71,3 +71,17 @@ def test_what_is_wrong_with_a_name_is_told(project: str, trouble: str) -> None:
         Scope(project=project)
     assert trouble in refused.value.message
     assert ("shorten" in refused.value.next) == (trouble == "240 characters")
+
+
+@pytest.mark.parametrize(
+    ("identity", "who"),
+    [
+        (Identity(user="bob", roles=()), "user 'bob'"),
+        (Identity(agent="ci", roles=()), "agent 'ci'"),
+        (Identity(roles=()), "a credential without a user"),
+    ],
+)
+def test_who_may_not_act_as_another_is_named(identity: Identity, who: str) -> None:
+    with pytest.raises(Denied) as refused:
+        identity.check(Scope(user="ann"))
+    assert refused.value.message == f"{who} may not act as user 'ann'"

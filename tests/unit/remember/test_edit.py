@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -278,3 +279,28 @@ def test_reverting_never_lowers_a_classification(memory: Any) -> None:
     id = memory.remember("the roadmap").id
     memory.edit(id, classification="restricted")
     assert memory.revert(id, 1).classification == "restricted"
+
+
+def test_what_was_softly_forgotten_is_said_to_be_and_how_it_comes_back(memory: Any) -> None:
+    id = memory.remember("said once").id
+    memory.forget(id)
+    for ask in (memory.show, memory.forget, partial(memory.edit, content="again")):
+        with pytest.raises(NotFound, match=f"{id} was forgotten") as refused:
+            ask(id)
+        assert refused.value.code == "MEMORY_NOT_FOUND" and f"clew revert {id} N" in refused.value.next
+    memory.forget(id, hard=True)
+    with pytest.raises(NotFound, match="was not found"):
+        memory.show(id)
+
+
+def test_what_another_forgot_for_themselves_is_not_found(memory: Any) -> None:
+    id = memory.remember("of ann alone", scope=Scope(user="ann")).id
+    memory.forget(id)
+    with pytest.raises(NotFound, match=f"{id} was not found"):
+        memory.show(id, identity=Identity(user="bob", roles=("member",)))
+
+
+def test_too_short_a_beginning_of_an_id_is_said_to_be_that(memory: Any) -> None:
+    with pytest.raises(NotFound) as refused:
+        memory.show("mem_01")
+    assert "at least 8 characters" in refused.value.next

@@ -17,12 +17,14 @@ import pytest
 import clew
 from clew import Draft, Filter, InvalidInput, NotFound, Scope
 from clew.clew import Clew
+from clew.compose import restore
 from clew.model.facts import PURGE_PENDING
 from clew.model.inject import VerbEvent
 from clew.model.scope import Reach
 from clew.remember.forget import BATCH, PREVIEWS, finish_pending, finish_purge, forget, is_purge_pending
 from clew.remember.prepare import index_terms
-from toys import ToldClock, ToyEmbedder, contents
+from clew.settings import load_settings
+from toys import ToldClock, ToyEmbedder, contents, open_toy
 from traces import raw_bytes, traces
 
 FIELDS = "content title tag path author thread category metadata upsert tool".split()
@@ -329,6 +331,59 @@ def test_a_note_left_meanwhile_by_another_forget_is_kept(memory: Clew) -> None:
     memory.forget(first, hard=True)
     with memory.store.read() as tx:
         assert is_purge_pending(tx)
+
+
+# -- hard: what restores put aside ---------------------------------------------------------------------
+
+
+def restored(memory: Clew, tmp_path: Path, *later: Draft) -> Path:
+    """Back to what it is now; the copy that the restore kept also holds what was said later."""
+    path = Path(memory.store.location)
+    memory.backup(tmp_path / "b.db")
+    list(memory.remember_many(later))
+    kept = restore(load_settings({"store.url": str(path)}, home=tmp_path, environ={}), tmp_path / "b.db").previous
+    (tmp_path / "b.db").unlink()
+    assert kept is not None
+    return kept
+
+
+def test_a_hard_forget_leaves_no_trace_in_what_a_restore_put_aside_and_all_else_in_it(
+    memory: Clew, tmp_path: Path
+) -> None:
+    id = memory.remember(marked()).id
+    kept = restored(memory, tmp_path, Draft(content="only the copy knows it"))
+    receipt = memory.forget(id, hard=True)
+    assert (receipt.copies, receipt.as_json()["copies"]) == ((kept.name,), [kept.name])
+    assert traces(tmp_path, WORDS) == []
+    with open_toy(kept) as copy:
+        assert {found.content for found in copy.list()} == {"only the copy knows it"}
+
+
+def test_what_a_restore_put_aside_stays_where_it_does_not_hold_what_is_forgotten(
+    memory: Clew, tmp_path: Path
+) -> None:
+    kept = restored(memory, tmp_path, Draft(content="only the copy knows it"))
+    receipt = memory.forget(memory.remember("said after the restore").id, hard=True)
+    assert (receipt.copies, receipt.unread_copies) == ((), ())
+    with open_toy(kept) as copy:
+        assert [found.content for found in copy.list()] == ["only the copy knows it"]
+
+
+def test_what_was_remembered_again_after_a_restore_is_forgotten_in_the_copy_too(
+    memory: Clew, tmp_path: Path
+) -> None:
+    kept = restored(memory, tmp_path, marked())
+    assert memory.forget(memory.remember(marked()).id, hard=True).copies == (kept.name,)
+    assert traces(tmp_path, WORDS) == []
+
+
+def test_a_copy_that_nobody_can_read_stays_and_the_receipt_names_it(memory: Clew, tmp_path: Path) -> None:
+    id = memory.remember("the text").id
+    kept = restored(memory, tmp_path, Draft(content="more"))
+    kept.write_bytes(b"damaged" * 1000)
+    receipt = memory.forget(id, hard=True)
+    assert (receipt.log, receipt.unread_copies, kept.exists()) == ("erased", (kept.name,), True)
+    assert receipt.as_json()["not_erased"].startswith(f"{kept.name} could not be read")
 
 
 # -- hard: what is told ------------------------------------------------------------------------------

@@ -210,7 +210,8 @@ def test_whether_others_know_a_thing_is_not_told(clew: Clew) -> None:
     one = clew.remember("of bob", scope=Scope(user="bob")).id
     known = clew.link(one, "uses", "SecretService", identity=BOB).as_json()
     new = clew.link(one, "uses", "OtherService", identity=BOB).as_json()
-    assert {**known, "to": ""} == {**new, "to": ""}
+    assert {**known, "to": "", "new": []} == {**new, "to": "", "new": []}
+    assert known["new"] == ["service:secretservice"]  # as new to him as one that nobody knows
 
 
 # -- what happens to them --------------------------------------------------------------------------

@@ -500,3 +500,12 @@ def test_what_is_secret_in_one_part_of_a_memory_is_masked_in_the_others(memory: 
     assert "hunter2x9Q" not in repr(told.memory)
     assert told.memory.tags[1] == "mysql" and told.memory.metadata["note"][1] == 3
     assert told.memory.metadata["shop"] == "root" and told.masked
+
+
+@pytest.mark.parametrize("text", ["a\0b", "half \ud83d", "\udcff"])
+def test_what_no_store_can_keep_as_it_is_is_refused(memory: Any, text: str) -> None:
+    for store in (memory.remember, lambda content: list(memory.remember_many([Draft(content=content)]))):
+        with pytest.raises(InvalidInput) as refused:
+            store(text)
+        assert refused.value.code == "INVALID_UTF8" and refused.value.next
+    assert memory.list() == []

@@ -61,6 +61,25 @@ def test_a_new_store_is_private(tmp_path: Path) -> None:
         assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_log_without_its_store_is_not_lost_to_a_new_one(tmp_path: Path, is_there: bool) -> None:
+    """Whoever moved the store without its log can still put it back."""
+    path, log, away = (tmp_path / name for name in ("clew.db", "clew.db-wal", "away.db"))
+    with closing(open_engine(path)) as engine:
+        engine.write(put("said last"))
+        kept = log.read_bytes()
+        path.rename(away)
+    log.write_bytes(kept)
+    if is_there:
+        path.touch()
+    with pytest.raises(StoreRefused) as refused:
+        open_engine(path)
+    assert refused.value.code == "STORE_LOG_ALONE" and log.read_bytes() == kept
+    away.replace(path)
+    with closing(open_engine(path)) as engine:
+        assert keys(engine) >= {"said last"}
+
+
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     path = tmp_path / "clew.db"
     path.touch()

@@ -163,13 +163,20 @@ def text_of(given: str, settings: Settings) -> str:
             next="split it into several memories, or raise remember.max_chars",
         )
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"stdin is not valid UTF-8 (byte {error.start})",
             code="INVALID_UTF8",
             next="convert it first: iconv -t UTF-8",
         ) from None
+    if "\0" in text:
+        raise InvalidInput(
+            f"stdin is not text: it holds a NUL (byte {data.index(0)})",
+            code="INVALID_UTF8",
+            next="leave it out: tr -d '\\000'",
+        )
+    return text
 
 
 @contextmanager

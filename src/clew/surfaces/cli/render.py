@@ -41,7 +41,8 @@ def place(project: str | None) -> str:
     return f"project {one_line(project)}" if project else "no project"
 
 
-def remembered(answer: Remembered, style: Style) -> Iterator[str]:
+def remembered(answer: Remembered, style: Style, *, is_elsewhere: bool = False) -> Iterator[str]:
+    """Elsewhere others have keys, so it is told who can read it."""
     memory = answer.memory
     if answer.quarantined:
         why = ", ".join(answer.quarantined)
@@ -49,12 +50,19 @@ def remembered(answer: Remembered, style: Style) -> Iterator[str]:
         yield f"look at it: clew quarantine show {memory.id}"
         return
     done = "already known" if answer.deduplicated else "remembered"
-    line = f"{style('green', done)} {style('bold', memory.id)} ({memory.type}, {place(memory.project)})"
+    line = f"{style('green', done)} {style('bold', memory.id)} ({memory.type}, {place(memory.project)}"
+    line += f", {_readers(memory)})" if is_elsewhere else ")"
     if answer.superseded:
         line += f", replaces {answer.superseded}"
     if answer.masked:
         line += style("yellow", f", masked: {', '.join(answer.masked)}")
     yield line
+
+
+def _readers(memory: Memory) -> str:
+    if memory.user:
+        return f"private to {one_line(memory.user)}"
+    return "shared by all who share the project" if memory.project else "shared by all of the org"
 
 
 def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: bool, style: Style) -> Iterator[str]:
@@ -235,6 +243,8 @@ def receipt(document: Document, style: Style) -> Iterator[str]:
     yield from _first([f"  {id}" for id in document["ids"]])
     if document["hard"]:
         yield f"erased: {', '.join(document['erased'])}; log: {document['log']}"
+        if copies := document.get("copies"):
+            yield f"erased as well in what a restore put aside: {', '.join(copies)}"
         yield str(document["not_erased"])
 
 

@@ -87,7 +87,7 @@ WRITING = (
             arg("id", metavar="ID", nargs="?", help=f"the memory's id, {_BEGINNING}"),
             *SCOPE, *FILTER,
             switch("--all", "everything in this scope"),
-            switch("--hard", "leave no trace of the text in the store"),
+            switch("--hard", "leave no trace of the text in the store and in what restores put aside"),
             DRY_RUN, YES,
         ),
         epilog="a soft forget can be undone: clew revert ID N, with a version N that clew history ID lists",
@@ -254,7 +254,7 @@ FILES_AND_UPKEEP = (
             switch("--no-project", "put notes and transcripts into no project"),
             switch("--replace", "forget what an earlier import of the same notes brought and they say no more"),
             *USER,
-            DRY_RUN,
+            DRY_RUN, YES,
         ),
     ),
     Command(

@@ -28,7 +28,7 @@ INJECT_EVENT = Command(
 )  # fmt: skip
 INJECT_LOG = Command(
     "log", "what was computed for a session, oldest first, and how far it got", "inject:log", (SESSION,),
-    epilog="as JSON, delivered says that it was queued for the agent, and state what became of it there: "
+    epilog="as JSON, delivered says that it was handed to the agent, and state what became of it in the queue: "
     "clew queue list SESSION",
 )  # fmt: skip
 

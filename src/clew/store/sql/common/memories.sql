@@ -112,9 +112,9 @@ WHERE org_id = :org_id AND (created_at > :beyond OR updated_at > :beyond)
 -- memory_newest: when the newest memory of any org was stored
 SELECT max(created_at) FROM memories
 
--- memories_imported: what files brought to a place, as it came and still current
-SELECT id, content_hash, metadata FROM memories
-WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND origin = 'import' AND version = 1
+-- memories_imported: what files brought to a place and is still current
+SELECT id, content_hash, metadata, version FROM memories
+WHERE org_id = :org_id AND project_id = :project_id AND user_id = :user_id AND origin = 'import'
   AND deleted_at IS NULL AND superseded_by = '' AND invalid_at IS NULL
 ORDER BY id
 

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -133,19 +133,29 @@ def import_memories(args: Namespace) -> int:
         file_of(args.file, settings.home) as file,
         progress_bar("import") as progress,
     ):
-        report = memory.import_file(
+        run = partial(
+            memory.import_file,
             file,
             scope=scope,
             notes_project=notes_project,
             around=_around(settings.home),
             replace=args.replace,
-            dry_run=args.dry_run,
-            progress=progress,
         )
+        if args.replace and not args.dry_run:
+            told = run(dry_run=True)
+            _check_replaced(told.gone if told.is_all_gone else [], args)
+        report = run(dry_run=args.dry_run, progress=progress)
         waiting = memory.jobs.health().backlog
     document = report.as_json() | {"jobs_waiting": waiting}
     answer(args, document, partial(_import_lines, document, is_whole=report.is_whole))
     return 0 if report.is_whole else incomplete(args.file, report.next)
+
+
+def _check_replaced(all_gone: Sequence[str], args: Namespace) -> None:
+    """A file that was emptied, or another one under its name, would take along all that it brought."""
+    if all_gone:
+        all_of_it = f"{render.memories(len(all_gone))}, all that {one_line(args.file)} said before"
+        confirm(f"forgetting {all_of_it} and says no more", args)
 
 
 def incomplete(name: str, next_move: str) -> int:
@@ -175,6 +185,8 @@ def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> 
         )
     if gone := document.get("gone"):
         yield from _no_longer_said(document, len(gone), style)
+    if edited := document.get("edited"):
+        yield f"left out what {render.memories(len(edited))} said before being edited: clew show {edited[0]}"
     if held := document["quarantined"]:
         yield style("yellow", f"{render.memories(held)} kept in quarantine: clew quarantine list")
     if hidden := document["private"]:

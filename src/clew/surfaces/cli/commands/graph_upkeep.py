@@ -25,7 +25,13 @@ def link(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         document = memory.link(args.source, args.relation, args.target, scope=scope_of_id(args)).as_json()
     done = "linked" if document["changed"] else "already linked"
-    answer(args, document, lambda style: [f"{style('green', done)} {_edge(document)}"])
+    answer(args, document, lambda style: [f"{style('green', done)} {_edge(document)}", *_new_things(document)])
+
+
+def _new_things(document: Document) -> Iterator[str]:
+    """A slip of the pen makes a thing as well."""
+    for name in document.get("new", ()):
+        yield f"new: {one_line(name)} was not known before; if that is not what you meant: clew unlink"
 
 
 def unlink(args: Namespace) -> None:

@@ -30,7 +30,8 @@ def log(args: Namespace) -> None:
         shown = {} if args.json else texts_of(memory, [id for entry in entries for id in entry["observation_ids"]])
     for entry in entries:
         if state := states.get(entry.get("delivery_id", "")):
-            entry["state"] = state  # `delivered` says that it was queued, and is taken back when it is given up
+            # The row says that it was queued, which is taken back when it is given up; nobody has what is pending.
+            entry |= {"state": state, "delivered": entry["delivered"] and state != "pending"}
     if args.json:
         print_json(entries)
         return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clew.lazy import LazyModule
 from clew.surfaces.cli.commands.filters import filter_of
 from clew.surfaces.cli.context import moment, opened, scope_of, scope_of_id, settings_of, text_of
+from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.terminal import answer
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ else:
 def recall(args: Namespace) -> None:
     settings = settings_of(args)
     scope, query = scope_of(args, settings), text_of(args.query, settings)
+    if not query.strip():
+        raise usage("nothing was asked", "ask something, or look at what is newest: clew list")
     with opened(settings) as memory:
         found = memory.recall(query, scope=scope, **_options(args))
         now = memory.now()

@@ -11,11 +11,16 @@ from typing import Any
 
 from clew.errors import InvalidInput
 from clew.model.memory import Draft
+from clew.model.scope import Scope
 from clew.model.times import parse_time
+from clew.settings import Settings
 from clew.surfaces.cli import render
+from clew.surfaces.cli.commands.filters import check_not_blank
 from clew.surfaces.cli.commands.jobs import after_write
 from clew.surfaces.cli.context import json_object, moment, opened, scope_of, scope_of_id, settings_of, text_of
+from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.terminal import answer
+from clew.wire.address import is_address
 
 
 def _to_come(text: str) -> datetime:
@@ -45,12 +50,23 @@ _TIMES: dict[str, Callable[[str], datetime | None]] = {
 
 def remember(args: Namespace) -> None:
     settings = settings_of(args)
-    scope = replace(scope_of(args, settings), agent=args.agent, session=args.session, namespace=args.namespace)
+    scope = _place_of(args, settings)
+    for name in ("tag", "path"):
+        check_not_blank(name, getattr(args, name))
     draft = Draft(content=text_of(args.text, settings), **_fields(args))
     with opened(settings) as memory:
         stored = memory.remember(draft, scope=scope)
-        answer(args, stored.as_json(), partial(render.remembered, stored))
+        told = partial(render.remembered, stored, is_elsewhere=is_address(settings.store.url))
+        answer(args, stored.as_json(), told)
         after_write(memory)
+
+
+def _place_of(args: Namespace, settings: Settings) -> Scope | None:
+    """None where nobody named any, in a Clew that many may use: then it is for the token's user alone."""
+    place = scope_of(args, settings)
+    scope = replace(place, agent=args.agent, session=args.session, namespace=args.namespace)
+    is_named = scope != Scope() or args.no_project
+    return None if is_address(settings.store.url) and not is_named else scope
 
 
 def edit(args: Namespace) -> None:
@@ -58,6 +74,11 @@ def edit(args: Namespace) -> None:
     changes = _fields(args)
     if args.content is not None:
         changes["content"] = text_of(args.content, settings)
+    if not changes:
+        raise usage(
+            "nothing to change was given",
+            "name it by options such as --content, --type or --tag: clew edit --help lists them",
+        )
     with opened(settings) as memory:
         edited = memory.edit(args.id, scope=scope_of_id(args), expected_version=args.version, **changes)
         told = f"{edited.id} (version {edited.version})"

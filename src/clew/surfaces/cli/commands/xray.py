@@ -8,6 +8,12 @@ from clew.model.recalled import NO_SNAPSHOT
 from clew.surfaces.cli.context import opened, scope_of, settings_of, text_of
 from clew.surfaces.cli.terminal import answer, print_json, safe
 
+_SNAPSHOTS_ARE = {
+    False: "The setting graph.snapshot keeps one of each recall that walks the graph, and is off; "
+    "where to switch it on: clew config show graph.snapshot",
+    True: "The setting graph.snapshot is on: the next recall that walks the graph keeps one.",
+}
+
 
 def xray(args: Namespace) -> None:
     settings = settings_of(args)
@@ -22,8 +28,9 @@ def xray(args: Namespace) -> None:
 
 
 def explain(args: Namespace) -> None:
-    with opened(settings_of(args)) as memory:
+    settings = settings_of(args)
+    with opened(settings) as memory:
         found = memory.last_graph_recall()
     document = {"snapshotFound": True, **found.as_json()} if found else {"snapshotFound": False}
-    lines = found.explain(limit=args.limit) if found else [NO_SNAPSHOT]
+    lines = found.explain(limit=args.limit) if found else [NO_SNAPSHOT, _SNAPSHOTS_ARE[settings.graph.snapshot]]
     answer(args, document, lambda _style: map(safe, lines))

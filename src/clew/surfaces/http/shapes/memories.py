@@ -164,7 +164,8 @@ class ForgetOne(InPlace, frozen=True, kw_only=True):
 
 
 class ForgottenShown(Shape, frozen=True, kw_only=True):
-    """`erased` and `log` tell what a hard one did: nothing of the text is left in the store."""
+    """`erased` and `log` tell what a hard one did: nothing of the text is left in the store, nor in the `copies`
+    that restores put aside."""
 
     forgotten: int
     ids: list[str]
@@ -172,6 +173,7 @@ class ForgottenShown(Shape, frozen=True, kw_only=True):
     erased: list[str] | Maybe = ABSENT
     log: Literal["erased", "pending"] | Maybe = ABSENT
     not_erased: str | Maybe = ABSENT
+    copies: list[str] | Maybe = ABSENT
 
 
 class Preview(Shape, frozen=True, kw_only=True):
@@ -220,6 +222,7 @@ class LinkedShown(Shape, frozen=True, kw_only=True):
     both_ways: bool
     changed: bool
     project: str | Maybe = ABSENT
+    new: list[str] | Maybe = ABSENT
 
 
 class SkippedShown(Shape, frozen=True, kw_only=True):
@@ -243,7 +246,8 @@ class ImportWanted(InPlace, frozen=True, kw_only=True):
 
 class ImportShown(Shape, frozen=True, kw_only=True):
     """`taken`: the conflicts, whose id or key another text has. `left_out`: lines of notes that say nothing by
-    themselves. `next`: what to do about what did not come in."""
+    themselves. `edited`: the memories that say something else by now, whose lines were left out. `next`: what to
+    do about what did not come in."""
 
     read: int
     added: int
@@ -257,6 +261,7 @@ class ImportShown(Shape, frozen=True, kw_only=True):
     dry_run: bool
     taken: list[TakenShown]
     skipped: list[SkippedShown]
+    edited: list[str] | Maybe = ABSENT
     next: str | Maybe = ABSENT
 
 

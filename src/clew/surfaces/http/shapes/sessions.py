@@ -155,6 +155,9 @@ class InjectionShown(Shape, frozen=True, kw_only=True):
 
 
 class InjectionLogged(Shape, frozen=True, kw_only=True):
+    """`delivered`: it was put on the queue and not given up; under its `delivery_id` the queue tells whether it was
+    handed over."""
+
     session_id: str
     org_id: str
     phase: str
