@@ -142,7 +142,7 @@ def test_a_social_security_number_is_restricted_and_not_only_spoken_of(text: str
 
 @pytest.mark.parametrize(
     "text",
-    "2024-05-12 000-12-3456 666-12-3456 900-12-3456 123-00-4567 123-45-0000 1123-45-6789 123-45-67890 123-45-678".split(),
+    "2024-05-12 000-12-3456 666-12-3456 900-12-3456 123-00-4567 123-45-0000 1123-45-6789 123-45-67890".split(),
 )
 def test_what_only_resembles_a_social_security_number_is_none(text: str) -> None:
     assert classify(text) == "internal"

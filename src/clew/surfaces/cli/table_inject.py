@@ -29,7 +29,7 @@ INJECT_EVENT = Command(
 INJECT_LOG = Command(
     "log", "what was computed for a session, oldest first, and how far it got", "inject:log", (SESSION,),
     epilog="as JSON, delivered says that it was queued for the agent, and state what became of it there: "
-    "clew queue list SESSION",
+    "clew queue list SESSION; denied_ids names what policies withheld",
 )  # fmt: skip
 
 PROJECT = Command(
