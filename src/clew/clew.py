@@ -165,6 +165,7 @@ class Clew(Topics):
             actor=(identity or Identity()).actor,
             check=door.check_new if door.pep else None,
             may=door.asked,
+            may_lower=door.may_lower,
         )
         self._jobs_are_waiting()
         if self._looks.after_write(self._look_after_graph, self.clock.now()) and self._in_background:
@@ -393,7 +394,8 @@ class Clew(Topics):
         if expected_version is not None:
             old = replace(old, version=expected_version)
         trust = (identity or Identity()).trust
-        new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=self._policy, trust=trust)
+        policy = replace(self._policy, may_lower="classification" in changes and door.may_lower())
+        new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=policy, trust=trust)
         door.must_write(old, new)
         return self._put(old, new, "edited", identity, door.asked)
 

@@ -54,6 +54,20 @@ def test_the_log_tells_what_each_memory_says(cli: Cli, session: str) -> None:
     assert line.split()[0] + "  (no longer to be read)" in cli("inject", "log", session).out
 
 
+def test_the_log_names_what_policies_withheld(cli: Cli, session: str) -> None:
+    id = cli.remember("AuthService has a PCI scope", "--project", "shop")
+    cli("session", "claim", session, "--worker", "w")
+    cli("inject", "start", session)
+    [entry] = cli("inject", "log", session, "--json").json
+    assert entry["denied_ids"] == [id] and id not in entry["observation_ids"]
+    told = cli("inject", "log", session).out
+    assert "withheld by policies: 1; " in told and f"{id}  AuthService has a PCI scope" in told
+    cli("edit", id, "--classification", "internal")
+    cli("inject", "start", session)
+    last = cli("inject", "log", session, "--json").json[-1]
+    assert last["denied_ids"] == [] and id in last["observation_ids"]
+
+
 def test_a_session_that_has_ended_gets_no_advice_to_claim_it(cli: Cli, session: str) -> None:
     cli("session", "claim", session, "--worker", "w")
     cli("session", "end", session)

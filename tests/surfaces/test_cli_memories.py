@@ -67,6 +67,32 @@ def test_remember_says_what_it_did_in_one_line(cli: Cli) -> None:
     assert all(outcome.out.count("\n") == 1 for outcome in (first, again, secret))
 
 
+def test_remember_tells_a_label_that_words_have_raised_and_what_to_do(cli: Cli) -> None:
+    told = cli("remember", "PCI scope: keep 5432 closed")
+    id = told.out.split()[1]
+    assert "(note, restricted, no project)" in told.out
+    assert "\nlabelled restricted because it speaks of pci: it is not injected; if it holds no such" in told.out
+    assert told.out.endswith(f"data: clew edit {id} --classification internal\n")
+    assert cli("edit", id, "--classification", "internal").out == f"edited {id} (version 2)\n"
+    assert "labelled" not in cli("remember", "PCI scope: keep 80 closed", "--classification", "internal").out
+
+
+def test_remember_hints_at_no_lowering_of_what_holds_such_data(cli: Cli) -> None:
+    told = cli("remember", "the ssn is 123-45-6789", "--classification", "internal")
+    assert "labelled restricted because it holds" in told.out and "clew edit" not in told.out
+    assert cli("remember", "PCI scope", "--json").json["label_because"] == "it speaks of pci"
+
+
+def test_an_edit_without_effect_says_so_and_why(cli: Cli) -> None:
+    id = cli.remember("deploy with ghp_" + "a1B2" * 9)
+    told = cli("edit", id, "--classification", "internal")
+    assert told.out == (
+        f"nothing changed: {id} is as it was (version 1)\nit stays restricted: a secret was masked in it\n"
+    )
+    assert cli("edit", id, "--type", "note", "--json").json["changed"] is False
+    assert cli("edit", id, "--type", "fact", "--json").json["changed"] is True
+
+
 def test_remember_reads_stdin(cli: Cli) -> None:
     stored = cli("remember", "-", "--json", stdin="\ufeffGrüße\nzweite Zeile\n".encode())
     assert stored.json["memory"]["content"] == "Grüße\nzweite Zeile"

@@ -96,6 +96,13 @@ class Door:
         if self.pep and action in entities.USER_ONLY and entities.acts_as_agent(self.identity, action):
             raise self._denied(action, "memories")
 
+    def may_lower(self) -> bool:
+        """Whether a label that is given counts for more than words: if it is of people who configure the org."""
+        if self.identity.agent or self.pep is None:
+            return not self.identity.agent
+        org = self.identity.org
+        return all(self._may("configure", [access.Resource("org", org, org)]))
+
     def narrowed(self, reach: Reach) -> Reach:
         """The reach for looking at the graph, which has no rights of its own: only what memories that may be read
         say. A label counts as readable when it is so in the project, beside it and for whoever asks."""

@@ -31,7 +31,14 @@ from clew.inject.matcher import seen_key
 from clew.inject.surroundings import Asked, asker_for
 from clew.inject.switches import Switched, Switches
 from clew.model.config import GateDecision
-from clew.model.inject import MAX_QUERY_BYTES, ContextInjectionLog, InjectionResult, Skipped, VerbEvent
+from clew.model.inject import (
+    MAX_QUERY_BYTES,
+    ContextInjectionLog,
+    InjectionResult,
+    Skipped,
+    VerbEvent,
+    memories_denied,
+)
 from clew.model.scope import Identity, Reach, Scope
 from clew.model.session import AgentSession, InjectDraft
 from clew.ports import Store, Tx
@@ -218,6 +225,7 @@ def _log_of(event: VerbEvent, situation: Situation, matched: Matched) -> Context
         graph_edge_keys=graph.edge_keys,
         query_text=_asked_text(event, matched),
         graph_status=graph.status,
+        denied_ids=memories_denied(matched.skipped),
     )
 
 

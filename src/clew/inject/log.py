@@ -50,6 +50,7 @@ def log_of(
         graph_edge_keys=block.graph_edge_keys,
         query_text=query_text,
         graph_status=block.graph_status,
+        denied_ids=block.denied_ids,
         ms=ms,
     )
 

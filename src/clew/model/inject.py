@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from os import PathLike, fspath
@@ -123,6 +123,11 @@ class Skipped:
         return {"id": self.id, "reason": self.reason}
 
 
+def memories_denied(skipped: Iterable[Skipped]) -> tuple[str, ...]:
+    """Of facts only their ends have ids: they are named by three words."""
+    return tuple(dict.fromkeys(one.id for one in skipped if one.reason == DENIED and " " not in one.id))
+
+
 @dataclass(frozen=True, slots=True)
 class Considered:
     """A candidate of one retrieval with both of its ranks, and whether it got into the text."""
@@ -170,6 +175,10 @@ class Block:
         """How many candidates policies kept out of it."""
         return sum(one.reason == DENIED for one in self.skipped)
 
+    @property
+    def denied_ids(self) -> tuple[str, ...]:
+        return memories_denied(self.skipped)
+
     def for_agents(self) -> Block:
         """Without a word about what policies kept out of it: that something is there would be told, too."""
         status = "no_match" if self.graph_status == "all_denied" else self.graph_status
@@ -216,6 +225,7 @@ class ContextInjectionLog:
     outcome: str = ""
     delivered: bool = False
     delivery_id: str | None = None
+    denied_ids: tuple[str, ...] = ()  # of memories that policies kept out of it
     ms: float = 0.0
     id: str | None = None
     timestamp: datetime | None = None
@@ -230,7 +240,7 @@ class ContextInjectionLog:
         return (
             self.query_text, self.work_type, self.budget_tokens, self.graph_budget_tokens, self.actual_tokens,
             self.observation_ids, self.session_summary_ids, self.graph_node_ids, self.graph_edge_keys,
-            self.graph_status,
+            self.graph_status, self.denied_ids,
         )  # fmt: skip
 
 

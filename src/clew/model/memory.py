@@ -164,6 +164,7 @@ class Prepared:
     masked: tuple[str, ...] = ()
     supersedes: str | None = None
     has_given_id: bool = False
+    has_given_label: bool = False
     suspicions: tuple[str, ...] = ()  # why it looks like an attack on its readers
 
 
@@ -213,6 +214,7 @@ class Filter:
 class Remembered:
     """The answer to a write. `deduplicated`: the same text was live already, and its id is returned.
 
+    `label_because`: why its text is labelled more strictly than others, where it is.
     `quarantined`: the reasons why it was not remembered but kept apart, under this id, for someone to look at.
     """
 
@@ -221,6 +223,7 @@ class Remembered:
     superseded: str | None = None
     masked: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
+    label_because: str = ""
 
     @property
     def id(self) -> str:
@@ -232,6 +235,8 @@ class Remembered:
             answer["superseded"] = self.superseded
         if self.quarantined:
             answer["quarantined"] = list(self.quarantined)
+        if self.label_because:
+            answer["label_because"] = self.label_because
         return answer | {"masked": list(self.masked), "memory": self.memory.as_json()}
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from clew.remember.looks import (
     PASSWORDS_ELSEWHERE,
+    PRE_SHARED,
     compiled,
     could_be_secret,
     has_digit,
@@ -25,13 +26,26 @@ from clew.remember.looks import (
 )
 
 # What a name of a secret contains; `pass` covers password, passwd, passphrase, Passwort and mot de passe.
-NAME_WORDS = ("pass", "pwd", "pw", *PASSWORDS_ELSEWHERE, "secret", "token", "credential", "auth", "key")
+NAME_WORDS = (
+    "pass",
+    "pwd",
+    "pw",
+    "psk",
+    *PRE_SHARED,
+    *PASSWORDS_ELSEWHERE,
+    "secret",
+    "token",
+    "credential",
+    "auth",
+    "key",
+)
 
-# Two letters: a word or a part of a name by themselves.
-_PW = r"(?-i:(?<![A-Za-z0-9])(?:pw|PW|Pw)|(?<=[a-z])P[wW])(?![A-Za-z])"
+# Two letters: a word or a part of a name by themselves, and what ldap.conf calls the password.
+_PW = r"(?-i:(?<![A-Za-z0-9])(?:pw|PW|Pw)|(?<=[a-z])P[wW]|(?<=bind)pw)(?![A-Za-z])"
+_PSK = rf"(?<![A-Za-z0-9])psk(?![A-Za-z])|(?:{'|'.join(PRE_SHARED)})[ _-]?(?:key|secret)"  # QPSK is a modulation
 _TAILS = r"key|token|secret|value|plain|prod(?:uction)?|staging|dev|test|live|base(?:64)?|b64|admin|root|\d{1,3}"
 _NAME = (
-    rf"(?:pass(?:word|wd|phrase|code|wort|e)?|pwd|{_PW}|{'|'.join(PASSWORDS_ELSEWHERE)}|secret|token|credentials?|auth|key)"
+    rf"(?:pass(?:word|wd|phrase|code|wort|e)?|pwd|{_PW}|{_PSK}|{'|'.join(PASSWORDS_ELSEWHERE)}|secret|token|credentials?|auth|key)"
     rf"(?:[_.-]?(?:{_TAILS})){{0,3}}"
 )
 # An apostrophe within a word belongs to it: it's; but r'x' and b'x' are strings.
@@ -55,7 +69,7 @@ _ASSIGNED = (
 _WEAK_NAME = r"(?i:(?:pass|pw|auth|key)(?![a-z]))"
 _WEAK_BEFORE = (
     r"(?i:[_.-]pass|_auth|-(?:src|dest)?(?:store|key)pass"
-    r"|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|client|deploy)[_ -]?key"
+    r"|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|client|deploy)[_ -]?key|bind_?pw"
     r"|(?<![a-z])(?:ibm|iam|cloud|cloudant|clou|cl|softlayer|sl)[_-]?key)$"
 )
 _ALONE = r"(?i:(?<![a-z0-9])pass)$"
@@ -91,16 +105,20 @@ _VALUE_ENDS = (
 )
 _EMPHASIS_BEFORE = r"(?:^|[\s(])[*_]{1,3}[\w .`-]{0,40}$"
 _YAML_BEFORE = r"(?:^|\n)[ \t]*(?:[-*] )?[*_`]{0,3}[\w.-]{0,40}$"
-# A Dockerfile, a shell, the settings of some tools, and the words of ~/.netrc give a value without any sign.
+# A Dockerfile, a shell, the settings of some tools, the words of ~/.netrc and of ldap.conf give a value without any
+# sign.
 _GIVEN_BEFORE = (
     r"(?:^|\n)[ \t]{0,20}(?:ENV|setenv|SetEnv|set -g?x)[ \t]{1,3}\w{0,40}$"
     r"|\b(?:git|p?npm|yarn)[ \t]{1,3}config(?:[ \t]{1,3}(?:set|--?[\w-]{1,20})){0,3}[ \t]{1,3}\S{0,80}$"
     r"|(?:^|[\s`'\"])(?:machine\s{1,9}\S{1,80}|default)\s{1,9}login\s{1,9}\S{1,80}\s{1,9}$"
+    r"|(?:(?:^|\n)[ \t]{0,20}|\b[cdou]\w?=\S{1,80}\s{1,9})(?:root)?bind$"
 )
 # Talk that gives a password away without any sign of its own: behind what it is for or was set to, or right behind
 # its name where the sentence has no other use for such a word.
+_FOR_WHAT = r"\s{1,3}(?:for|of|on|at)(?:\s{1,3}[(\"'`]?[\w.@'-]{1,40}[)\"'`]?){1,5}?"
 _SPOKEN_WAY = (
-    r"(?i:\s{1,3}(?:for|of|on|at)(?:\s{1,3}[\w.@'-]{1,40}){1,5}?(?:\s{1,3}(?:is|was)|\s{0,2}:)(?:\s{1,3}(?:now|still))?"
+    rf"(?i:(?:\s{{1,3}}\([^()\n]{{1,40}}\)(?:{_FOR_WHAT})?|{_FOR_WHAT})"
+    r"(?:\s{1,3}(?:is|was|=|->|→|[–—-])|\s{0,2}:)(?:\s{1,3}(?:now|still))?"
     r"|\s{1,3}(?:is|was)\s{1,3}(?:now|still|currently|just)"
     r"|(?:\s{1,3}(?:is|was|has\sbeen|got))?\s{1,3}(?:changed|set|reset|updated)\s{1,3}to|\s{1,3}(?P<to>to)"
     r"|\s{1,3}(?:->|→|[–—-]))\s{1,3}"
@@ -116,6 +134,10 @@ _SPOKEN_AFTER = (
     r"|that|until|because|being|so|if|but|everywhere|again|now|there|here|has|will|does|can|should|must|gets?|got)\b))"
 )
 _PHRASE_AFTER = r"(?i:[.!?)\"'’*_]{0,3}(?:\s{0,3}\Z|\n|\s{1,3}(?:and|but|for|on)\b)|[,;]|[.!?]{1,3}\s)"
+_GIVEN_SIGNS = (":", "=", ":=")
+_SPOKEN_QUOTED = r"\\{0,3}(?P<q>[\"'`])(?P<v>(?:(?!(?P=q))[^\n\\]){1,200})\\{0,3}(?P=q)"
+_SENTENCE_ENDS = ".,;:"  # a password that ends so is rarer than a sentence that does
+_MAY_END = "!?*_" + _SENTENCE_ENDS
 _FARTHEST = 300  # characters from a name to the first digit of what is given to it in talk
 # Other secrets, in talk and in the messages that refuse them: `token x has expired`, `API key provided: x`.
 _KEY_WAY = r"(?i:(?:\s{1,3}(?:provided|supplied|given|used|sent|received))?:?\s{1,3}\(?)"
@@ -325,10 +347,14 @@ def _value_end(match: re.Match[str], text: str) -> int:
         return end
     sure = compiled(_VALUE_ENDS).search(text[start : end + 40])
     value = match["bare"][: sure.start() if sure else None]
-    value = value[: _first_unmatched(value)].rstrip(".:,;")
-    if compiled(_EMPHASIS_BEFORE).search(text[max(0, match.start() - 45) : match.start()]):
-        value = value.rstrip("*_")
-    return start + len(value)
+    value = value[: _first_unmatched(value)].rstrip(_SENTENCE_ENDS)
+    return start + len(_without_emphasis(value, text, match.start()))
+
+
+def _without_emphasis(value: str, text: str, at: int) -> str:
+    """Without the signs that end the bold letters begun before this place."""
+    is_bold = compiled(_EMPHASIS_BEFORE).search(text[max(0, at - 45) : at])
+    return value.rstrip("*_") if is_bold else value
 
 
 def _first_unmatched(value: str) -> int:
@@ -434,7 +460,7 @@ def _spoken_secret(match: re.Match[str], text: str) -> Span | None:
         way = way if is_set else None
     if way is not None and (span := _spoken_span(text, way.end(), match["name"]) or _phrase_span(text, way.end())):
         return span
-    if match["bare"] and _is_prose(match):
+    if match["bare"] and (_is_prose(match) or match["sep"].strip() in _GIVEN_SIGNS):
         return _phrase_span(text, match.start("bare"))
     space = compiled(r"[ \t]{1,3}").match(text, match.end("name"))
     span = _spoken_span(text, space.end(), match["name"]) if space else None
@@ -443,8 +469,8 @@ def _spoken_secret(match: re.Match[str], text: str) -> Span | None:
 
 def _phrase_span(text: str, start: int) -> Span | None:
     """``the password of the office is correct-horse-battery``; not what goes on, as an adjective does."""
-    words = compiled(r"[A-Za-z-]{14,200}+").match(text, start)
-    if words is None or not is_passphrase(words[0]) or not compiled(_PHRASE_AFTER).match(text, words.end()):
+    words = compiled(r"(?P<v>[A-Za-z-]{14,200}+)[!?]*+").match(text, start)
+    if words is None or not is_passphrase(words["v"]) or not compiled(_PHRASE_AFTER).match(text, words.end("v")):
         return None
     return words.span()
 
@@ -457,9 +483,15 @@ def _spoken_key(match: re.Match[str], text: str) -> Span | None:
     for ways in (_SPOKEN_WAY, _KEY_WAY):
         way = compiled(ways).match(text, name_end)
         span = _spoken_span(text, way.end(), match["name"]) if way else None
-        if span and is_jumbled(text[slice(*span)]):
+        if span and (is_jumbled(text[slice(*span)]) or _is_key_said(match, text, span)):
             return span
     return None
+
+
+def _is_key_said(match: re.Match[str], text: str, span: Span) -> bool:
+    before = text[max(0, match.start() - 14) : match.end("name")]
+    is_key = compiled(_KEY_BEFORE).search(before) is not None
+    return is_key and compiled(_KEY_ALONE).fullmatch(text[slice(*span)]) is not None
 
 
 def _key_alone(match: re.Match[str], text: str) -> Span | None:
@@ -471,13 +503,25 @@ def _key_alone(match: re.Match[str], text: str) -> Span | None:
 
 
 def _spoken_span(text: str, start: int, name: str) -> Span | None:
+    quoted = compiled(_SPOKEN_QUOTED).match(text, start)
+    if quoted is not None:
+        is_said = _is_said(quoted["v"], name) or is_passphrase(quoted["v"])
+        return quoted.span("v") if is_said and _may_be_spaced(quoted["v"]) else None
     bare = compiled(_BARE).match(text, start)
-    value = bare[0][: _first_unmatched(bare[0])].rstrip(".,;:!?*_") if bare else ""
+    value = bare[0][: _first_unmatched(bare[0])].rstrip(_SENTENCE_ENDS) if bare else ""
+    value = _without_emphasis(value, text, start)
+    # Judged without what may end a sentence or belong to it, and masked with it.
+    return (start, start + len(value)) if _is_said(value.rstrip(_MAY_END), name) else None
+
+
+def _is_said(value: str, name: str) -> bool:
     if not is_worded(value) or not could_be_secret(name, value):
-        return None
-    if is_spoken_of(value) or compiled(_CALL).match(value):
-        return None
-    return start, start + len(value)
+        return False
+    return not is_spoken_of(value) and not compiled(_CALL).match(value)
+
+
+def _may_be_spaced(value: str) -> bool:
+    return " " not in value or compiled(_SENTENCE).search(value) is None
 
 
 def _is_named_so(text: str, name_at: int, value_end: int) -> bool:

@@ -3,12 +3,16 @@
 Deterministic and without a model, so that a label can be explained and computed again. The rules, of which
 the most restrictive that matches wins:
 
-1. restricted: a secret was masked, or the text speaks of ssn, social security, credit card, pci, pii.
+1. restricted: a secret was masked, the text holds a social security number (123-45-6789), or it speaks of ssn,
+   social security, credit card, pci, pii.
 2. confidential: a path with a directory auth, secrets, credentials or keys, or a ``.env`` file; or the words
    password, api key, token, private key, secret.
 3. internal: a decision about compliance, security, audit, policy, sox, sr 11-7, gdpr, hipaa.
 4. public: at least one path, and every path under public/ or docs/.
 5. internal otherwise.
+
+What a text speaks of and where it lies is a guess, which whoever configures the org may overrule with a label of
+their own; what it holds is none (ADR 5).
 
 It runs on the text after masking. A ``[masked:...]`` marker in the text alone counts as well: an imported or
 quoted text that carries one had a secret in it, and a caller who forgets ``masked=True`` must not publish it.
@@ -16,6 +20,7 @@ quoted text that carries one had a secret in it, and a caller who forgets ``mask
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 # From least to most restrictive.
 TIERS = ("public", "internal", "confidential", "restricted")
@@ -35,7 +40,13 @@ SPOKEN_OF = frozenset(
 # A plural is the same word; an underscore separates words here, so that DB_PASSWORD speaks of a password.
 _RESTRICTED = re.compile(r"(?<![a-z0-9])(?:ssn|social[\s_-]+security|credit[\s_-]+card|pci|pii)s?(?![a-z0-9])")
 _CONFIDENTIAL = re.compile(r"(?<![a-z0-9])(?:password|api[\s_-]?key|private[\s_-]?key|secret)s?(?![a-z0-9])")
-_TOKEN = re.compile(r"(?<![a-z0-9])tokens?(?![a-z0-9])")
+# Design tokens, and files such as tokens.json and tokens.css, are none of them.
+_TOKEN = re.compile(r"(?<![a-z0-9])(?:token|(?<!design[\s_-])tokens(?!\.(?:json|s?css|[jt]s)\b))(?![a-z0-9])")
+# None that is issued begins with 000, 666 or 9 or has only zeros in a part (ssa.gov, on randomization). The look
+# behind comes after the first digit, which keeps the search fast.
+_SOCIAL_SECURITY_NUMBER = re.compile(
+    r"[0-8](?<![\w-].)(?!00-|66-)[0-9]{2}-(?!00)[0-9]{2}-(?!0000)[0-9]{4}(?![\w-])"
+)
 # What makes "token" a credential; without one within reach it is a unit of text ("token budget").
 _CREDENTIAL_NEARBY = re.compile(
     r"(?<![a-z0-9])(?:o?auth\w*|access|refresh|bearer|csrf|jwt|session|login|sign[\s-]?in|credentials?|rotat\w+"
@@ -65,15 +76,49 @@ def classify(
     """
     if plain and not paths and not masked:
         return "internal"  # by rule 5, or by rule 3
-    lowered = "" if plain else content.lower()
-    if masked or "[masked:" in lowered or _is_restricted(lowered):
-        return "restricted"
-    parts = [path.lower().replace("\\", "/").split("/") for path in paths]
-    if any(map(_is_sensitive_path, parts)) or _is_confidential(lowered, strict_token_rule):
-        return "confidential"
-    if not parts or (type.lower() == "decision" and _GOVERNANCE.search(content.lower())):
+    asked = demanded("" if plain else content, paths=paths, masked=masked, strict_token_rule=strict_token_rule)
+    if asked:
+        return asked.tier
+    if not paths or (type.lower() == "decision" and _GOVERNANCE.search(content.lower())):
         return "internal"
-    return "public" if all(map(_is_public_path, parts)) else "internal"
+    return "public" if all(map(_is_public_path, map(_parts, paths))) else "internal"
+
+
+class Demand(NamedTuple):
+    """A label above the default, and why. What it holds, unlike what it speaks of, nobody overrules."""
+
+    tier: str
+    why: str
+    is_held: bool = False
+
+
+def demanded(
+    content: str, *, paths: Sequence[str] = (), masked: bool = False, strict_token_rule: bool = True
+) -> Demand | None:
+    """By the first two rules; None where neither says anything."""
+    lowered = content.lower()
+    if masked or "[masked:" in lowered:
+        return Demand("restricted", "a secret was masked in it", is_held=True)
+    if _SOCIAL_SECURITY_NUMBER.search(lowered):
+        return Demand("restricted", "it holds what looks like a social security number", is_held=True)
+    if word := _restricted_word(lowered):
+        return Demand("restricted", f"it speaks of {word}")
+    if path := next((path for path in paths if _is_sensitive_path(_parts(path))), None):
+        return Demand("confidential", f"it is about {path}")
+    if word := _confidential_word(lowered, strict_token_rule):
+        return Demand("confidential", f"it speaks of {word}")
+    return None
+
+
+def holds_data(content: str, *, masked: bool = False) -> bool:
+    """Whether a text holds what the strictest label is for, and does not only speak of it."""
+    asked = demanded(content, masked=masked)
+    return asked is not None and asked.is_held
+
+
+def is_above(one: str, other: str) -> bool:
+    """Whether the first of two tiers is the more restrictive."""
+    return highest(one, other) != other
 
 
 def highest(a: str, b: str) -> str:
@@ -86,26 +131,32 @@ _GOVERNANCE = re.compile(
 )
 
 
-def _is_restricted(lowered: str) -> bool:
+def _restricted_word(lowered: str) -> str | None:
     if not lowered or not any(hint in lowered for hint in _RESTRICTED_HINTS):
-        return False
-    return _RESTRICTED.search(lowered) is not None
+        return None
+    word = _RESTRICTED.search(lowered)
+    return word[0] if word else None
 
 
-def _is_confidential(lowered: str, strict_token_rule: bool) -> bool:
+def _confidential_word(lowered: str, strict_token_rule: bool) -> str | None:
     if not lowered or not any(hint in lowered for hint in _CONFIDENTIAL_HINTS):
-        return False
-    return _CONFIDENTIAL.search(lowered) is not None or _speaks_of_tokens(lowered, strict_token_rule)
+        return None
+    word = _CONFIDENTIAL.search(lowered) or _credential_token(lowered, strict_token_rule)
+    return word[0] if word else None
 
 
-def _speaks_of_tokens(lowered: str, strict_token_rule: bool) -> bool:
+def _credential_token(lowered: str, strict_token_rule: bool) -> re.Match[str] | None:
     if strict_token_rule:
-        return _TOKEN.search(lowered) is not None
+        return _TOKEN.search(lowered)
     for token in _TOKEN.finditer(lowered):
         near = lowered[max(0, token.start() - _NEARBY_CHARACTERS) : token.end() + _NEARBY_CHARACTERS]
         if _CREDENTIAL_NEARBY.search(near):
-            return True
-    return False
+            return token
+    return None
+
+
+def _parts(path: str) -> list[str]:
+    return path.lower().replace("\\", "/").split("/")
 
 
 def _is_sensitive_path(parts: list[str]) -> bool:

@@ -40,18 +40,23 @@ _OTHER_OPTION = (  # without their `-p`
 )
 
 
-def _taken_by(option: str, *, needs: tuple[str, ...], commands: str) -> Rule:
+def _taken_by(option: str, *, needs: tuple[str, ...], commands: str, then: str | None = None) -> Rule:
     """The password behind an option of some commands, whatever options and words stand between. One without quotes
-    has a digit: otherwise it may be talk."""
+    has a digit, or the command goes on behind it with what `then` says: otherwise it may be talk."""
+    letters = rf"|{_SHELL_WORD}(?=\s{{1,3}}(?:{then}))" if then else ""
     return Rule(
         "login",
         needs,
         rf"(?i:\b(?:{commands}))(?:\s{{1,2}}[^\s`;|&<>()]{{1,64}}+){{0,10}}?\s{{1,2}}-{option}(?:\s{{1,2}}|=)?"
-        rf"(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|(?=\S{{0,200}}\d){_SHELL_WORD}))",
+        rf"(?P<q>[\"'])?(?P<v>(?(q){_IN_QUOTES}|(?:(?=\S{{0,200}}\d){_SHELL_WORD}{letters})))",
         _is_command_password,
     )
 
 
+_REDIS = (  # a further option, or a command that no sentence goes on with
+    r"-{1,2}[a-z]|(?i:ping|info|keys|hgetall|h?get|h?set|m?del|scan|ttl|lrange|llen|incr|flush(?:all|db)|dbsize|config"
+    r"|monitor|client|subscribe|publish|eval|select|save|bgsave|shutdown)\b"
+)
 COMMAND_RULES = (
     # A user id and a group id, as `docker run -u` takes them, are no login.
     Rule(
@@ -80,7 +85,7 @@ COMMAND_RULES = (
     ),
     _taken_by("p", needs=("login ",), commands=r"(?:docker|podman|nerdctl|helm registry|oras|skopeo|az) login"),
     _taken_by("p", needs=("mongo",), commands="mongo(?:sh|dump|restore|export|import|stat)?"),
-    _taken_by("a", needs=("redis-cli",), commands="redis-cli"),  # its -p is a port
+    _taken_by("a", needs=("redis-cli",), commands="redis-cli", then=_REDIS),  # its -p is a port
     _taken_by("w", needs=("ldap",), commands="ldap(?:search|modify|add|delete|passwd|whoami|compare)"),
     _taken_by("P", needs=("sqlcmd",), commands="sqlcmd"),
     _taken_by("P", needs=("zip",), commands="(?:un)?zip"),

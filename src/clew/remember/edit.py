@@ -19,7 +19,7 @@ from clew.model.memory import Draft, Indexed, Memory, Version
 from clew.model.scope import Reach, is_encodable
 from clew.ports import Tx
 from clew.relate.queue import enqueue_changed
-from clew.remember.classify import highest
+from clew.remember.classify import classify, highest, holds_data, is_above
 from clew.remember.graph import GraphPolicy, remap, remap_id, retract_found
 from clew.remember.lifecycle import (
     SHORTEST_ID,
@@ -65,6 +65,7 @@ def edited(
             next=f"name one of: {', '.join(EDITABLE)}",
         )
     draft, masked = draft_memory(_as_draft(memory, changes), memory.scope, now=now, policy=policy)
+    draft = replace(draft, classification=_label(memory, draft, changes, policy, masked=bool(masked)))
     if "layer" in changes or draft.layer != memory.layer:
         draft = replace(draft, expires_at=expiry(draft.layer, changes.get("expires_at"), now, policy))
     kept = {
@@ -89,6 +90,23 @@ def edited(
     return new, masked
 
 
+def _label(
+    old: Memory, draft: Memory, changes: Mapping[str, Any], policy: WritePolicy, *, masked: bool = False
+) -> str:
+    """A label that is given counts, if whoever gives it may lower one. Otherwise the old one stays, unless the text
+    asks for more than it did: somebody may have lowered it in spite of the words, though not of what it holds."""
+    if changes.get("classification") is not None:
+        return draft.classification if policy.may_lower else highest(old.classification, draft.classification)
+    strict = policy.strict_token_rule
+    before = classify(_words(old), paths=old.paths, type=old.type, strict_token_rule=strict)
+    is_raised = is_above(draft.classification, before) or holds_data(_words(draft), masked=masked)
+    return highest(old.classification, draft.classification) if is_raised else old.classification
+
+
+def _words(memory: Memory) -> str:
+    return f"{memory.title}\n{memory.content}" if memory.title else memory.content
+
+
 def _is_vouched_for(old: Memory, new: Memory) -> bool:
     """Whoever puts right what was heard with doubt has looked at it."""
     return any(getattr(old, name) != getattr(new, name) for name in ("content", "type", "layer"))
@@ -105,7 +123,7 @@ def _replaced(id: str) -> Conflict:
 
 def _as_draft(memory: Memory, changes: Mapping[str, Any]) -> Draft:
     names = {field.name for field in fields(Draft)} & set(EDITABLE)
-    values = {name: getattr(memory, name) for name in names} | dict(changes)
+    values = {name: getattr(memory, name) for name in names - {"classification"}} | dict(changes)
     if changes.get("type") == "rule" and "layer" not in changes:
         values["layer"] = "rule"  # a rule by type is a rule by layer, and rules do not expire
     return Draft(**values)

@@ -36,6 +36,7 @@ _PATH = r"(?:~|\.{1,2})?/[\w./-]+"
 PASSWORDS_ELSEWHERE = (
     "kennwort", "contraseña", "senha", "wachtwoord", "пароль", "hasło", "heslo", "lösenord", "şifre",
 )  # fmt: skip
+PRE_SHARED = ("pre-shared", "preshared")  # before `key`; its short form is PSK
 _OF_ADJECTIVES = frozenset(
     "only with from over than that this wide well free less like once time read case term long never always must "
     "pass secret token auth".split()
@@ -80,7 +81,7 @@ def is_variable(value: str) -> bool:
 
 def names_a_password(name: str) -> bool:
     lowered = name.lower()
-    return any(word in lowered for word in ("pass", "pw", *PASSWORDS_ELSEWHERE))
+    return any(word in lowered for word in ("pass", "pw", "psk", *PRE_SHARED, *PASSWORDS_ELSEWHERE))
 
 
 def is_worded(value: str) -> bool:

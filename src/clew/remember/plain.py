@@ -21,7 +21,11 @@ _CACHE_SIZE = 100_000
 _CARD_BEGINS = re.compile(r"[0-9]{4}")
 # A rule that waits for two words is told by the first of them. `<` begins a private passage; `[masked:` tells that
 # something was masked before.
-_HINTS = frozenset(hint.split()[0] for hint in (*redact.HINTS, *classify.HINTS, "<", "[masked:"))
+_TOLD_BY = (*redact.HINTS, *classify.HINTS, "<", "[masked:")
+_ALONE = frozenset(
+    hint.strip() for hint in _TOLD_BY if hint[0] == " "
+)  # these only by themselves: a path has slashes
+_HINTS = frozenset(hint.split()[0] for hint in _TOLD_BY) - _ALONE
 # In a word of letters alone the others say something only as its end or as the whole of it: neither `author` nor
 # `capital` does.
 _ANYWHERE = tuple(_HINTS.difference(assigned.NAME_WORDS, classify.HINTS) | {"private"})
@@ -47,7 +51,7 @@ def is_plain(text: str) -> bool:
 
 
 def _is_harmless(word: str) -> bool:
-    if len(word) >= redact.SHORTEST_PREFIXED or not word.isascii():
+    if len(word) >= redact.SHORTEST_PREFIXED or not word.isascii() or word in _ALONE:
         return False
     if not word.isalpha() and _CARD_BEGINS.search(word):
         return False

@@ -29,7 +29,7 @@ from clew.model.times import zoned
 from clew.recall import marks
 from clew.recall.analyse import packed_hashes
 from clew.remember.assigned import NAME_WORDS
-from clew.remember.classify import classify, highest
+from clew.remember.classify import classify, highest, holds_data
 from clew.remember.plain import is_plain
 from clew.remember.redact import redact, redact_together
 from clew.remember.trust import TRUSTS, trust_of, trust_of_origin
@@ -52,6 +52,7 @@ class WritePolicy:
     working_ttl_hours: float = 24.0
     working_max: int = 200
     strict_token_rule: bool = True
+    may_lower: bool = False  # whoever writes may give a laxer label than the words of a text ask for
 
 
 def draft_memory(
@@ -95,14 +96,15 @@ def draft_memory(
     if masked and (whole := _masked_together(draft)) is not None:
         memory, more = draft_memory(whole, scope, now=now, policy=policy, parents=parents, trust=trust, new=new)
         return memory, tuple(sorted(masked.union(more)))
+    trusted = _trusted(draft.origin, draft.trust, (trust, *parents.values()))
     # In the order of its fields: naming 35 of them takes as long as making the memory.
     memory = Memory(
         _given_id(draft.id) or new or new_id("mem", at_ms=begun.ms),
         scope.org, scope.project, scope.user, scope.agent, scope.session, scope.namespace,
         type_, layer, title, content, tags, category, paths, author, thread, at, origin, tool_call,
         tuple(draft.parents),
-        _trusted(draft.origin, draft.trust, (trust, *parents.values())),
-        _classification(draft, content, paths, type_, masked, policy, plain=plain),
+        trusted,
+        _classification(draft, content, paths, type_, masked, policy, trust=trusted, plain=plain),
         numbers.confidence(draft.confidence),
         numbers.weight(draft.weight),
         upsert_key,
@@ -315,9 +317,11 @@ def _classification(
     masked: set[str],
     policy: WritePolicy,
     *,
+    trust: str,
     plain: bool = False,
 ) -> str:
-    """Computed; a caller may ask for a stricter label, never for a laxer one."""
+    """Computed; a caller may ask for a stricter label. A laxer one takes the right to lower it, words that are
+    trusted as a user's own, and a text that only speaks of such data."""
     text = content if not draft.title else f"{draft.title}\n{content}"
     computed = classify(
         text,
@@ -329,7 +333,9 @@ def _classification(
     )
     if draft.classification is None:
         return computed
-    return highest(computed, one_of("classification", draft.classification, CLASSIFICATIONS))
+    asked = one_of("classification", draft.classification, CLASSIFICATIONS)
+    is_lowered = policy.may_lower and trust == "user" and not holds_data(text, masked=bool(masked))
+    return asked if is_lowered else highest(computed, asked)
 
 
 def _metadata(metadata: Mapping[str, Any], masked: set[str]) -> Mapping[str, Any]:

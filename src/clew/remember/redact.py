@@ -19,17 +19,19 @@ from collections.abc import Iterable
 from functools import cache
 
 from clew.remember.again import Found, mask_again
-from clew.remember.assigned import NAME_WORDS, find_assigned, find_pins
+from clew.remember.assigned import NAME_WORDS, find_assigned, find_pins, is_spoken_of
 from clew.remember.command_lines import COMMAND_RULES, Rule, is_not_a_variable
 from clew.remember.looks import (
     compiled,
     could_be_secret,
     has_digit,
+    is_jumbled,
     is_keylike,
     is_mixed,
     is_numbered,
     is_strong,
     is_variable,
+    is_worded,
     looks_random,
 )
 from clew.values import dataclass
@@ -211,8 +213,15 @@ def _is_password(value: str) -> bool:
 
 
 def _is_told_password(value: str) -> bool:
-    """With a sign that neither an address nor a place in a file has."""
+    """With a sign that neither an address nor a place in a file has, or in an order that nobody would say."""
+    if is_jumbled(value):
+        return True
     return is_strong(value) and re.search(r"[!$%^&~]|#(?!L\d)", value) is not None and not is_variable(value)
+
+
+def _is_said_password(value: str) -> bool:
+    value = value.rstrip(".!?")
+    return is_worded(value) and _is_password(value) and not is_spoken_of(value)
 
 
 def _is_wallet(value: str) -> bool:
@@ -222,11 +231,12 @@ def _is_wallet(value: str) -> bool:
 
 
 def _is_login(value: str) -> bool:
-    """A name and a password in base64."""
+    """A name and a password in base64; letters that decode to anything else are a word."""
     try:
-        return b":" in a2b_base64(value)
+        login = a2b_base64(value).decode()
     except ValueError:
         return False
+    return ":" in login and login.isprintable()
 
 
 def _is_cookie(value: str) -> bool:
@@ -420,11 +430,13 @@ _PHRASE_RULES = (
         r"(?i:secret_?access_?key)[\\\"'\]]{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4}"
         r"(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
     ),
-    # The two columns of the credentials file that the AWS console hands out; the id is masked by now.
+    # The two columns of the credentials file that the AWS console hands out, or both in one breath; the id is
+    # masked by now.
     Rule(
         "aws",
         ("[masked:aws-id]",),
-        r"\[masked:aws-id\][,;:\s\"']{1,4}(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+        r"\[masked:aws-id\][,;:/\s\"']{1,4}(?:(?i:and|with|its|the|aws|secret|access|key|is)[,;:=_/\s\"']{1,4}){0,8}"
+        r"(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
     ),
     # Neither part contains a slash and each scheme needs one, so no character is read for two schemes. What stands
     # there alone is a user, or a token if it is long and has digits.
@@ -450,6 +462,28 @@ _PHRASE_RULES = (
         r"(?i:\b(?:login|creds|credentials|zugangsdaten)\b)(?:[^\n/]{0,40}?\s[\w.@+-]{2,40}\s/\s"
         r"|(?:\s(?:are|is|sind))?:?\s{1,2}[\w.@+-]{2,40}(?<!http)(?<!https)[:/])(?P<v>[^\s\"'`,;()/]{8,64})",
         _is_told_password,
+    ),
+    # The same where somebody logs in.
+    Rule(
+        "login",
+        (" / ",),
+        r"(?i:\b(?:log|sign)(?:ged)?[ -]in\s(?:with|as|using|via)\s)(?:[^\n/]{0,40}?\s)?[\w.@+-]{2,40}\s/\s"
+        r"(?P<v>[^\s\"'`,;()/]{6,64}(?<!\.))",
+        _is_said_password,
+    ),
+    Rule(
+        "login",
+        ("auth ", "auth:"),
+        r"(?i:\bbasic[ -]auth:?\s{1,2}(?:(?:with|as|using|is|user|creds)\s{1,2}){0,2})[(\"'`]?[\w.@+-]{1,64}:(?!//)"
+        r"(?P<v>[^\s/\"'<>`]{1,200}(?=@\w)|[^\s/\"'<>`@]{1,200}(?<![.,;:)]))",
+        _is_said_password,
+    ),
+    # A user and a password before the database of Oracle's driver.
+    Rule(
+        "url",
+        ("jdbc:oracle",),
+        r"(?i:\bjdbc:oracle:\w{1,8}:)[\w.$#-]{1,64}/(?P<v>[^\s\"'`]{1,200})(?=@[\w/(\[])",
+        is_not_a_variable,
     ),
     # The words that a wallet is made of: BIP-39 has none of those that make a sentence.
     Rule(
@@ -494,6 +528,9 @@ _PHRASE_RULES = (
         r"(?i:\bbearer|authorization[\\\"']{0,4}\s{0,3}[:=]\s{0,3}[\\\"']{0,4}(?:bearer|basic|token|digest))"
         r"\s{1,3}(?P<v>[A-Za-z0-9._~+/-]{12,}+=*+)",
         is_mixed,
+    ),
+    Rule(
+        "login", ("basic ",), r"(?i:\bbasic)\s{1,3}(?P<v>[A-Za-z0-9+/]{8,4000}={0,2})(?![A-Za-z0-9+/=])", _is_login
     ),
 )
 _PHRASED = {hint: rule for rule in _PHRASE_RULES for hint in rule.needs}

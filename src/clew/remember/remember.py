@@ -28,7 +28,7 @@ from clew.ports import Clock, Embedder, Store, Tx
 from clew.relate.embed import pack_vectors
 from clew.relate.queue import enqueue, enqueue_changed
 from clew.remember import key_names
-from clew.remember.classify import highest
+from clew.remember.classify import demanded, highest
 from clew.remember.graph import Entry, GraphPolicy, draft_of, map_memories, remap, remap_id
 from clew.remember.lifecycle import (
     May,
@@ -53,6 +53,7 @@ else:
 
 BATCH = 500
 JOINED = 32  # memories of a batch that is saved together with others
+_RAISED = ("confidential", "restricted")
 Check = Callable[[Tx, Sequence[Prepared], datetime], None]
 
 
@@ -69,17 +70,32 @@ def remember(
     actor: str = "owner",
     check: Check | None = None,
     may: May | None = None,
+    may_lower: Callable[[], bool] | None = None,
 ) -> Iterable[Remembered]:
     """Batch by batch; what was yielded is durable. `check` may refuse a batch within its transaction, `may` says
-    what of the memories that are there already may be read and changed."""
+    what of the memories that are there already may be read and changed, `may_lower` whether a label that was given
+    counts for more than words; it is asked where one was."""
     remaining = iter(drafts)
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
-        how = partial(prepare, store=store, embedder=embedder, now=now, policy=policy, graph=graph, trust=trust)
+        drafting = replace(policy, may_lower=True) if _lowers(batch, may_lower) else policy
+        how = partial(prepare, store=store, embedder=embedder, now=now, policy=drafting, graph=graph, trust=trust)
         with looked_at(batch):
             saving = Saving(how(batch, scope, may=may), now, policy, graph, actor, check, may)
             saved = store.write(saving)
-        yield from saved
+        for one in saved:
+            yield _explained(one, policy) if one.memory.classification in _RAISED else one
+
+
+def _lowers(batch: Sequence[Draft], may_lower: Callable[[], bool] | None) -> bool:
+    return may_lower is not None and any(draft.classification for draft in batch) and may_lower()
+
+
+def _explained(answer: Remembered, policy: WritePolicy) -> Remembered:
+    memory = answer.memory
+    text, strict = f"{memory.title or ''}\n{memory.content}", policy.strict_token_rule
+    asked = demanded(text, paths=memory.paths, masked=bool(answer.masked), strict_token_rule=strict)
+    return replace(answer, label_because=asked.why) if asked and asked.tier == memory.classification else answer
 
 
 def prepare(
@@ -110,6 +126,7 @@ def prepare(
             masked=masked,
             supersedes=draft.supersedes,
             has_given_id=draft.id is not None,
+            has_given_label=draft.classification is not None,
             suspicions=quarantine.suspicions(memory) if memory.trust != "user" else (),
         )
         for draft, (memory, masked), (vector, space) in zip(drafts, drafted, vectors, strict=True)
@@ -355,6 +372,8 @@ def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: dat
     # What is suspected may be an echo of what was released: repeating it makes it no more trusted.
     vouches = not stated.parents and not item.suspicions
     lifts = vouches and TRUSTS.index(stated.trust) > TRUSTS.index(known.trust)
+    # The same words do not raise again what somebody lowered in spite of them.
+    is_new_label = item.has_given_label or item.masked or not set(stated.paths) <= set(known.paths)
     confirmed = replace(
         known,
         trust=stated.trust if lifts else known.trust,
@@ -362,7 +381,9 @@ def _confirm(tx: Tx, known: Memory, item: Prepared, graph: GraphPolicy, now: dat
         layer=stated.layer if known.layer == "working" or stated.layer == "rule" else known.layer,
         expires_at=_later(known.expires_at, stated.expires_at),
         upsert_key=known.upsert_key or (None if known.is_history else stated.upsert_key),
-        classification=highest(known.classification, stated.classification),
+        classification=highest(known.classification, stated.classification)
+        if is_new_label
+        else known.classification,
         tags=_united(known.tags, stated.tags) if vouches else known.tags,
         paths=_united(known.paths, stated.paths) if vouches else known.paths,
     )

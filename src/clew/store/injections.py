@@ -25,7 +25,9 @@ _OPTIONAL = frozenset(("project_id", "agent_id", "event_id", "work_type", "deliv
 _SUMMARY = tuple(name for name in SessionSummary.__slots__ if name != "created_at")
 _SUMMARY_COLUMN = {"org": "org_id", "session": "session_id", "project": "project_id", "user": "user_id"}
 _SUMMARY_OPTIONAL = frozenset(("project", "user", "agent", "work_type", "issue", "outcome"))
-_LISTS = frozenset(("observation_ids", "session_summary_ids", "graph_node_ids", "files", "errors", "open_items"))
+_LISTS = frozenset(
+    ("observation_ids", "denied_ids", "session_summary_ids", "graph_node_ids", "files", "errors", "open_items")
+)
 
 
 class InjectionTable:

@@ -14,7 +14,7 @@ from clew.lazy import LazyModule
 from clew.model.host import Limits
 from clew.model.inject import VerbEvent
 from clew.model.kinds import checked
-from clew.model.scope import Identity
+from clew.model.scope import Identity, Reach
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from clew.model.scope import Scope
     from clew.model.session import AgentSession, SessionReport
     from clew.model.start import Held, InjectReport, SessionSummary
+    from clew.ports import Tx
     from clew.verbs import inject_making as making
 else:
     access, blocks, buses, candidates, gates, graph_engine = (
@@ -113,12 +114,22 @@ class Injection:
         return self.starter.look(session, query[:MAX_ASKED], budget_tokens=budget_tokens).for_agents()
 
     def log(self, session_id: str, *, identity: Identity | None = None) -> list[ContextInjectionLog]:
-        """What was shown in a session, oldest first."""
+        """What was shown in a session, oldest first, and which memories policies kept out: those of them that
+        whoever looks may read, and none for an agent."""
         may = self._clew.sessions.rights(identity)
         with self._clew.store.read() as tx:
             session = may.must_see(tx, session_id)
             rows = tx.injections.of_session(session.org, session.id)
+            known = self._readable(tx, session.org, identity, {id for row in rows for id in row.denied_ids})
+        rows = [replace(row, denied_ids=tuple(id for id in row.denied_ids if id in known)) for row in rows]
         return rows if may.reads(session) else [replace(row, query_text=granting.PRIVATE) for row in rows]
+
+    def _readable(self, tx: Tx, org: str, identity: Identity | None, ids: Collection[str]) -> set[str]:
+        if not ids or (identity is not None and identity.agent):
+            return set()
+        door = self._clew._doors.door(identity, None)
+        there = tx.memories.get_many(Reach.everything(org), list(ids)).values()
+        return {memory.id for memory in door.readable(there, lambda memory: memory)}
 
     def record(self, log: ContextInjectionLog) -> str:
         """Write one row of the log; '' when that fails, which is counted and told to nobody else."""

@@ -66,6 +66,11 @@ def test_what_is_remembered_is_recalled_with_its_provenance(of_any_era: Agent) -
     assert "lexical" in found["why"]
 
 
+def test_an_agent_is_told_why_what_it_remembers_is_labelled_more_strictly(agent: Agent) -> None:
+    assert agent("memory_remember", content="PCI scope: keep 5432 closed")["label_because"] == "it speaks of pci"
+    assert "label_because" not in agent("memory_remember", content="We use tabs")
+
+
 def test_recall_explains_itself_when_asked(agent: Agent) -> None:
     agent("memory_remember", content="The cache is flushed at midnight")
     plain, explained = (agent("memory_recall", query="cache flush", explain=one) for one in (False, True))

@@ -35,6 +35,21 @@ def code_of(call: Any) -> str:
     return refused.value.code
 
 
+# -- labels ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("who", "label"), [(ADMIN, "internal"), (BOB, "restricted"), (BOBS_BOT, "restricted")])
+def test_only_who_configures_the_org_lowers_a_label(memory: Clew, who: Identity, label: str) -> None:
+    stored = memory.remember("PCI scope: keep 5432 closed", classification="internal", scope=SHOP, identity=who)
+    assert stored.memory.classification == label
+
+
+def test_a_member_lowers_no_label_by_an_edit(memory: Clew) -> None:
+    id = memory.remember("the roadmap", classification="confidential", scope=SHOP, identity=BOB).id
+    assert memory.edit(id, classification="public", scope=SHOP, identity=BOB).classification == "confidential"
+    assert memory.edit(id, classification="internal", scope=SHOP, identity=ADMIN).classification == "internal"
+
+
 # -- the quarantine's release ------------------------------------------------------------------------
 
 

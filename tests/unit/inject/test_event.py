@@ -244,6 +244,14 @@ def test_another_users_private_memory_is_not_injected(shop: Clew) -> None:
     assert said(shop, session, paths=("src/kim.py",)).outcome == "no-match"
 
 
+def test_what_a_label_keeps_from_a_tool_call_is_named_in_the_log(shop: Clew) -> None:
+    hidden = shop.remember("The PCI scope ends here", scope=SHOP, paths=("src/kim.py",)).id
+    session = running(shop)
+    assert said(shop, session, paths=("src/kim.py",)).outcome == "no-match"
+    shop.remember("wait for the writer", scope=SHOP)
+    assert logged(shop, session)[-1].denied_ids == (hidden,)
+
+
 def test_an_unknown_session_and_one_of_another_org_are_not_found(shop: Clew) -> None:
     session = running(shop)
     with pytest.raises(NotFound):

@@ -13,7 +13,7 @@ import pytest
 from clew.clew import Clew
 from clew.inject import record_context_injection
 from clew.model.inject import ContextInjectionLog, EdgeKey
-from clew.model.scope import Scope
+from clew.model.scope import Identity, Scope
 
 DOCUMENTED = """SELECT graph_node_ids, graph_edge_keys, created_at FROM context_injection_logs
 WHERE session_id = ? ORDER BY created_at DESC LIMIT 1"""
@@ -69,3 +69,14 @@ def test_what_was_pushed_is_known_to_every_process(memory: Clew) -> None:
     with memory.store.read() as tx:
         assert tx.injections.shown("local", "ses_1") == {"mem_1", "mem_2"}
         assert tx.injections.shown("acme", "ses_1") == set()
+
+
+def test_the_log_names_what_policies_withheld_to_those_who_may_read_it(memory: Clew) -> None:
+    ada, bot = Identity(user="ada", roles=("member",)), Identity(agent="agent", roles=())
+    shared = memory.remember("AuthService has a PCI scope", scope=Scope(project="shop")).id
+    private = memory.remember("AuthService is bob's", scope=Scope(project="shop", user="bob")).id
+    session = memory.sessions.start(project="shop", title="Fix AuthService")
+    log = ContextInjectionLog(session_id=session.id, project_id="shop", denied_ids=(shared, private, "mem_gone"))
+    record_context_injection(memory, log)
+    told = {who: memory.inject.log(session.id, identity=who)[0].denied_ids for who in (None, ada, bot)}
+    assert told == {None: (shared, private), ada: (shared,), bot: ()}

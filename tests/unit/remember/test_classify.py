@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.remember.classify import TIERS, classify, highest
+from clew.remember.classify import TIERS, classify, demanded, highest, holds_data
 from clew.remember.redact import redact
 
 
@@ -124,6 +124,45 @@ def test_a_masked_secret_is_restricted_by_flag_and_by_marker() -> None:
 def test_the_lenient_rule_asks_for_a_credential_near_the_token(text: str, tier: str) -> None:
     assert classify(text, paths=["docs/a.md"], strict_token_rule=False) == tier
     assert classify(text, paths=["docs/a.md"]) == "confidential"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["colours come from tokens.json", "design tokens of the brand", "src/tokens.css", "tokens.ts has spacing"],
+)
+def test_the_tokens_of_a_design_are_no_credentials(text: str) -> None:
+    assert classify(text) == "internal"
+    assert classify(f"{text}; the API tokens rotate") == "confidential"
+
+
+@pytest.mark.parametrize("text", ["my ssn is 123-45-6789", "078-05-1120 on file", "id=219-09-9999."])
+def test_a_social_security_number_is_restricted_and_not_only_spoken_of(text: str) -> None:
+    assert classify(text, paths=["docs/a.md"]) == "restricted" and holds_data(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    "2024-05-12 000-12-3456 666-12-3456 900-12-3456 123-00-4567 123-45-0000 1123-45-6789 123-45-67890".split(),
+)
+def test_what_only_resembles_a_social_security_number_is_none(text: str) -> None:
+    assert classify(text) == "internal"
+
+
+@pytest.mark.parametrize(
+    ("text", "paths", "why"),
+    [
+        ("PCI scope: keep 5432 closed", (), "it speaks of pci"),
+        ("the password is printed once", (), "it speaks of password"),
+        ("a token budget", (), "it speaks of token"),
+        ("uses tabs", ("src/auth/x.py",), "it is about src/auth/x.py"),
+        ("use [masked:github]", (), "a secret was masked in it"),
+        ("123-45-6789", (), "it holds what looks like a social security number"),
+    ],
+)
+def test_a_label_above_the_default_tells_why(text: str, paths: tuple[str, ...], why: str) -> None:
+    asked = demanded(text, paths=paths)
+    assert asked and (asked.why, asked.tier) == (why, classify(text, paths=paths))
+    assert demanded("uses tabs", paths=["src/x.py"]) is None
 
 
 tiers = st.sampled_from(TIERS)

@@ -275,6 +275,36 @@ def test_an_edit_never_lowers_a_stricter_classification(memory: Any) -> None:
     assert memory.edit(id, content="the roadmap of spring").classification == "restricted"
 
 
+def test_the_owner_lowers_a_label_that_words_have_raised_and_it_stays(memory: Any) -> None:
+    id = memory.remember("PII must never be logged").id
+    assert memory.show(id).classification == "restricted"
+    assert memory.edit(id, classification="internal").classification == "internal"
+    assert memory.edit(id, title="Logging").classification == "internal"
+    assert memory.edit(id, content="PII must never be logged, anywhere").classification == "internal"
+    assert memory.remember("PII must never be logged, anywhere").memory.classification == "internal"
+
+
+@pytest.mark.parametrize("content", [f"PII: {KEY}", "PII such as 123-45-6789"])
+def test_a_lowered_label_is_raised_again_by_what_the_text_then_holds(memory: Any, content: str) -> None:
+    id = memory.remember("PII must never be logged").id
+    memory.edit(id, classification="internal")
+    assert memory.edit(id, content=content).classification == "restricted"
+    assert memory.edit(id, classification="internal").classification == "restricted"
+
+
+def test_words_that_ask_for_more_than_those_before_raise_a_lowered_label(memory: Any) -> None:
+    id = memory.remember("the password is printed once", classification="internal").id
+    assert memory.edit(id, content="the password and the PII are printed once").classification == "restricted"
+
+
+def test_an_agent_lowers_no_label(memory: Any) -> None:
+    bot = Identity(agent="bot")
+    id = memory.remember("the roadmap", classification="restricted").id
+    assert memory.edit(id, classification="internal", identity=bot).classification == "restricted"
+    said = memory.remember("PCI scope", classification="internal", identity=bot)
+    assert said.memory.classification == "restricted"
+
+
 def test_reverting_never_lowers_a_classification(memory: Any) -> None:
     id = memory.remember("the roadmap").id
     memory.edit(id, classification="restricted")

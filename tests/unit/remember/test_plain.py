@@ -25,7 +25,10 @@ TRICKY = (
     "login me **Password:** | `password` 'it's-x1' p@ss,w0rd1 re_use ops_team token budget: 4000 FlyV1 fm2_ "
     "ibm_cloud_iam_key cookie Cookie: Set-Cookie: sid=hunter2hunter2 zip unzip -P ssh-keygen -N htpasswd -b "
     "sqlplus me/hunter2 smbclient -U me%hunter2 -passin pass:hunter2 storepass -storepass gh set --body git config "
-    "NO93 8601 1117 947 pin pinned PIN: mapping 4711 is passcode useradd net use /user:x q8Zr2LkP0xVb77"
+    "psk PSK: pre-shared preshared bindpw Basic basic / sign logged log in with jdbc:oracle:thin:app/hunter2@db "
+    "redis-cli "
+    "YTpodW50ZXIy 123-45-6789 NO93 8601 1117 947 pin pinned PIN: mapping 4711 is passcode useradd net use "
+    "/user:x q8Zr2LkP0xVb77"
 ).split()
 WORDS = st.sampled_from(TRICKY) | st.text(alphabet="abkeytopswdsrn.,;!?_-:= 0123456789", min_size=1, max_size=21)
 
@@ -63,6 +66,9 @@ SPOKEN = (
     "password: a,{}", "password: 'a b {}'", "iam_key = '{}'", "the password is {}", "the password {}",
     "password for staging is {}", "the password was set to {}", "password -> {}",
     "dbPw = '{}'", "smtpPW: {}",
+    'the password for staging is "{}"', "the psk is {}", "the pre-shared key: {}", "cn=a bindpw {}", "bindpw {}",
+    "log in with bob / {}", "basic auth bob:{}@h", "jdbc:oracle:thin:a/{}@db", "pw on the box = {}",
+    "redis-cli -a {} ping",
     "net use \\\\h\\s /user:x {}", "useradd -p {} bob", "useradd -p'{}' bob", "the token {} has expired",
     "API key provided: {}", "the pin is {}", "the pin of the phone is {}", "PIN: {}", "the passcode {}",
 )  # fmt: skip

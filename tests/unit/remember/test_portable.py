@@ -532,6 +532,17 @@ def test_an_export_that_was_changed_is_trusted_like_any_file(memory: Clew, other
     assert (other.show(told).trust, other.show(seen).trust) == ("tool", "untrusted")
 
 
+def test_a_label_that_was_lowered_comes_back_so_from_the_owners_own_export_alone(
+    memory: Clew, other: Clew, tmp_path: Path
+) -> None:
+    id = memory.remember("PCI scope: keep 5432 closed", classification="internal").id
+    held = memory.remember("the ssn is 123-45-6789").id
+    imported(other, tmp_path / "x.jsonl", exported(memory))
+    assert (other.show(id).classification, other.show(held).classification) == ("internal", "restricted")
+    imported(memory, tmp_path / "y.jsonl", lines({"id": "a", "content": "PII is ours", "classification": "public"}))
+    assert memory.show("a").classification == "restricted"
+
+
 @pytest.mark.parametrize("checksum", [None, "sha256:", "sha256:" + "0" * 64, 5, True])
 def test_a_header_alone_gives_no_trust(memory: Clew, tmp_path: Path, checksum: object) -> None:
     header = {"format": "clew-memories", "version": 1, "count": 1, "checksum": checksum}

@@ -23,8 +23,11 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-def drafted(content: str = "some text", **fields: Any) -> Memory:
-    return draft_memory(Draft(content=content, **fields), Scope(), now=NOW, policy=WritePolicy())[0]
+PLAIN = WritePolicy()
+
+
+def drafted(content: str = "some text", *, policy: WritePolicy = PLAIN, **fields: Any) -> Memory:
+    return draft_memory(Draft(content=content, **fields), Scope(), now=NOW, policy=policy)[0]
 
 
 # -- type, layer, expiry -------------------------------------------------------------------------------
@@ -199,6 +202,26 @@ def test_numbers_out_of_range_are_refused(fields: dict[str, Any]) -> None:
 def test_a_caller_may_ask_for_a_stricter_label_but_not_for_a_laxer_one() -> None:
     assert drafted("plain", classification="restricted").classification == "restricted"
     assert drafted("the password policy", classification="public").classification == "confidential"
+
+
+LOWERING = WritePolicy(may_lower=True)
+
+
+@pytest.mark.parametrize("text", ["PCI scope: never open 5432", "PII must never be logged", "the password policy"])
+def test_who_may_lower_a_label_overrules_the_words_of_a_text(text: str) -> None:
+    assert drafted(text, classification="internal", policy=LOWERING).classification == "internal"
+    assert drafted(text, policy=LOWERING).classification != "internal"
+
+
+@pytest.mark.parametrize("text", [f"PCI: {KEY}", "ssn 123-45-6789", "the card 4111 1111 1111 1111"])
+def test_nobody_overrules_what_a_text_holds(text: str) -> None:
+    assert drafted(text, classification="internal", policy=LOWERING).classification == "restricted"
+
+
+@pytest.mark.parametrize("origin", ["agent", "web", "import"])
+def test_words_of_others_are_no_statement_of_who_may_lower_a_label(origin: str) -> None:
+    lowered = drafted("PCI scope", classification="internal", origin=origin, policy=LOWERING)
+    assert lowered.classification == "restricted"
 
 
 def test_the_label_is_computed_on_the_masked_text() -> None:

@@ -476,6 +476,13 @@ def test_a_stricter_label_counts_also_for_what_is_known(memory: Any) -> None:
     assert laxer.memory.classification == "restricted"
 
 
+def test_a_label_above_the_default_comes_with_its_reason(memory: Any) -> None:
+    assert memory.remember("PCI scope: keep 5432 closed").label_because == "it speaks of pci"
+    assert memory.remember("uses tabs").label_because == ""
+    assert memory.remember("the roadmap", classification="restricted").label_because == ""
+    assert "label_because" not in memory.remember("uses spaces").as_json()
+
+
 def test_times_are_told_in_utc_whatever_zone_they_were_said_in(memory: Any) -> None:
     zone = timezone(timedelta(hours=2))
     moments = {name: datetime(2030, month, 1, tzinfo=zone) for month, name in enumerate(TIMES, 1)}

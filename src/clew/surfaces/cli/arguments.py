@@ -134,7 +134,12 @@ _DETAILS = (
     *TIMES,
     arg("--confidence", metavar="F", type=float, help="how sure, 0 to 1"),
     arg("--weight", metavar="F", type=float, help="how much it counts in ranking (1)"),
-    arg("--classification", metavar="C", suggest=CLASSIFICATIONS, help=f"{', '.join(CLASSIFICATIONS)}"),
+    arg(
+        "--classification",
+        metavar="C",
+        suggest=CLASSIFICATIONS,
+        help=f"{', '.join(CLASSIFICATIONS)}; an owner's counts for more than what the words suggest",
+    ),
     arg("--upsert-key", metavar="KEY", help="replace the live memory with the same key"),
     arg("--metadata", metavar="JSON", help="a JSON object"),
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 CONTENT_LINES = 3
 SHOWN = 20
+_DEFAULT_LABEL = "internal"
 _AGES = ((31_536_000, "y"), (86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -50,12 +51,13 @@ def remembered(answer: Remembered, style: Style, *, is_elsewhere: bool = False) 
         yield f"look at it: clew quarantine show {memory.id}"
         return
     done = "already known" if answer.deduplicated else "remembered"
-    line = f"{style('green', done)} {style('bold', memory.id)} ({memory.type}, {place(memory.project)}"
+    label = "" if memory.classification == _DEFAULT_LABEL else f"{memory.classification}, "
+    line = f"{style('green', done)} {style('bold', memory.id)} ({memory.type}, {label}{place(memory.project)}"
     line += f", {_readers(memory)})" if is_elsewhere else ")"
     if answer.superseded:
         line += f", replaces {answer.superseded}"
     if answer.masked:
-        line += style("yellow", f", masked: {', '.join(answer.masked)}")
+        line += style("yellow", f", masked: {', '.join(answer.masked)}, so it is not injected")
     yield line
 
 

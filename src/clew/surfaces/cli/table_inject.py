@@ -28,8 +28,8 @@ INJECT_EVENT = Command(
 )  # fmt: skip
 INJECT_LOG = Command(
     "log", "what was computed for a session, oldest first, and how far it got", "inject:log", (SESSION,),
-    epilog="as JSON, delivered says that it was handed to the agent, and state what became of it in the queue: "
-    "clew queue list SESSION",
+    epilog="as JSON, delivered says that it was handed to the agent, state what became of it in the queue "
+    "(clew queue list SESSION), and denied_ids what policies withheld",
 )  # fmt: skip
 
 PROJECT = Command(

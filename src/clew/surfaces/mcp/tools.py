@@ -139,6 +139,8 @@ def _stored(stored: Any) -> Document:
         document["superseded"] = stored.superseded
     if stored.masked:
         document["masked"] = list(stored.masked)
+    if stored.label_because:
+        document["label_because"] = stored.label_because
     if stored.quarantined:
         document |= {
             "quarantined": list(stored.quarantined),

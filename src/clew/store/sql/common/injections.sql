@@ -2,17 +2,19 @@
 INSERT INTO context_injection_logs
   (org_id, id, session_id, project_id, agent, phase, event_id, work_type, budget_tokens, graph_budget_tokens,
    actual_tokens, actual_observation_tokens, actual_graph_tokens, observation_ids, session_summary_ids,
-   graph_node_ids, graph_edge_keys, query_text, graph_status, outcome, delivered, delivery_id, ms, created_at)
+   graph_node_ids, graph_edge_keys, query_text, graph_status, outcome, delivered, delivery_id, denied_ids, ms,
+   created_at)
 VALUES
   (:org_id, :id, :session_id, :project_id, :agent, :phase, :event_id, :work_type, :budget_tokens,
    :graph_budget_tokens, :actual_tokens, :actual_observation_tokens, :actual_graph_tokens, :observation_ids,
    :session_summary_ids, :graph_node_ids, :graph_edge_keys, :query_text, :graph_status, :outcome, :delivered,
-   :delivery_id, :ms, :created_at)
+   :delivery_id, :denied_ids, :ms, :created_at)
 
 -- injection_columns: one row of the injection log (a fragment)
 session_id, org_id, project_id, agent, phase, event_id, work_type, budget_tokens, graph_budget_tokens,
   actual_tokens, actual_observation_tokens, actual_graph_tokens, observation_ids, session_summary_ids,
-  graph_node_ids, graph_edge_keys, query_text, graph_status, outcome, delivered, delivery_id, ms, id, created_at
+  graph_node_ids, graph_edge_keys, query_text, graph_status, outcome, delivered, delivery_id,
+  denied_ids, ms, id, created_at
 
 -- injections_of_session: what was shown in a session, the newest first
 SELECT $injection_columns FROM context_injection_logs

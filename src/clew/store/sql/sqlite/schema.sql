@@ -98,7 +98,7 @@ CREATE TABLE context_injection_logs (
   delivered                 INTEGER NOT NULL DEFAULT 0, -- put on the queue, or handed to the agent
   delivery_id               TEXT NOT NULL DEFAULT '',
   ms                        REAL NOT NULL DEFAULT 0,
-  created_at                INTEGER NOT NULL,
+  created_at                INTEGER NOT NULL, denied_ids TEXT NOT NULL DEFAULT '[]',
   PRIMARY KEY (org_id, id)
 ) WITHOUT ROWID;
 

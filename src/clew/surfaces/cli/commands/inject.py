@@ -27,7 +27,8 @@ def log(args: Namespace) -> None:
     with opened(settings_of(args)) as memory:
         entries = [entry.as_json() for entry in memory.inject.log(args.session)]
         states = {inject.delivery_id: inject.state for inject in memory.queue.list(args.session)}
-        shown = {} if args.json else texts_of(memory, [id for entry in entries for id in entry["observation_ids"]])
+        ids = [id for entry in entries for id in (*entry["observation_ids"], *entry["denied_ids"])]
+        shown = {} if args.json else texts_of(memory, ids)
     for entry in entries:
         if state := states.get(entry.get("delivery_id", "")):
             # The row says that it was queued, which is taken back when it is given up; nobody has what is pending.
@@ -48,3 +49,6 @@ def _told(entry: dict[str, Any], shown: Mapping[str, str], style: Style) -> Iter
         f"graph {entry['actual_graph_tokens']} of {entry['graph_budget_tokens']}); graph: {entry['graph_status']}"
     )
     yield from (cut(f"  {id}  {shown[id]}", style.width) for id in entry["observation_ids"])
+    if denied := entry["denied_ids"]:
+        yield f"  withheld by policies: {len(denied)}; its label: clew show ID; the policies: clew policy show"
+        yield from (cut(f"  {id}  {shown[id]}", style.width) for id in denied)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from clew.errors import InvalidInput
-from clew.model.memory import Draft
+from clew.model.memory import Draft, Memory, Remembered
 from clew.model.scope import Scope
 from clew.model.times import parse_time
 from clew.settings import Settings
-from clew.surfaces.cli import render
+from clew.surfaces.cli import labels, render
 from clew.surfaces.cli.commands.filters import check_not_blank
 from clew.surfaces.cli.commands.jobs import after_write
 from clew.surfaces.cli.context import json_object, moment, opened, scope_of, scope_of_id, settings_of, text_of
 from clew.surfaces.cli.parser import usage
-from clew.surfaces.cli.terminal import answer
+from clew.surfaces.cli.terminal import Style, answer
 from clew.wire.address import is_address
 
 
@@ -56,7 +56,7 @@ def remember(args: Namespace) -> None:
     draft = Draft(content=text_of(args.text, settings), **_fields(args))
     with opened(settings) as memory:
         stored = memory.remember(draft, scope=scope)
-        told = partial(render.remembered, stored, is_elsewhere=is_address(settings.store.url))
+        told = partial(_told_new, stored, args.classification, is_elsewhere=is_address(settings.store.url))
         answer(args, stored.as_json(), told)
         after_write(memory)
 
@@ -80,10 +80,24 @@ def edit(args: Namespace) -> None:
             "name it by options such as --content, --type or --tag: clew edit --help lists them",
         )
     with opened(settings) as memory:
+        before = memory.show(args.id, scope=scope_of_id(args))
         edited = memory.edit(args.id, scope=scope_of_id(args), expected_version=args.version, **changes)
-        told = f"{edited.id} (version {edited.version})"
-        answer(args, edited.as_json(), lambda style: [f"{style('green', 'edited')} {told}"])
+        document = edited.as_json() | {"changed": edited.version != before.version}
+        answer(args, document, partial(_told_edit, before, edited, changes.get("classification")))
         after_write(memory)
+
+
+def _told_new(stored: Remembered, asked: str | None, style: Style, *, is_elsewhere: bool) -> Iterator[str]:
+    yield from render.remembered(stored, style, is_elsewhere=is_elsewhere)
+    yield from (style("yellow", line) for line in labels.of_new(stored, asked))
+
+
+def _told_edit(before: Memory, now: Memory, asked: str | None, style: Style) -> Iterator[str]:
+    if now.version == before.version:
+        yield f"nothing changed: {now.id} is as it was (version {now.version})"
+    else:
+        yield f"{style('green', 'edited')} {now.id} (version {now.version})"
+    yield from (style("yellow", line) for line in labels.of_edited(before, now, asked))
 
 
 def history(args: Namespace) -> None:

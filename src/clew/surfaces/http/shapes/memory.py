@@ -52,6 +52,7 @@ class RememberedShown(Shape, frozen=True, kw_only=True):
     memory: MemoryShown
     superseded: str | Maybe = ABSENT
     quarantined: list[str] | Maybe = ABSENT
+    label_because: str | Maybe = ABSENT
 
 
 class ConflictShown(Shape, frozen=True, kw_only=True):

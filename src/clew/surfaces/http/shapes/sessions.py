@@ -174,6 +174,7 @@ class InjectionLogged(Shape, frozen=True, kw_only=True):
     graph_status: str
     outcome: str
     delivered: bool
+    denied_ids: list[str]
     ms: float
     project_id: str | Maybe = ABSENT
     agent_id: str | Maybe = ABSENT
