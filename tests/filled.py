@@ -40,7 +40,7 @@ def _memories(clew: Clew) -> None:
     for number in range(12):
         clew.remember(f"Service S{number} depends on PostgresDB and listens on port {8000 + number}", scope=SHOP)
     older = clew.remember("The API listens on port 8080", scope=SHOP, tags=["api"]).id
-    newer = clew.remember("The API listens on port 9090: naïve, 漢字, \u0000 and 🧵", scope=SHOP).id
+    newer = clew.remember("The API listens on port 9090: naïve, 漢字 and 🧵", scope=SHOP).id
     found(clew, newer, older, explanation="another port")
     same = clew.remember("Mail goes out at night", scope=SHOP).id
     other = clew.remember("The mail goes out at night", scope=SHOP).id
