@@ -116,6 +116,15 @@ def test_recall_explain_shows_reasons_and_what_was_left_out(cli: Cli) -> None:
     assert "why:" not in cli("recall", "database").out
 
 
+def test_recall_says_so_where_the_order_is_not_that_of_the_numbers(cli: Cli) -> None:
+    for text in ("Password reset tokens expire after one hour", "AuthService depends on Redis",
+                 "AuthService keeps sessions in Redis, see src/auth/session.py."):  # fmt: skip
+        cli("remember", text)
+    by_more = "the number is for its text alone"
+    assert by_more in cli("recall", "auth token lifetime").out
+    assert by_more not in cli("recall", "where are sessions kept").out
+
+
 def test_recall_options_reach_the_core(cli: Cli) -> None:
     cli.remember("never deploy the shop on Fridays", "--type", "rule")
     for number in range(4):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 CONTENT_LINES = 3
 SHOWN = 20
+APART = 0.25  # of relevance, from which a reader would miss the order
+BY_MORE = "; best first by all that speaks for each, the number is for its text alone"
 _DEFAULT_LABEL = "internal"
 _AGES = ((31_536_000, "y"), (86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -68,8 +70,8 @@ def _readers(memory: Memory) -> str:
 
 
 def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: bool, style: Style) -> Iterator[str]:
-    count = len(answer.results)
-    yield style("dim", f"{memories(count)} ({place(project)})")
+    heading = f"{memories(len(answer.results))} ({place(project)})"
+    yield style("dim", f"{heading}{BY_MORE}" if _is_out_of_order(answer.results) else heading)
     for result in answer.results:
         yield _result_line(result, now, style)
         yield from _excerpt(result.memory, style)
@@ -84,6 +86,12 @@ def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: b
         yield from _trace(answer, style)
     elif all(result.memory.layer == "rule" and not result.relevance for result in answer.results):
         yield f"{_unknown(answer)}; see what there is: clew list --all-projects"
+
+
+def _is_out_of_order(results: Sequence[Result]) -> bool:
+    """Whether somebody who reads the numbers alone would think so. Rules come first whatever they say."""
+    told = [result.relevance for result in results if result.memory.layer != "rule"]
+    return any(max(told[at:]) - told[at] > APART for at in range(len(told)))
 
 
 def _unknown(answer: Recalled) -> str:
