@@ -117,6 +117,7 @@ def test_recall_explain_shows_reasons_and_what_was_left_out(cli: Cli) -> None:
 
 
 def test_recall_says_so_where_the_order_is_not_that_of_the_numbers(cli: Cli) -> None:
+    cli.patch.delenv("CLEW_EMBED__PROVIDER")
     for text in ("Password reset tokens expire after one hour", "AuthService depends on Redis",
                  "AuthService keeps sessions in Redis, see src/auth/session.py."):  # fmt: skip
         cli("remember", text)
