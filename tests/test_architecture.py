@@ -112,6 +112,24 @@ def test_only_settings_and_compose_read_the_environment() -> None:
     assert readers <= {"settings", "compose", "surfaces", "bench"}
 
 
+def test_nothing_goes_through_the_hash_tables_of_numpy() -> None:
+    """A process that ends while a daemon thread is in there aborts. In what a question says, keys are few: numpy
+    makes no table of them."""
+    sets = {"setdiff1d", "setxor1d", "union1d", "intersect1d", "isin", "in1d", "unique"}
+    for path in SOURCE.rglob("*.py"):
+        calls = [node for node in nodes_of(path) if isinstance(node, ast.Call)]
+        called = {
+            node.func.attr
+            for node in calls
+            if isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == "np"
+            and not any((word.arg or "").startswith("return_") for word in node.keywords)  # then numpy sorts
+        }
+        if part_of(path) != "bench" and path.name != "lexical.py":
+            assert not called & sets, f"{path.relative_to(SOURCE)}: see recall/among.py"
+
+
 def test_nothing_prints_outside_the_surfaces() -> None:
     for path in SOURCE.rglob("*.py"):
         if part_of(path) not in {"surfaces", "bench"}:

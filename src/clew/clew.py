@@ -681,6 +681,8 @@ class Clew(Topics):
         if "_denials" in self.__dict__:
             self._denials.close()
         self.store.close()
+        if "_reader" in self.__dict__:
+            self._reader.graphs.close()
 
     def __enter__(self) -> Clew:
         return self

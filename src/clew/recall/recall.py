@@ -29,6 +29,7 @@ from clew.model.recalled import (
     Trace,
 )
 from clew.model.times import zoned
+from clew.recall.among import are_among
 from clew.recall.analyse import keys_in
 from clew.recall.choose import choose, rounded, stage
 from clew.recall.counted import metric_of
@@ -465,7 +466,7 @@ def _conditions(corpus: Corpus, options: RecallOptions, reach: Reach, reader: Re
     """What the caller asks for beside what holds."""
     if options.types:
         wanted = [TYPES.index(name) for name in options.types]
-        yield "type", np.isin(corpus.type, wanted)
+        yield "type", are_among(corpus.type, np.array(wanted, np.int8))
     if _asks_store(options):
         with reader.store.read() as tx:
             ids = set(
