@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 from weakref import ref
 
 from clew.errors import ClewError, Misconfigured, NotFound, Unavailable
-from clew.lazy import LazyModule
+from clew.lazy import LazyModule, made_once
 from clew.model.ids import check_cursor
 from clew.model.kinds import checked, takes
 from clew.model.limit import check_limit
@@ -623,19 +623,19 @@ class Clew(Topics):
         graph = self._graph_policy
         return reindex.reindex(self.store, self.embedder, graph=graph, clock=self.clock, progress=progress)
 
-    @cached_property
+    @made_once
     def background(self) -> background.BackgroundEmbedding | None:
         """Fills in missing vectors while this process lives; `done` of `total` tells how far it is."""
         if self.embedder is None:
             return None
         return background.BackgroundEmbedding(self.store, self.embedder, self._backfill_policy)
 
-    @cached_property
+    @made_once
     def background_upkeep(self) -> BackgroundUpkeep:
         """Goes on with what the portion after a write left of the graph's upkeep."""
         return background.BackgroundUpkeep(self._look_after_graph)
 
-    @cached_property
+    @made_once
     def background_jobs(self) -> BackgroundJobs:
         """Does what writes left behind while this process lives."""
         whole = ref(self)  # a Clew that was let go without being closed is not kept alive by its own jobs
@@ -658,7 +658,7 @@ class Clew(Topics):
         if is_waiting:
             self._jobs_are_waiting()
 
-    @cached_property
+    @made_once
     def _looks(self) -> Looks:
         return upkeep.Looks()
 
@@ -694,7 +694,7 @@ class Clew(Topics):
 
     # -- parts, made when first needed ---------------------------------------------------------------
 
-    @cached_property
+    @made_once
     def embedder(self) -> Embedder | None:
         """None when vectors are switched off, or when the model cannot be had: words do without it."""
         try:
@@ -711,7 +711,7 @@ class Clew(Topics):
         """For the write path: one behind a network is not waited for, its vectors come with the jobs."""
         return None if self.embedder is None or self.embedder.is_remote else self.embedder
 
-    @cached_property
+    @made_once
     def _asked_embedder(self) -> Embedder | None:
         """For questions, whose answer somebody waits for."""
         if self.embedder is None or not self.embedder.is_remote:
@@ -720,11 +720,11 @@ class Clew(Topics):
 
         return Rested(self.embedder)
 
-    @cached_property
+    @made_once
     def _stored_rights(self) -> stored_rights.StoredRights:
         return stored_rights.StoredRights(self.store)
 
-    @cached_property
+    @made_once
     def _pep(self) -> enforcing.Pep:
         """Decides by the shipped policies and those of the org; brings Cedar along. Refuses to start with a
         shipped set that is not valid."""
@@ -732,18 +732,18 @@ class Clew(Topics):
         pep.start()
         return pep
 
-    @cached_property
+    @made_once
     def _denials(self) -> auditing.Denials:
         return auditing.Denials(self.store, self.clock.now)
 
     def _rights(self, org: str, agent: str) -> AgentRights:
         return self._stored_rights.rights(org, agent)
 
-    @cached_property
+    @made_once
     def _doors(self) -> doors.Doors:
         return doors.Doors(self._stored_rights, lambda: self._pep)
 
-    @cached_property
+    @made_once
     def _policy(self) -> prepare.WritePolicy:
         remember = self.settings.remember
         return prepare.WritePolicy(
@@ -753,24 +753,24 @@ class Clew(Topics):
             strict_token_rule=remember.strict_token_rule,
         )
 
-    @cached_property
+    @made_once
     def _graph_policy(self) -> mapping.GraphPolicy:
         graph = self.settings.graph
         names = mapping.GraphPolicy.__slots__
         return mapping.GraphPolicy(**{name: getattr(graph, name) for name in names})
 
-    @cached_property
+    @made_once
     def _backfill_policy(self) -> embed.BackfillPolicy:
         relate = self.settings.relate
         return embed.BackfillPolicy(batch=relate.backfill_batch, pause_ms=relate.backfill_pause_ms)
 
-    @cached_property
+    @made_once
     def _decay_policy(self) -> decay.DecayPolicy:
         graph = self.settings.graph
         names = decay.DecayPolicy.__slots__
         return decay.DecayPolicy(**{name: getattr(graph, name) for name in names})
 
-    @cached_property
+    @made_once
     def _llm_relations(self) -> asking.LlmRelations | None:
         """None while no language model is wanted; one that cannot be had says so in each job."""
         llm = self.settings.llm
@@ -781,13 +781,13 @@ class Clew(Topics):
         policy = asking.LlmPolicy(**limits, patience_s=self.settings.relate.lease_s / 2)
         return asking.LlmRelations(self._make_llm, policy, self._spend, now=self.clock.now)
 
-    @cached_property
+    @made_once
     def _spend(self) -> spending.Spend:
         llm = self.settings.llm
         prices = spending.SpendPolicy(**{name: getattr(llm, name) for name in spending.SpendPolicy.__slots__})
         return spending.Spend(self.store, prices, now=self.clock.now)
 
-    @cached_property
+    @made_once
     def _reader(self) -> recalling.Reader:
         space = self.embedder.space if self.embedder else None
         corpora = corpus.Corpora(self.store, space=space, max_bytes=self.settings.recall.read_model_mb << 20)
@@ -813,11 +813,11 @@ class Clew(Topics):
         project = (reach.projects[-1] or None) if reach.projects else None
         return self._rollout_state.of(reach.org, project=project, now=now)
 
-    @cached_property
+    @made_once
     def _rollout_state(self) -> rolling.RolloutState:
         return rolling.RolloutState(self.store, window_hours=self.settings.rollout.window_hours)
 
-    @cached_property
+    @made_once
     def _rollout_policy(self) -> judging.RolloutPolicy:
         rollout, graph = self.settings.rollout, self.settings.graph
         return judging.RolloutPolicy(
@@ -828,7 +828,7 @@ class Clew(Topics):
             is_on=graph.write and graph.recall,
         )
 
-    @cached_property
+    @made_once
     def _meter(self) -> metering.Meter:
         def look_after(tx: Tx, org: str, now: datetime) -> None:
             judging.look_after(tx, org, self._rollout_policy, now=now)

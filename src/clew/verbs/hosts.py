@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError, Denied, InvalidInput, Misconfigured, NotFound, StoreRefused, Unavailable
-from clew.lazy import LazyModule
+from clew.lazy import LazyModule, made_once
 from clew.model.host import ASKED, NOT_KEPT, STATED, Around, HookAnswer, HookEvent, HookFired, StoredFact
 from clew.model.kinds import checked
 from clew.model.memory import Draft, Memory, Remembered
@@ -281,7 +281,7 @@ class Hosts:
         agent = may.agent or sessions._starts_as(event.host, scope, who)
         return placing.Teller(who, may.reach, agent)
 
-    @cached_property
+    @made_once
     def _attendant(self) -> attending.Attendant:
         hooks = self._clew.settings.hooks
         return attending.Attendant(
