@@ -480,7 +480,8 @@ class Clew(Topics):
         identity: Identity | None = None,
         all_projects: bool = False,
     ) -> Receipt | Preview:
-        """Forget what a filter matches in exactly this project and user; `dry_run` only tells."""
+        """Forget what a filter matches in exactly this project and user; `dry_run` only tells. What was changed
+        since the filter matched it stays, and the receipt names it."""
         identity = identity or Identity()
         scope = self._scope(scope, identity)
         reach = Reach.across_projects(scope) if all_projects else Reach.place(scope)
@@ -494,7 +495,9 @@ class Clew(Topics):
         door.must("delete", *found)
         if dry_run:
             return forget.preview(found)
-        return forget.forget(self.store, found, hard=hard, now=self.clock.now(), actor=identity.actor)
+        return forget.forget(
+            self.store, found, hard=hard, now=self.clock.now(), actor=identity.actor, keep_changed=True
+        )
 
     # -- in and out --------------------------------------------------------------------------------
 

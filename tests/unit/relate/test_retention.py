@@ -140,6 +140,27 @@ def test_softly_first_then_erased_and_both_are_audited(memory: Clew, clock: Told
     assert memory.audit.verify().ok
 
 
+@pytest.mark.parametrize("action", ["soft", "hard"])
+def test_what_was_changed_since_it_was_judged_is_judged_anew(
+    memory: Clew, clock: ToldClock, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    id = memory.remember("the pelican is grey", scope=SHOP).id
+    memory.retention.set(10, project="shop", action=action)
+    clock.pass_by(days=11)
+    forget = retention.forget
+
+    def somebody_moves_it_first(*given: Any, **named: Any) -> Any:
+        memory.edit(id, classification="restricted")
+        return forget(*given, **named)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(retention, "forget", somebody_moves_it_first)
+        done = memory.retention.run()
+    assert (done.soft, done.hard) == ((), ()) and memory.show(id).classification == "restricted"
+    done = memory.retention.run()
+    assert done.soft + done.hard == (id,)
+
+
 def test_an_erased_memory_leaves_nothing_behind(memory: Clew, clock: ToldClock, tmp_path: Path) -> None:
     id = memory.remember("PelicanService depends on HeronCache", scope=SHOP).id
     memory.transfer.grant("shop", "web")
