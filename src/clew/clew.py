@@ -239,7 +239,12 @@ class Clew(Topics):
 
         with self.store.at_one_moment():
             recalled, run = recalling.recall_and_run(
-                query, reach, options, reader=self._reader, now=self.clock.now()
+                query,
+                reach,
+                options,
+                reader=self._reader,
+                now=self.clock.now(),
+                refused=lambda: door.refused if door else None,
             )
         if "vectors" in recalled.trace.notes and self._in_background and self.background:
             self.background.start()
@@ -323,6 +328,7 @@ class Clew(Topics):
             ),
             reader=self._reader,
             now=self.clock.now(),
+            refused=door.refused,
         )
         return door.context(found)
 
