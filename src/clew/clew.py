@@ -153,7 +153,7 @@ class Clew(Topics):
     ) -> Iterator[Remembered]:
         scope = self._scope(scope, identity)
         door = self._doors.door(identity, scope)
-        yield from remembering.remember(
+        storing = remembering.remember(
             door.signed(drafts),
             scope,
             store=self.store,
@@ -166,7 +166,16 @@ class Clew(Topics):
             check=door.check_new if door.pep else None,
             may=door.asked,
         )
-        self._jobs_are_waiting()
+        is_left = False
+        try:
+            for stored in storing:
+                is_left = True
+                yield stored
+            is_left = False
+        finally:  # whoever stops early, or fails in a later batch, has stored what came before
+            self._jobs_are_waiting()
+            if is_left and self._in_background:
+                self.background_upkeep.start()
         if self._looks.after_write(self._look_after_graph, self.clock.now()) and self._in_background:
             self.background_upkeep.start()
 
@@ -675,6 +684,7 @@ class Clew(Topics):
         return upkeep.upkeep(self.store, self._graph_policy, self._decay_policy, self.clock.now())
 
     def close(self) -> None:
+        self._in_background = False  # what is let go of from now on begins nothing
         if "background" in self.__dict__ and self.background:
             self.background.stop()
         if "background_upkeep" in self.__dict__:
