@@ -258,7 +258,9 @@ class Corpora:
         with turn:
             fresh = self._refresh(reach)
         if fresh is None:
-            self._building.pop(reach, None)
+            with self._lock:
+                self._building.pop(reach, None)
+                self._kept.pop(reach, None)  # as it was before it outgrew its room
         else:
             if len(fresh.checked) > MAX_CORPORA:  # threads come and go
                 fresh.checked.clear()
