@@ -678,7 +678,7 @@ class Clew(Topics):
 
     @made_once
     def _looks(self) -> Looks:
-        return upkeep.Looks()
+        return upkeep.Looks(self.store)
 
     def _look_after_graph(self) -> bool:
         return upkeep.upkeep(self.store, self._graph_policy, self._decay_policy, self.clock.now())

@@ -774,6 +774,11 @@ class Store(Protocol):
         """The path of the file, or the address of the database without its password."""
         ...
 
+    @property
+    def left_behind(self) -> int:
+        """How often a write of this process left something of the graph for later."""
+        ...
+
     def read(self) -> AbstractContextManager[Tx]: ...
     def write(
         self, action: Callable[[Tx], T], *, durable: bool = True, savepoint: bool = True, lock: str = ""

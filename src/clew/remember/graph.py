@@ -63,24 +63,9 @@ class Entry(NamedTuple):
     may_replace: bool = True  # False for one that is plainly new
 
 
-class _Left:
-    """How often this process left something of the graph for later: whoever looks after it then looks again."""
-
-    count = 0
-
-
-def left_behind() -> int:
-    return _Left.count
-
-
-def _leave(tx: Tx, org: str, row: int, reason: str, now: datetime, *, attempts: int = 0) -> None:
-    _Left.count += 1
-    tx.graph.put_pending(org, row, reason, now, attempts=attempts)
-
-
 def look_again(tx: Tx, memory: Memory, now: datetime) -> None:
     """What it relates to has changed: the next pass finds what it relates to now."""
-    _leave(tx, memory.org, tx.memories.row_of(memory), UNSETTLED, now)
+    tx.graph.put_pending(memory.org, tx.memories.row_of(memory), UNSETTLED, now)
 
 
 def draft_of(memory: Memory, policy: GraphPolicy) -> GraphDraft | None:
@@ -102,7 +87,7 @@ def map_memories(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: dat
     drafted = [entry for entry in entries if entry.draft is not None]
     for entry in entries:
         if entry.draft is None:
-            _leave(tx, entry.memory.org, entry.row, FAILED, now, attempts=1)
+            tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
     if drafted and not _attempt(tx, drafted, policy, now) and len(drafted) > 1:
         for entry in drafted:  # one bad memory must not take the others along
             if _attempt(tx, [entry], policy, now):
@@ -117,7 +102,7 @@ def _attempt(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetim
         if not tx.is_open:
             raise  # a full disk made the engine undo everything: that is not the graph's failure
         for entry in entries:
-            _leave(tx, entry.memory.org, entry.row, FAILED, now, attempts=1)
+            tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
         return False
     return True
 
@@ -129,7 +114,7 @@ def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) 
         with tx.savepoint():
             _clear(tx, row, memory)
         reason = FAILED if policy.write else SWITCHED_OFF
-        _leave(tx, memory.org, row, reason, now, attempts=int(policy.write))
+        tx.graph.put_pending(memory.org, row, reason, now, attempts=int(policy.write))
         return False
     try:
         with tx.savepoint():
@@ -137,7 +122,7 @@ def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) 
     except Exception:
         if not tx.is_open:
             raise
-        _leave(tx, memory.org, row, FAILED, now, attempts=1)
+        tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
         return False
     tx.graph.drop_pending(memory.org, row)
     return True
@@ -152,7 +137,7 @@ def retract_found(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
     except Exception:
         if not tx.is_open:
             raise
-        _leave(tx, memory.org, row, FAILED, now, attempts=1)
+        tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
 
 
 def _retract_found(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
@@ -198,7 +183,7 @@ def unmap_quietly(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
     except Exception:
         if not tx.is_open:
             raise
-        _leave(tx, memory.org, row, CLEANUP_FAILED, now, attempts=1)
+        tx.graph.put_pending(memory.org, row, CLEANUP_FAILED, now, attempts=1)
 
 
 def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, erase: bool = False) -> None:
@@ -213,7 +198,7 @@ def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, era
     for node in [node for node, role in links if role == "self"]:
         for follower in graph.followers(org, node):
             if follower != row:
-                _leave(tx, org, follower, UNSETTLED, now)
+                tx.graph.put_pending(org, follower, UNSETTLED, now)
         touched |= graph.drop_node(org, node)
     graph.unlink(org, row)
     graph.drop_names(org, row)
@@ -221,7 +206,7 @@ def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, era
     prune(tx, org, project, touched)
     if erase:
         for spelling in graph.respell(org, touched, [edge.edge_row for edge in witnessed]):
-            _leave(tx, org, spelling, UNSETTLED, now)
+            tx.graph.put_pending(org, spelling, UNSETTLED, now)
 
 
 def repair(tx: Tx, org: str, policy: GraphPolicy, now: datetime, *, limit: int = REPAIRED_AT_ONCE) -> int:
@@ -284,7 +269,7 @@ def _add(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -
     new = frozenset(entry.row for entry in entries)
     tx.graph.state(org, said, now, new_from=new_from, new_memories=new)
     for follower in set(next_in_thread.values()) - new:  # these came late, and it stood there before them
-        _leave(tx, org, follower, UNSETTLED, now)
+        tx.graph.put_pending(org, follower, UNSETTLED, now)
 
 
 def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
@@ -336,9 +321,9 @@ def _retract_leaning(
     stale = [(edge, by) for edge, by, *why in leaning if tuple(why) not in named]
     for edge, by in stale:
         tx.graph.retract(org, by, [edge])
-        _leave(tx, org, by, UNSETTLED, now)
+        tx.graph.put_pending(org, by, UNSETTLED, now)
     for by in {by for _edge, by, type_, _label in leaning if type_ == "time"} ^ followers:
-        _leave(tx, org, by, UNSETTLED, now)
+        tx.graph.put_pending(org, by, UNSETTLED, now)
     return set(tx.graph.self_nodes(org, [by for _edge, by in stale]).values())
 
 
