@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from clew.errors import Misconfigured
+from clew.lazy import LazyModule
 from clew.model.graph import GraphDraft, NodeDraft, NodeRef, Statement, node_id
 from clew.model.memory import Memory
 from clew.model.relation import ORIGINS, SIMILAR
@@ -25,6 +26,11 @@ from clew.ports import Tx
 from clew.remember.extract import graph_draft
 from clew.remember.relations import causal_cue
 from clew.values import dataclass
+
+if TYPE_CHECKING:
+    import logging
+else:
+    logging = LazyModule("logging")  # where nothing fails, nobody needs it
 
 # Found by this step, and replaced when the memory changes; what a person or a model stated is left alone.
 OWN = frozenset(("metadata", "stated", "entity", "time", "causal", "mention", "derived", "lifecycle"))
@@ -56,6 +62,11 @@ class GraphPolicy:
             )
 
 
+def tell_failure(what: str, error: Exception) -> None:
+    """By its kind: its text may quote a memory."""
+    logging.getLogger(__name__).warning("the graph was not %s: %s", what, type(error).__name__)
+
+
 class Entry(NamedTuple):
     row: int
     memory: Memory
@@ -74,7 +85,8 @@ def draft_of(memory: Memory, policy: GraphPolicy) -> GraphDraft | None:
         return None
     try:
         return graph_draft(memory)
-    except Exception:  # the graph is an extra: whatever its rules stumble over, the memory is kept
+    except Exception as error:  # the graph is an extra: whatever its rules stumble over, the memory is kept
+        tell_failure("read from a text", error)
         return None
 
 
@@ -98,9 +110,10 @@ def _attempt(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetim
     try:
         with tx.savepoint():
             _add(tx, entries, policy, now)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise  # a full disk made the engine undo everything: that is not the graph's failure
+        tell_failure("written", error)
         for entry in entries:
             tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
         return False
@@ -119,9 +132,10 @@ def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) 
     try:
         with tx.savepoint():
             _replace(tx, Entry(row, memory, draft), policy, now)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise
+        tell_failure("written", error)
         tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
         return False
     tx.graph.drop_pending(memory.org, row)
@@ -134,9 +148,10 @@ def retract_found(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
     try:
         with tx.savepoint():
             _retract_found(tx, row, memory, now)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise
+        tell_failure("written", error)
         tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
 
 
@@ -180,9 +195,10 @@ def unmap_quietly(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
     try:
         with tx.savepoint():
             unmap(tx, row, memory.org, memory.project, now)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise
+        tell_failure("written", error)
         tx.graph.put_pending(memory.org, row, CLEANUP_FAILED, now, attempts=1)
 
 
