@@ -292,19 +292,20 @@ class Clew(Topics):
     ) -> Explanation:
         """At which stage an expected memory was lost, or at which rank it was found."""
         scope = self._scope(scope, identity)
-        door = self._doors.door(identity, scope)
-        if door.pep:  # what may not be read is not explained either
-            expect = self.history(expect, identity=identity)[-1].memory.id
-        return why.why(
-            query,
-            expect,
-            door.narrowed(Reach.of(scope)),
-            self._reach_of_id(None, identity),
-            self._options(options, changes),
-            reader=self._reader,
-            now=self.clock.now(),
-            alone=door.has_added,
-        )
+        with self.store.at_one_moment():
+            door = self._doors.door(identity, scope)
+            if door.pep:  # what may not be read is not explained either
+                expect = self.history(expect, identity=identity)[-1].memory.id
+            return why.why(
+                query,
+                expect,
+                door.narrowed(Reach.of(scope)),
+                self._reach_of_id(None, identity),
+                self._options(options, changes),
+                reader=self._reader,
+                now=self.clock.now(),
+                alone=door.has_added,
+            )
 
     @takes(RecallOptions)
     def context(
@@ -324,21 +325,23 @@ class Clew(Topics):
         self._courtesy.asked()
         scope = self._scope(scope, identity)
         graph = self.settings.graph
-        door = self._doors.door(identity, scope)
-        found = contexts.context(
-            query,
-            door.narrowed(Reach.of(scope)),
-            self._options(options, changes),
-            contexts.Expanding(
-                strategy,
-                depth=graph.expand_depth if depth is None else depth,
-                limit=graph.expand_limit if graph_limit is None else graph_limit,
-                is_on=graph.recall and graph.write,
-            ),
-            reader=self._reader,
-            now=self.clock.now(),
-            refused=door.refused,
+        asked = contexts.Expanding(
+            strategy,
+            depth=graph.expand_depth if depth is None else depth,
+            limit=graph.expand_limit if graph_limit is None else graph_limit,
+            is_on=graph.recall and graph.write,
         )
+        with self.store.at_one_moment():
+            door = self._doors.door(identity, scope)
+            found = contexts.context(
+                query,
+                door.narrowed(Reach.of(scope)),
+                self._options(options, changes),
+                asked,
+                reader=self._reader,
+                now=self.clock.now(),
+                refused=door.refused,
+            )
         return door.context(found)
 
     def last_graph_recall(self, *, identity: Identity | None = None) -> Snapshot | None:
