@@ -236,8 +236,9 @@ class Injection:
             failures=self.failures,
         )
 
-    def rollout_gate(self, org: str) -> GateDecision:
-        return gates.rollout_gate(self._clew._rollout_state.of(org, now=self._clew.now()))
+    def rollout_gate(self, org: str, project: str | None = None) -> GateDecision:
+        """The same of all projects; asked as a recall asks, it is looked up once."""
+        return gates.rollout_gate(self._clew._rollout_state.of(org, project=project, now=self._clew.now()))
 
     @property
     def _choice(self) -> blocks.Choice:
