@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from clew.clew import Clew
 from clew.errors import Denied, InvalidInput, NotFound
 from clew.model.govern import RetentionPolicy
+from clew.model.learning import Target
 from clew.model.memory import Draft, Filter, Memory
 from clew.model.scope import Identity, Scope
 from clew.relate import retention
@@ -164,7 +165,8 @@ def test_what_was_changed_since_it_was_judged_is_judged_anew(
 def test_an_erased_memory_leaves_nothing_behind(memory: Clew, clock: ToldClock, tmp_path: Path) -> None:
     id = memory.remember("PelicanService depends on HeronCache", scope=SHOP).id
     memory.transfer.grant("shop", "web")
-    memory.store.write(lambda tx: tx.transfers.set_weight("local", "web", id, 0.4, now=START))
+    there = Target("transferred", f"{id}@web", id, "web", 1.0)
+    memory.store.write(lambda tx: tx.learning.put_weight("local", there, 0.4, now=START))
     memory.retention.set(1, action="hard")
     clock.pass_by(days=2)
     assert memory.retention.run().as_json()["log"] == "erased"
