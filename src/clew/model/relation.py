@@ -7,7 +7,7 @@ from clew.values import dataclass
 
 SIMILAR, RULE, LLM = "similar", "rule", "llm"  # origins of witnesses
 ORIGINS = frozenset((SIMILAR, RULE, LLM))
-SYMMETRIC = frozenset(("similar_to", "contradicts"))
+SYMMETRIC = frozenset(("similar_to", "contradicts"))  # what holds one way holds the other way, too
 SEMANTIC = ("caused_by", "prefers_over", "depends_on", "specializes", "conditional_on")
 
 SYNC_FAILED = "GRAPH_RELATIONSHIP_SYNC_FAILED"

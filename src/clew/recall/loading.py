@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clew.model.graph import type_weight
+from clew.model.graph import REINFORCEMENT, type_weight
 from clew.recall.among import are_among, not_among
 from clew.recall.arrays import ENTRY, Base, Numbering
 from clew.recall.walk import NEVER, SHARED, Nodes, backward, forward
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Kinds = NDArray[np.int16]
-
-REINFORCED = 0.05  # by every witness after the first
 
 
 class _Columns(NamedTuple):
@@ -106,7 +104,7 @@ def _stated(statements: Sequence[Row], kinds: dict[str, int], ends: _Lookup) -> 
 
 def seen_confidence(confidence: Floats, base: Floats, visible: Nodes) -> Floats:
     """As if there were no other witnesses; the same as the fragment of this name in graph.sql."""
-    lowered = np.minimum(confidence, base + REINFORCED * (visible - 1))
+    lowered = np.minimum(confidence, base + REINFORCEMENT * (visible - 1))
     return np.where(confidence <= base, confidence, lowered)
 
 

@@ -10,7 +10,17 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from clew.model.graph import ORG_WIDE, EdgeKey, Link, NodeDraft, NodeRef, Statement, Witnessed, node_id
+from clew.model.graph import (
+    ORG_WIDE,
+    REINFORCEMENT,
+    EdgeKey,
+    Link,
+    NodeDraft,
+    NodeRef,
+    Statement,
+    Witnessed,
+    node_id,
+)
 from clew.model.memory import Memory
 from clew.model.times import to_micros
 from clew.store.graph_reads import GraphReads
@@ -18,7 +28,6 @@ from clew.store.memories import from_row
 from clew.store.session import Session, listed
 
 FADED = 0.1  # no edge fades below it by default
-REINFORCEMENT = 0.05  # for each further memory that states an edge; taken back when it no longer does
 
 FEW = 6  # asking for a list costs as much as asking so many times for one
 
