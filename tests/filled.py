@@ -6,6 +6,7 @@ from clew import Identity, Scope
 from clew.clew import Clew
 from clew.model.host import Around
 from clew.model.kept import Kept, KeptKey
+from clew.model.learning import Target
 from clew.model.llm import Usage
 from clew.model.rollout import Verdict
 from clew.ports import Tx
@@ -102,7 +103,7 @@ def _rest(tx: Tx) -> None:
     """What no verb leaves behind at will."""
     tx.spend.add("acme", Usage("2026-03-01", "toy", "classification", calls=1))
     tx.spend.count_call("acme", 7)
-    tx.transfers.set_weight("local", "till", "mem_x", 0.5, now=START)
+    tx.learning.put_weight("local", Target("transferred", "mem_x@till", "mem_x", "till", 1.0), 0.5, now=START)
     tx.graph.put_pending("acme", 1, "failed", START)
     tx.rollout.put_verdict("acme", Verdict(START, 24.0, "ready", False, ("enough",)))
     tx.replays.begin(KeptKey("acme", "ann", "once"), Kept(b"request", START))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -103,13 +104,42 @@ def test_imports_point_inward() -> None:
     assert outside == {}, "these may not be imported there"
 
 
-def test_only_settings_and_compose_read_the_environment() -> None:
-    readers = {
-        part_of(path)
+def test_no_step_and_no_adapter_reads_the_environment() -> None:
+    reads = re.compile(r"\b(?:os|posix|nt)\.(?:environb?|getenvb?)\b|from os import [^\n]*(?:environ|getenv)")
+    readers = {part_of(path) for path in SOURCE.rglob("*.py") if reads.search(path.read_text(encoding="utf-8"))}
+    assert readers == {"settings", "compose", "surfaces", "bench"}
+
+
+def test_settings_in_the_environment_are_read_by_settings_alone() -> None:
+    """Beside them stand what is no setting: tokens and keys of models, where the home is, what a host or a terminal
+    says of itself."""
+    named = re.compile(r"""environ(?:\.get\(|\[)["'](\w+)["']""")
+    others = {
+        name
         for path in SOURCE.rglob("*.py")
-        if "os.environ" in path.read_text(encoding="utf-8") or "os.getenv" in path.read_text(encoding="utf-8")
+        if part_of(path) not in {"settings", "bench"}
+        for name in named.findall(path.read_text(encoding="utf-8"))
     }
-    assert readers <= {"settings", "compose", "surfaces", "bench"}
+    assert others == {
+        "CLEW_TOKEN", "CLEW_HOME", "CLEW_DEBUG", "LOCALAPPDATA", "XDG_DATA_HOME", "NO_COLOR", "TERM",
+    }  # fmt: skip
+
+
+def test_nothing_goes_through_the_hash_tables_of_numpy() -> None:
+    """A process that ends while a daemon thread is in there aborts."""
+    sets = {"setdiff1d", "setxor1d", "union1d", "intersect1d", "isin", "in1d", "unique"}
+    for path in SOURCE.rglob("*.py"):
+        calls = [node for node in nodes_of(path) if isinstance(node, ast.Call)]
+        called = {
+            node.func.attr
+            for node in calls
+            if isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == "np"
+            and not any((word.arg or "").startswith("return_") for word in node.keywords)  # then numpy sorts
+        }
+        if part_of(path) != "bench":
+            assert not called & sets, f"{path.relative_to(SOURCE)}: see recall/among.py"
 
 
 def test_nothing_prints_outside_the_surfaces() -> None:

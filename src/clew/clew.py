@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 from weakref import ref
 
 from clew.errors import ClewError, Misconfigured, NotFound, Unavailable
-from clew.lazy import LazyModule
+from clew.lazy import LazyModule, made_once
 from clew.model.ids import check_cursor
 from clew.model.kinds import checked, takes
 from clew.model.limit import check_limit
@@ -153,7 +153,7 @@ class Clew(Topics):
     ) -> Iterator[Remembered]:
         scope = self._scope(scope, identity)
         door = self._doors.door(identity, scope)
-        yield from remembering.remember(
+        storing = remembering.remember(
             door.signed(drafts),
             scope,
             store=self.store,
@@ -167,7 +167,16 @@ class Clew(Topics):
             may=door.asked,
             may_lower=door.may_lower,
         )
-        self._jobs_are_waiting()
+        is_left = False
+        try:
+            for stored in storing:
+                is_left = True
+                yield stored
+            is_left = False
+        finally:  # whoever stops early, or fails in a later batch, has stored what came before
+            self._jobs_are_waiting()
+            if is_left and self._in_background:
+                self.background_upkeep.start()
         if self._looks.after_write(self._look_after_graph, self.clock.now()) and self._in_background:
             self.background_upkeep.start()
 
@@ -240,7 +249,12 @@ class Clew(Topics):
 
         with self.store.at_one_moment():
             recalled, run = recalling.recall_and_run(
-                query, reach, options, reader=self._reader, now=self.clock.now()
+                query,
+                reach,
+                options,
+                reader=self._reader,
+                now=self.clock.now(),
+                refused=lambda: door.refused if door else None,
             )
         if "vectors" in recalled.trace.notes and self._in_background and self.background:
             self.background.start()
@@ -279,19 +293,20 @@ class Clew(Topics):
     ) -> Explanation:
         """At which stage an expected memory was lost, or at which rank it was found."""
         scope = self._scope(scope, identity)
-        door = self._doors.door(identity, scope)
-        if door.pep:  # what may not be read is not explained either
-            expect = self.history(expect, identity=identity)[-1].memory.id
-        return why.why(
-            query,
-            expect,
-            door.narrowed(Reach.of(scope)),
-            self._reach_of_id(None, identity),
-            self._options(options, changes),
-            reader=self._reader,
-            now=self.clock.now(),
-            alone=door.has_added,
-        )
+        with self.store.at_one_moment():
+            door = self._doors.door(identity, scope)
+            if door.pep:  # what may not be read is not explained either
+                expect = self.history(expect, identity=identity)[-1].memory.id
+            return why.why(
+                query,
+                expect,
+                door.narrowed(Reach.of(scope)),
+                self._reach_of_id(None, identity),
+                self._options(options, changes),
+                reader=self._reader,
+                now=self.clock.now(),
+                alone=door.has_added,
+            )
 
     @takes(RecallOptions)
     def context(
@@ -311,20 +326,23 @@ class Clew(Topics):
         self._courtesy.asked()
         scope = self._scope(scope, identity)
         graph = self.settings.graph
-        door = self._doors.door(identity, scope)
-        found = contexts.context(
-            query,
-            door.narrowed(Reach.of(scope)),
-            self._options(options, changes),
-            contexts.Expanding(
-                strategy,
-                depth=graph.expand_depth if depth is None else depth,
-                limit=graph.expand_limit if graph_limit is None else graph_limit,
-                is_on=graph.recall and graph.write,
-            ),
-            reader=self._reader,
-            now=self.clock.now(),
+        asked = contexts.Expanding(
+            strategy,
+            depth=graph.expand_depth if depth is None else depth,
+            limit=graph.expand_limit if graph_limit is None else graph_limit,
+            is_on=graph.recall and graph.write,
         )
+        with self.store.at_one_moment():
+            door = self._doors.door(identity, scope)
+            found = contexts.context(
+                query,
+                door.narrowed(Reach.of(scope)),
+                self._options(options, changes),
+                asked,
+                reader=self._reader,
+                now=self.clock.now(),
+                refused=door.refused,
+            )
         return door.context(found)
 
     def last_graph_recall(self, *, identity: Identity | None = None) -> Snapshot | None:
@@ -482,7 +500,8 @@ class Clew(Topics):
         identity: Identity | None = None,
         all_projects: bool = False,
     ) -> Receipt | Preview:
-        """Forget what a filter matches in exactly this project and user; `dry_run` only tells."""
+        """Forget what a filter matches in exactly this project and user; `dry_run` only tells. What was changed
+        since the filter matched it stays, and the receipt names it."""
         identity = identity or Identity()
         scope = self._scope(scope, identity)
         reach = Reach.across_projects(scope) if all_projects else Reach.place(scope)
@@ -496,7 +515,9 @@ class Clew(Topics):
         door.must("delete", *found)
         if dry_run:
             return forget.preview(found)
-        return forget.forget(self.store, found, hard=hard, now=self.clock.now(), actor=identity.actor)
+        return forget.forget(
+            self.store, found, hard=hard, now=self.clock.now(), actor=identity.actor, keep_changed=True
+        )
 
     # -- in and out --------------------------------------------------------------------------------
 
@@ -625,19 +646,19 @@ class Clew(Topics):
         graph = self._graph_policy
         return reindex.reindex(self.store, self.embedder, graph=graph, clock=self.clock, progress=progress)
 
-    @cached_property
+    @made_once
     def background(self) -> background.BackgroundEmbedding | None:
         """Fills in missing vectors while this process lives; `done` of `total` tells how far it is."""
         if self.embedder is None:
             return None
         return background.BackgroundEmbedding(self.store, self.embedder, self._backfill_policy)
 
-    @cached_property
+    @made_once
     def background_upkeep(self) -> BackgroundUpkeep:
         """Goes on with what the portion after a write left of the graph's upkeep."""
         return background.BackgroundUpkeep(self._look_after_graph)
 
-    @cached_property
+    @made_once
     def background_jobs(self) -> BackgroundJobs:
         """Does what writes left behind while this process lives."""
         whole = ref(self)  # a Clew that was let go without being closed is not kept alive by its own jobs
@@ -660,14 +681,15 @@ class Clew(Topics):
         if is_waiting:
             self._jobs_are_waiting()
 
-    @cached_property
+    @made_once
     def _looks(self) -> Looks:
-        return upkeep.Looks()
+        return upkeep.Looks(self.store)
 
     def _look_after_graph(self) -> bool:
         return upkeep.upkeep(self.store, self._graph_policy, self._decay_policy, self.clock.now())
 
     def close(self) -> None:
+        self._in_background = False  # what is let go of from now on begins nothing
         if "background" in self.__dict__ and self.background:
             self.background.stop()
         if "background_upkeep" in self.__dict__:
@@ -683,6 +705,8 @@ class Clew(Topics):
         if "_denials" in self.__dict__:
             self._denials.close()
         self.store.close()
+        if "_reader" in self.__dict__:
+            self._reader.graphs.close()
 
     def __enter__(self) -> Clew:
         return self
@@ -694,7 +718,7 @@ class Clew(Topics):
 
     # -- parts, made when first needed ---------------------------------------------------------------
 
-    @cached_property
+    @made_once
     def embedder(self) -> Embedder | None:
         """None when vectors are switched off, or when the model cannot be had: words do without it."""
         try:
@@ -711,7 +735,7 @@ class Clew(Topics):
         """For the write path: one behind a network is not waited for, its vectors come with the jobs."""
         return None if self.embedder is None or self.embedder.is_remote else self.embedder
 
-    @cached_property
+    @made_once
     def _asked_embedder(self) -> Embedder | None:
         """For questions, whose answer somebody waits for."""
         if self.embedder is None or not self.embedder.is_remote:
@@ -720,11 +744,11 @@ class Clew(Topics):
 
         return Rested(self.embedder)
 
-    @cached_property
+    @made_once
     def _stored_rights(self) -> stored_rights.StoredRights:
         return stored_rights.StoredRights(self.store)
 
-    @cached_property
+    @made_once
     def _pep(self) -> enforcing.Pep:
         """Decides by the shipped policies and those of the org; brings Cedar along. Refuses to start with a
         shipped set that is not valid."""
@@ -732,18 +756,18 @@ class Clew(Topics):
         pep.start()
         return pep
 
-    @cached_property
+    @made_once
     def _denials(self) -> auditing.Denials:
         return auditing.Denials(self.store, self.clock.now)
 
     def _rights(self, org: str, agent: str) -> AgentRights:
         return self._stored_rights.rights(org, agent)
 
-    @cached_property
+    @made_once
     def _doors(self) -> doors.Doors:
         return doors.Doors(self._stored_rights, lambda: self._pep)
 
-    @cached_property
+    @made_once
     def _policy(self) -> prepare.WritePolicy:
         remember = self.settings.remember
         return prepare.WritePolicy(
@@ -753,24 +777,24 @@ class Clew(Topics):
             strict_token_rule=remember.strict_token_rule,
         )
 
-    @cached_property
+    @made_once
     def _graph_policy(self) -> mapping.GraphPolicy:
         graph = self.settings.graph
         names = mapping.GraphPolicy.__slots__
         return mapping.GraphPolicy(**{name: getattr(graph, name) for name in names})
 
-    @cached_property
+    @made_once
     def _backfill_policy(self) -> embed.BackfillPolicy:
         relate = self.settings.relate
         return embed.BackfillPolicy(batch=relate.backfill_batch, pause_ms=relate.backfill_pause_ms)
 
-    @cached_property
+    @made_once
     def _decay_policy(self) -> decay.DecayPolicy:
         graph = self.settings.graph
         names = decay.DecayPolicy.__slots__
         return decay.DecayPolicy(**{name: getattr(graph, name) for name in names})
 
-    @cached_property
+    @made_once
     def _llm_relations(self) -> asking.LlmRelations | None:
         """None while no language model is wanted; one that cannot be had says so in each job."""
         llm = self.settings.llm
@@ -781,13 +805,13 @@ class Clew(Topics):
         policy = asking.LlmPolicy(**limits, patience_s=self.settings.relate.lease_s / 2)
         return asking.LlmRelations(self._make_llm, policy, self._spend, now=self.clock.now)
 
-    @cached_property
+    @made_once
     def _spend(self) -> spending.Spend:
         llm = self.settings.llm
         prices = spending.SpendPolicy(**{name: getattr(llm, name) for name in spending.SpendPolicy.__slots__})
         return spending.Spend(self.store, prices, now=self.clock.now)
 
-    @cached_property
+    @made_once
     def _reader(self) -> recalling.Reader:
         space = self.embedder.space if self.embedder else None
         corpora = corpus.Corpora(self.store, space=space, max_bytes=self.settings.recall.read_model_mb << 20)
@@ -813,11 +837,11 @@ class Clew(Topics):
         project = (reach.projects[-1] or None) if reach.projects else None
         return self._rollout_state.of(reach.org, project=project, now=now)
 
-    @cached_property
+    @made_once
     def _rollout_state(self) -> rolling.RolloutState:
         return rolling.RolloutState(self.store, window_hours=self.settings.rollout.window_hours)
 
-    @cached_property
+    @made_once
     def _rollout_policy(self) -> judging.RolloutPolicy:
         rollout, graph = self.settings.rollout, self.settings.graph
         return judging.RolloutPolicy(
@@ -828,7 +852,7 @@ class Clew(Topics):
             is_on=graph.write and graph.recall,
         )
 
-    @cached_property
+    @made_once
     def _meter(self) -> metering.Meter:
         def look_after(tx: Tx, org: str, now: datetime) -> None:
             judging.look_after(tx, org, self._rollout_policy, now=now)

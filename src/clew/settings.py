@@ -1,4 +1,5 @@
-"""One typed tree of settings. The only reader of the environment and of configuration files.
+"""One typed tree of settings. Nobody else reads settings from the environment or from configuration files; tokens,
+keys of models and what hosts and terminals say of themselves are read where they are used, in compose and surfaces.
 
 Path = name everywhere: `[recall] floor = 0.4` in TOML, `CLEW_RECALL__FLOOR`, `settings.recall.floor`,
 `clew config show recall.floor`. Later wins: default, preset, user file, project file, environment, call.

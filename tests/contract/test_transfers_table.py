@@ -9,7 +9,7 @@ from memories import NOW, a_memory
 
 from clew.model.govern import Grant, RetentionPolicy, StoredFingerprint
 from clew.model.learning import Entry, Target
-from clew.ports import Store
+from clew.ports import Store, Tx
 
 LATER = NOW + timedelta(hours=1)
 
@@ -47,11 +47,15 @@ def test_a_fingerprint_is_replaced_by_a_newer_one(store: Store) -> None:
         assert tx.transfers.fingerprint("other", "shop") is None
 
 
+def put_weight(tx: Tx, org: str, dest: str, id: str, weight: float, *, previous: float = 1.0) -> None:
+    assert tx.learning.put_weight(org, Target("transferred", f"{id}@{dest}", id, dest, previous), weight, now=NOW)
+
+
 def test_what_is_retired_elsewhere_has_a_low_weight_there_and_outcomes_behind_it(store: Store) -> None:
     target = Target("transferred", "mem_1@web", "mem_1", "web", 0.05)
     entries = [Entry(f"ses_{n}", "rejected", 0.15, 0.0, NOW, seq=n) for n in range(1, 6)]
     for id, weight in (("mem_1", 0.05), ("mem_2", 0.05)):
-        store.write(lambda tx, i=id, w=weight: tx.transfers.set_weight("local", "web", i, w, now=NOW))  # type: ignore[misc]
+        store.write(lambda tx, i=id, w=weight: put_weight(tx, "local", "web", i, w))  # type: ignore[misc]
     store.write(lambda tx: tx.learning.put_entries("local", target, entries))
     with store.read() as tx:
         asked = partial(tx.transfers.retired, ids=["mem_1", "mem_2", "mem_3"])
@@ -64,10 +68,10 @@ def test_a_weight_elsewhere_belongs_to_one_project_and_goes_with_its_memory(stor
     for org, dest in (("local", "web"), ("local", "app"), ("other", "web")):
         store.write(lambda tx, o=org, d=dest: tx.transfers.grant(o, "shop", d, by="ada", now=NOW))  # type: ignore[misc]
     store.write(lambda tx: tx.transfers.revoke("local", "shop", "app", now=LATER))
-    store.write(lambda tx: tx.transfers.set_weight("local", "web", "mem_1", 0.4, now=NOW))
-    store.write(lambda tx: tx.transfers.set_weight("local", "web", "mem_1", 0.45, now=LATER))
-    store.write(lambda tx: tx.transfers.set_weight("local", "app", "mem_1", 0.9, now=NOW))
-    store.write(lambda tx: tx.transfers.set_weight("other", "web", "mem_1", 0.1, now=NOW))
+    store.write(lambda tx: put_weight(tx, "local", "web", "mem_1", 0.4))
+    store.write(lambda tx: put_weight(tx, "local", "web", "mem_1", 0.45, previous=0.4))
+    store.write(lambda tx: put_weight(tx, "local", "app", "mem_1", 0.9))
+    store.write(lambda tx: put_weight(tx, "other", "web", "mem_1", 0.1))
     with store.read() as tx:
         assert tx.transfers.weights("local", "web", ["mem_1", "mem_2"]) == {"mem_1": 0.45}
     store.write(lambda tx: tx.transfers.drop_weights("local", "mem_1", source="shop"))

@@ -70,9 +70,8 @@ def test_a_relation_in_a_private_memory_is_nobody_elses(clew: Clew) -> None:
     clew.remember("Checkout depends on SecretVault, do not tell", tags=("shop",), scope=bob)
     clew.remember("SecretVault is down", scope=bob)
     ann = Scope(project=SCOPE.project, user="ann")
-    for scope in (SCOPE, ann):
-        seen = [
-            *(str(result.as_json()) for result in clew.recall("Checkout", scope=scope, plan="graph_mode").results),
-            str(clew.context("Checkout", scope=scope, depth=2).as_json()),
-        ]
-        assert not any("secretvault" in text.lower() for text in seen)
+    for scope, is_told in ((SCOPE, False), (ann, False), (bob, True)):
+        recalled = clew.recall("Checkout", scope=scope, plan="graph_mode").results
+        context = clew.context("Checkout", scope=scope, depth=2)
+        seen = [str([result.as_json() for result in recalled]), str(context.as_json())]
+        assert ["secretvault" in text.lower() for text in seen] == [is_told] * 2

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 from cli_driver import Cli
 
+from clew.clew import Clew
 from clew.store import queries
 from clew.store.sqlite import APPLICATION_ID
 
@@ -117,6 +119,23 @@ def test_a_line_whose_memory_was_edited_since_is_not_brought_in_beside_it(cli: C
         assert f"left out what 1 memory said before being edited: clew show {id}" in told.out
     assert sorted(contents(cli)) == ["Always run make lint.", "edited by hand: use pnpm 9"]
     assert cli("import", "CLAUDE.md", "--json").json["edited"] == [id]
+
+
+def test_notes_that_somebody_edits_meanwhile_stay(cli: Cli) -> None:
+    Path("CLAUDE.md").write_text("- The port is 1.\n- Always run make lint.\n")
+    cli("import", "CLAUDE.md")
+    Path("CLAUDE.md").write_text("- Never push on Fridays.\n")
+    forget = Clew.forget
+
+    def somebody_edits_it_first(memory: Clew, id: str, **named: Any) -> Any:
+        if "port" in memory.show(id).content:
+            memory.edit(id, content="The port is 3, says Ann.")
+        return forget(memory, id, **named)
+
+    cli.patch.setattr(Clew, "forget", somebody_edits_it_first)
+    assert len(cli("import", "CLAUDE.md", "--replace", "--yes", "--json").json["gone"]) == 1
+    left = {entry["content"] for entry in cli("list", "--all-projects", "--json").json["memories"]}
+    assert left == {"The port is 3, says Ann.", "Never push on Fridays."}
 
 
 def test_only_notes_that_lie_here_take_the_place_of_others(cli: Cli) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_driver import Cli
@@ -11,6 +12,7 @@ from cli_driver import Cli
 import clew
 from clew.model import memory, recalled
 from clew.recall import plan, xray
+from clew.remember import forget as forgetting
 from clew.surfaces.cli import arguments
 
 UNKNOWN = "mem_00000000000000000000000000"
@@ -309,6 +311,20 @@ def test_forget_hard_leaves_no_byte_of_the_text(cli: Cli) -> None:
     assert outcome.code == 0 and "forgotten 1 memory for good" in outcome.out
     assert all(b"xyzzyplugh" not in file.read_bytes() for file in cli.home.rglob("*") if file.is_file())
     assert cli("history", id).code == 3
+
+
+def test_forget_many_tells_what_stays_because_it_was_changed_meanwhile(cli: Cli) -> None:
+    ids = [cli.remember(text, "--tag", "stale") for text in ("net 30", "net 20")]
+    forget = forgetting.forget
+
+    def somebody_edits_it_first(store: Any, found: Any, **named: Any) -> Any:
+        with clew.open() as memory:
+            memory.edit(ids[0], content="net 45")
+        return forget(store, found, **named)
+
+    cli.patch.setattr(forgetting, "forget", somebody_edits_it_first)
+    said = cli("forget", "--tag", "stale", "--yes").out
+    assert "forgotten 1 memory" in said and "changed meanwhile: 1 memory" in said and ids[0] in said
 
 
 def test_forget_many_tells_first_and_then_does_it(cli: Cli) -> None:

@@ -10,6 +10,7 @@ nothing and acknowledges nothing: it is looked at in the transaction that would 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
@@ -44,6 +45,7 @@ else:
     quarantine, render = LazyModule("clew.guard.quarantine"), LazyModule("clew.guard.render")
 
 MAX_REASON = 200
+_OWN_ID = re.compile(r"[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SWITCHED_OFF, SOURCE_GONE, SUSPENDED = "injection_switched_off", "source_gone", "agent_suspended"
 RIGHTS_CHANGED, TAKEN_BACK = "rights_changed", "taken_back"
 SESSION_ENDED, NEVER_ACKNOWLEDGED = "session_ended", "never_acknowledged"
@@ -51,8 +53,8 @@ QUEUE_FULL, TEXT_TOO_LONG, GIVEN_UP = "queue_full", "text_too_long", "given_up_b
 
 
 def prepared(draft: InjectDraft, *, trust: str = "user") -> InjectDraft:
-    """As it may be stored: checked and masked. `trust` is that of whoever says it; what the renderer made needs no
-    second look."""
+    """As it may be stored: checked and masked. `trust` is that of whoever says it; ids of our own that the renderer
+    named need no second look."""
     if trust != "user":
         draft = _said_by_agent(draft)
     for name, value, known in (("kind", draft.kind, KINDS), ("phase", draft.phase, PHASES)):
@@ -80,14 +82,15 @@ def _with_masked_names(draft: InjectDraft) -> InjectDraft:
     return replace(
         draft,
         agent=redact(draft.agent or "").text or None,
-        observation_ids=_masked(draft.observation_ids),
-        node_ids=_masked(draft.node_ids),
-        source_ids=_masked(draft.source_ids),
+        observation_ids=_masked(draft.observation_ids, is_rendered=draft.is_rendered),
+        node_ids=_masked(draft.node_ids, is_rendered=draft.is_rendered),
+        source_ids=_masked(draft.source_ids, is_rendered=draft.is_rendered),
     )
 
 
-def _masked(ids: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(redact(id).text for id in ids)
+def _masked(ids: tuple[str, ...], *, is_rendered: bool) -> tuple[str, ...]:
+    """Imported memories keep the ids that others gave them, so those are looked at in any case."""
+    return tuple(id if is_rendered and _OWN_ID.fullmatch(id) else redact(id).text for id in ids)
 
 
 def _said_by_agent(draft: InjectDraft) -> InjectDraft:

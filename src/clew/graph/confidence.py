@@ -10,8 +10,8 @@ import math
 from datetime import datetime, timedelta
 
 from clew.graph.settings import clamp_confidence, clamp_unit
+from clew.model.graph import REINFORCEMENT
 
-REINFORCEMENT = 0.05
 WINDOW = timedelta(days=90)
 PER_WINDOW = 0.1
 FLOOR = 0.1

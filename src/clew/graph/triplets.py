@@ -1,4 +1,4 @@
-"""How much a fact of the graph (source, relation, target) matters to a query, and the order of several. Pure.
+"""How much a fact of the graph (source, relation, target) matters to a query. Pure.
 
 The parts are Rensei's: how near both ends lie to the query, how important they are, how the fact fared before. How
 they are put together is ours, as Rensei does not publish it.
@@ -6,10 +6,7 @@ they are put together is ours, as Rensei does not publish it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import NamedTuple
 
 FEEDBACK_INFLUENCE = 0.3  # Rensei's feedbackInfluence
 HOP_PENALTY = 0.15  # of a node that only the walk found
@@ -50,11 +47,6 @@ def importance(
     feedback = 1 + influence * (2 * _unit(feedback_weight) - 1)
     most = (IMPORTANCE_BASE + IMPORTANCE_SPAN) * (1 + influence)  # 1.625 by default
     return near * weighty * feedback / most
-
-
-def rank_triplets(triplets: Iterable[Triplet]) -> list[Triplet]:
-    """Most important first, then the surer, then by the alphabet: the order never depends on that of the input."""
-    return sorted(triplets, key=lambda one: (-one.importance, -one.confidence, one[:3]))
 
 
 def _unit(value: float) -> float:

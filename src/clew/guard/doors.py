@@ -6,7 +6,7 @@ ones the owner's door stands open and Cedar is not even loaded. Everybody else i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -162,6 +162,16 @@ class Door:
                 self.must("write", *remembering.to_replace(tx, item, now, self.may))
 
     # -- reading -----------------------------------------------------------------------------------
+
+    @property
+    def refused(self) -> Callable[[Sequence[Memory]], Mapping[str, str]] | None:
+        """For a search, that what may not be read takes no place of what may; None where labels say it all, which
+        searches go by themselves."""
+        return self._unreadable if self.pep and self.has_added else None
+
+    def _unreadable(self, memories: Sequence[Memory]) -> Mapping[str, str]:
+        may = self.may("read", memories)
+        return {memory.id: "may not be read" for memory, allowed in zip(memories, may, strict=True) if not allowed}
 
     def recalled(self, recalled: Recalled) -> Recalled:
         """A trace counts whatever was looked at. Where some of that may be hidden it is left out, also when nothing

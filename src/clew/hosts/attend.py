@@ -131,6 +131,13 @@ class Attendant:
         attended = self.store.write(partial(self._keep, told), durable=self._must_be_synced(told))
         if attended is None or attended.place.session is None or not (self.injects and told.around.inject):
             return _NOTHING
+        try:
+            return self._answered(told, attended, ticket)
+        except Exception as error:  # the event is kept, and an agent's turn never fails because of its memory
+            self.failed("answer", error)
+            return _NOTHING
+
+    def _answered(self, told: Told, attended: Attended, ticket: Ticket) -> HookAnswer:
         is_answered = attended.is_point and not (told.replayed or attended.place.is_lost)
         self._find(told, attended.place, ticket, waits=is_answered)
         return self._answer(told, attended.place, ticket) if is_answered else _NOTHING

@@ -104,19 +104,23 @@ class VerbBus:
         return 0 if event is None else self.emit(event)
 
     def post(self, event: VerbEvent) -> bool:
-        """Hand over and go on at once. False when too much waits already, or the bus is closed."""
+        """Hand over and go on at once. False when too much waits, nobody can tell it, or the bus is closed."""
         with self._lock:
             if self._closed:
                 return False
-            if self._teller is None:
-                self._teller = threading.Thread(target=self._tell_posted, name="clew-verb-bus", daemon=True)
-                self._teller.start()
             try:
+                self._start_telling()
                 self._posted.put_nowait(event)
-            except Full:
+            except (Full, RuntimeError):  # no thread to be had: the next event tries again
                 self.dropped += 1
                 return False
         return True
+
+    def _start_telling(self) -> None:
+        if self._teller is None:
+            teller = threading.Thread(target=self._tell_posted, name="clew-verb-bus", daemon=True)
+            teller.start()
+            self._teller = teller
 
     def wait(self) -> None:
         """Until everything that was posted is told."""

@@ -54,7 +54,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class InStore:
-    """`graph` is what the settings of this installation say about the graph, `rollout` how far an org's is."""
+    """`graph` is what the settings of this installation say about the graph, `rollout` how far that of an org and a
+    project is."""
 
     store: Store
     switches: Switches
@@ -66,7 +67,7 @@ class InStore:
     graph: GateDecision
     weighting: bool = True
     ranking: str = "weight"
-    rollout: Callable[[str], GateDecision] = lambda _org: OPEN
+    rollout: Callable[[str, str | None], GateDecision] = lambda _org, _project: OPEN
     hides: Callable[[str, str | None], bool] = lambda _org, _agent: True  # whether policies may deny an agent more
 
     # -- before ------------------------------------------------------------------------------------
@@ -92,16 +93,19 @@ class InStore:
             pushes=delivery_gate(switched.project).is_open,
             weighting=self.weighting and not switched.features.feedback_weighting_disabled,
             ranking=self.ranking,
-            graph_status=self._graph_status(session.org, switched, work_type),
+            graph_status=self._graph_status(session, switched, work_type),
             at=at,
             version=version,
             silent=silent,
             hides=bool(silent) or self.hides(session.org, session.agent),
         )
 
-    def _graph_status(self, org: str, switched: Switched, work_type: str) -> str:
-        stored = graph_gate(switched.project, switched.features)
-        gates = (self.graph, self.rollout(org), stored, work_type_gate(switched.recall, work_type))
+    def _graph_status(self, session: AgentSession, switched: Switched, work_type: str) -> str:
+        stored, rollout = (
+            graph_gate(switched.project, switched.features),
+            self.rollout(session.org, session.project),
+        )
+        gates = (self.graph, rollout, stored, work_type_gate(switched.recall, work_type))
         return first_closed(gates).reason
 
     def shown(self, session: Hashable, /) -> Iterable[str]:

@@ -65,7 +65,7 @@ class Starter:
     policy: DeliverPolicy
     engine: GraphEngine | None = None
     graph_settings: GateDecision = OPEN
-    rollout: Callable[[str], GateDecision] = lambda _org: OPEN
+    rollout: Callable[[str, str | None], GateDecision] = lambda _org, _project: OPEN
     choice: Choice = field(default_factory=Choice)
     transfer: Callable[[AgentSession], Transfer | None] | None = None
     summaries: Callable[[AgentSession, str], Sequence[SessionSummary]] | None = None
@@ -165,7 +165,7 @@ class Starter:
         gate = first_closed(
             (
                 self.graph_settings,
-                self.rollout(session.org),
+                self.rollout(session.org, session.project),
                 graph_gate(switched.project, switched.features),
                 work_type_gate(recall, work_type),
             )

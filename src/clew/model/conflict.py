@@ -9,7 +9,6 @@ from clew.model.memory import Memory
 from clew.model.times import to_rfc3339
 from clew.values import dataclass
 
-KEEPS = ("a", "b", "both", "neither")
 USER, IMPORT = "user", "import"  # origins besides those of model/relation.py
 
 

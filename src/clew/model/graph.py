@@ -21,6 +21,9 @@ ROLES = ("self", "type", "scope", "subject", "category", "tag", "mention")
 TYPE_WEIGHTS = {"caused_by": 1.5, "contradicts": 1.3, "supersedes": 1.2, "similar_to": 1.0, "depends_on": 0.9,
                 "prefers_over": 0.8, "specializes": 0.7, "conditional_on": 0.6, "shared_node": 0.25}  # fmt: skip
 OTHER_WEIGHT = 0.5
+# What each further memory that states an edge adds to its confidence, and takes back when it no longer does. Also
+# in the fragment `seen_confidence` of graph.sql.
+REINFORCEMENT = 0.05
 MAX_LABEL = 120
 _quoted = json.encoder.encode_basestring  # as it stands between the quotes of JSON that may hold any character
 

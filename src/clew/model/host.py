@@ -18,6 +18,7 @@ STATED = ("rule", "decision", "fact")  # what is captured of a prompt beside its
 ASKED = "The user asked: "  # what a task begins with that was captured
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
 NO_LIMIT = 1_000_000_000
+NOT_KEPT = "EVENT_NOT_KEPT"  # code of an error: it is about this event and no other
 
 
 @dataclass(frozen=True, slots=True)

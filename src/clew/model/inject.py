@@ -18,10 +18,6 @@ from clew.values import dataclass
 PHASES = ("pre", "post", "failure")
 MEMORY_SCOPES = ("project", "org", "session")
 OUTCOMES = ("injected", "queued", "no-match", "skipped", "budget-exceeded", "disabled", "suppressed")
-GRAPH_STATUSES = (
-    "ok", "memory_off", "graph_off", "work_type_excluded", "no_engine", "no_match", "all_denied", "over_budget",
-    "error",
-)  # fmt: skip
 DENIED = "denied"  # by a policy: the owner may know, an agent may not
 _NAMES = ("session", "tool", "event_id", "agent", "project", "memory_namespace")
 MAX_QUERY_BYTES = 4_096  # cut before any regular expression or tokeniser sees it

@@ -7,9 +7,8 @@ from clew.values import dataclass
 
 SIMILAR, RULE, LLM = "similar", "rule", "llm"  # origins of witnesses
 ORIGINS = frozenset((SIMILAR, RULE, LLM))
-SYMMETRIC = frozenset(("similar_to", "contradicts"))
+SYMMETRIC = frozenset(("similar_to", "contradicts"))  # what holds one way holds the other way, too
 SEMANTIC = ("caused_by", "prefers_over", "depends_on", "specializes", "conditional_on")
-RELATION_TYPES = ("similar_to", "contradicts", "supersedes", *SEMANTIC)
 
 SYNC_FAILED = "GRAPH_RELATIONSHIP_SYNC_FAILED"
 PARTIAL_DEGRADE = "GRAPH_RELATIONSHIP_PARTIAL_DEGRADE"

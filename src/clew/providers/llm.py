@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
 from clew.errors import ClewError, Misconfigured, Unavailable
+from clew.lazy import made_once
 from clew.model.llm import BROKE_OFF, EXTRA_MISSING, ODD_ANSWER, REFUSED, TIMEOUT, Completion
 from clew.providers.llm_dialects import Dialect, parsed
 
@@ -57,7 +57,7 @@ class EndpointModel:
             error.details |= {"input_tokens": sent, "output_tokens": received}
             raise
 
-    @cached_property
+    @made_once
     def _client(self) -> Any:
         try:
             from clew.providers.llm_http import http_client

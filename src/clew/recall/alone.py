@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew import native
+from clew.recall.among import are_among
 from clew.recall.segment import build_segment
 from clew.recall.vectors import UNIT, Vectors
 
@@ -57,7 +58,7 @@ class _Kept(NamedTuple):
         """In place: whoever looks meanwhile finds a candidate more or less."""
         gone = np.fromiter(rows, np.int64, len(rows))
         for part in self.all:
-            part.vectors.rows[np.isin(part.rows, gone)] = 0
+            part.vectors.rows[are_among(part.rows, gone)] = 0
 
 
 class VectorsAlone:
@@ -169,7 +170,7 @@ def _nearest(kept: _Kept, vector: NDArray[np.float32], without: Collection[int],
     rows = np.concatenate([part.rows for part in kept.all])
     cosines = np.concatenate([part.vectors.cosines(vector) for part in kept.all])
     if without:
-        cosines[np.isin(rows, np.fromiter(without, np.int64, len(without)))] = 0
+        cosines[are_among(rows, np.fromiter(without, np.int64, len(without)))] = 0
     if len(cosines) > limit:
         best = np.flatnonzero(cosines >= np.partition(cosines, -limit)[-limit])
         rows, cosines = rows[best], cosines[best]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from clew.graph.adjacency import Adjacency
 from clew.graph.packed import Arrays, Changes, can_spread, spread_packed
 from clew.model.times import to_micros
+from clew.recall.among import are_among
 from clew.recall.walk import NEVER, Entry, Nodes, Walk, entries_of, number_kinds
 from clew.values import dataclass
 
@@ -186,7 +187,7 @@ class ArrayWalk(Walk):
     def are_memories(self, nodes: Nodes) -> NDArray[np.bool_]:
         found = self.base.memories.of(nodes) < len(self.base.memory_ids)
         if self.new_nodes:
-            found |= np.isin(nodes, list(self.new_nodes))
+            found |= are_among(nodes, np.fromiter(self.new_nodes, np.int64, len(self.new_nodes)))
         return np.asarray(found)
 
     def memories_of(self, nodes: Sequence[int]) -> dict[int, str]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from clew.model.recalled import InConflict, RecallOptions, Result
     from clew.model.scope import Reach
     from clew.ports import Tx
+    from clew.recall.recall import Refused
     from clew.rollout.standing import Standing
 
 FILING = frozenset(("authored_by", "contains_type", "about", "mentions", "related_to"))  # where memories are filed
@@ -97,11 +98,18 @@ class Context:
 
 
 def context(
-    query: str, reach: Reach, options: RecallOptions, asked: Expanding, *, reader: Reader, now: datetime
+    query: str,
+    reach: Reach,
+    options: RecallOptions,
+    asked: Expanding,
+    *,
+    reader: Reader,
+    now: datetime,
+    refused: Refused | None = None,
 ) -> Context:
     began = time.perf_counter()
     plain = replace(options, graph=False, counted=False)
-    baseline, run = recall_and_run(query, reach, plain, reader=reader, now=now)
+    baseline, run = recall_and_run(query, reach, plain, reader=reader, now=now, refused=lambda: refused)
     found = [result for result in baseline.results if result.memory.layer != "rule"]
     standing = reader.standing(reach, now)
     answered, added = _answered(found, reach, options, asked, reader, standing, now)

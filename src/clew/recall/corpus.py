@@ -18,6 +18,7 @@ from zlib import crc32
 import numpy as np
 
 from clew.recall.alone import VectorsAlone
+from clew.recall.among import are_among
 from clew.recall.lexical import K1, B
 from clew.recall.question import name_terms
 from clew.recall.segment import MAX_DOCS, Segment, build_segment, following, members_of
@@ -240,7 +241,7 @@ class Corpora:
         if reach not in whole.seen:
             with self._store.read() as tx:
                 hidden = tx.guarding.hidden_rows(reach)
-            alive = whole.alive & ~np.isin(whole.row, hidden)
+            alive = whole.alive & ~are_among(whole.row, np.array(hidden, np.int64))
             whole.seen[reach] = replace(whole, alive=alive) if hidden else None  # not itself: that would be a cycle
         return whole.seen[reach] or whole
 
@@ -257,7 +258,9 @@ class Corpora:
         with turn:
             fresh = self._refresh(reach)
         if fresh is None:
-            self._building.pop(reach, None)
+            with self._lock:
+                self._building.pop(reach, None)
+                self._kept.pop(reach, None)  # as it was before it outgrew its room
         else:
             if len(fresh.checked) > MAX_CORPORA:  # threads come and go
                 fresh.checked.clear()

@@ -113,7 +113,7 @@ def _scope(tx: Tx, reach: Reach, reader: Reader) -> _Scope:
         found = _Scope(last, last, size, total_length, newest, hidden)
     if len(kept) >= MAX_LOOKED_THROUGH:
         kept.clear()
-    kept[reach] = found._replace(hidden=hidden)
+    kept[reach] = found._replace(hidden=hidden, newest=found.newest - hidden)
     return kept[reach]
 
 

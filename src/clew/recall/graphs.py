@@ -6,6 +6,7 @@ them current by the change log: which nodes a change touched is noted, and whoev
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,6 +35,7 @@ MAX_KEPT = 256  # reaches, however small their graphs: the names of projects are
 MAX_ASKED = 4_096  # of which it is known that they were asked about
 MAX_CHANGES = 8_192  # entries of the change log that are followed at once
 MAX_CHANGED = 50_000  # nodes to be read again, in a process that does not make the arrays anew before
+PATIENCE_S = 5.0  # for what is being loaded when the store is closed
 WORN = 4_096  # such nodes, or one for 16 memories: each change carries them on, which took 16 ms with 40,000
 
 
@@ -49,6 +51,8 @@ class Graphs:
         self._busy: set[Reach] = set()  # being loaded, or too large to keep
         self._turns: dict[Reach, threading.Lock] = {}
         self._lock = threading.Lock()
+        self._loaders: set[threading.Thread] = set()
+        self._closed = False
 
     @contextmanager
     def walk(self, reach: Reach, *, now: datetime, as_of: datetime | None = None) -> Iterator[Walk]:
@@ -84,14 +88,32 @@ class Graphs:
                 self._asked.clear()
                 self._busy.clear()  # at worst one is loaded twice
             self._asked.add(reach)
-            if first or reach in self._busy:
+            if first or reach in self._busy or self._closed:
                 return
             self._busy.add(reach)
-        try:
-            threading.Thread(target=self._load_quietly, args=(reach, now), name="clew-graph", daemon=True).start()
-        except RuntimeError:  # no thread to be had: the next question tries again
-            with self._lock:
+            loader = threading.Thread(target=self._load_aside, args=(reach, now), name="clew-graph", daemon=True)
+            try:
+                loader.start()
+            except RuntimeError:  # no thread to be had: the next question tries again
                 self._busy.discard(reach)
+            else:
+                self._loaders.add(loader)
+
+    def _load_aside(self, reach: Reach, now: datetime) -> None:
+        try:
+            self._load_quietly(reach, now)
+        finally:
+            with self._lock:
+                self._loaders.discard(threading.current_thread())
+
+    def close(self) -> None:
+        """Wait for what is being loaded, but not for ever. A closed store lets go of its queries at once."""
+        with self._lock:
+            self._closed = True
+            loaders = list(self._loaders)
+        end = time.monotonic() + PATIENCE_S
+        for loader in loaders:
+            loader.join(max(0.0, end - time.monotonic()))
 
     def _load_quietly(self, reach: Reach, now: datetime) -> None:
         try:

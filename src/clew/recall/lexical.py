@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clew import native
+from clew.recall.among import are_among
 from clew.recall.analyse import keys_in, query_terms
 from clew.recall.common import BACKGROUND, common_arrays, informativeness, weights_of
 from clew.recall.kinds import kinds_asked
@@ -66,7 +67,7 @@ def score_terms(corpus: Corpus, terms: Sequence[int], keys: Collection[int] = ()
     asked = np.array(terms, np.uint32)
     if not keys:
         return _scored(corpus, asked)
-    is_key = np.isin(asked, np.array(list(keys), np.uint32))
+    is_key = are_among(asked, np.array(list(keys), np.uint32))
     is_missing = is_key.copy()
     is_missing[is_key] = frequencies(corpus, asked[is_key], *postings(corpus, asked[is_key])[:2]) == 0
     found, is_key = _scored(corpus, asked[~is_missing]), is_key[~is_missing]

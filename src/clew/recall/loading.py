@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clew.model.graph import type_weight
+from clew.model.graph import REINFORCEMENT, type_weight
+from clew.recall.among import are_among, not_among
 from clew.recall.arrays import ENTRY, Base, Numbering
 from clew.recall.walk import NEVER, SHARED, Nodes, backward, forward
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Kinds = NDArray[np.int16]
-
-REINFORCED = 0.05  # by every witness after the first
 
 
 class _Columns(NamedTuple):
@@ -105,7 +104,7 @@ def _stated(statements: Sequence[Row], kinds: dict[str, int], ends: _Lookup) -> 
 
 def seen_confidence(confidence: Floats, base: Floats, visible: Nodes) -> Floats:
     """As if there were no other witnesses; the same as the fragment of this name in graph.sql."""
-    lowered = np.minimum(confidence, base + REINFORCED * (visible - 1))
+    lowered = np.minimum(confidence, base + REINFORCEMENT * (visible - 1))
     return np.where(confidence <= base, confidence, lowered)
 
 
@@ -115,11 +114,11 @@ def _coded(types: Iterable[str], kinds: dict[str, int]) -> Kinds:
 
 def _between_visible(tx: Tx, reach: Reach, edges: _Columns, nodes: Nodes, ends: _Lookup) -> _Columns:
     """Without the edges of memories that this reach may not see; the others last as long as their ends."""
-    strangers = np.setdiff1d(np.concatenate((edges.source, edges.target)), nodes)
+    strangers = not_among(np.concatenate((edges.source, edges.target)), nodes)
     described = tx.graph.described(reach.org, strangers.tolist())
     hidden = np.array([row for row, node in described.items() if node.type == "memory"], np.int64)
     if hidden.size:
-        edges = edges.taken(~(np.isin(edges.source, hidden) | np.isin(edges.target, hidden)))
+        edges = edges.taken(~(are_among(edges.source, hidden) | are_among(edges.target, hidden)))
     until = np.minimum(ends.of(edges.source, NEVER), ends.of(edges.target, NEVER))
     return edges._replace(until=np.minimum(edges.until, until))
 

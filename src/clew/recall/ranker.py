@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew import native
+from clew.recall.among import are_among
 from clew.recall.explain import AUTHOR, DAY, NEIGHBOURS
 from clew.recall.features import NAMES, PLACE, features
 from clew.recall.question import span_of
@@ -206,8 +207,8 @@ def _of_kind(run: Run, places: NDArray[np.int64]) -> NDArray[np.bool_] | None:
     terms, weights, owner, docs, _given = run.matches
     if kind_terms().isdisjoint(terms.tolist()):
         return None
-    is_kind = np.isin(terms, [*kind_terms()])
-    names_one = np.isin(places, docs[is_kind[owner]])
+    is_kind = are_among(terms, np.array([*kind_terms()], np.uint32))
+    names_one = are_among(places, docs[is_kind[owner]])
     said = run.evidence.covered[places] >= WHOLE - weights[is_kind].sum() / weights.sum()
     found: NDArray[np.bool_] = names_one | said
     return found

@@ -30,6 +30,7 @@ from clew.model.recalled import (
     Trace,
 )
 from clew.model.times import zoned
+from clew.recall.among import are_among
 from clew.recall.choose import choose, rounded, stage
 from clew.recall.counted import metric_of
 from clew.recall.disk import corpus_of_candidates, with_asked_for, with_memories
@@ -67,6 +68,7 @@ else:
 MAX_QUERY_CHARS = 8_000  # beyond this a query is a document; its beginning says what it is about
 MAX_LIMIT = 1_000
 MAX_CHOICES = 7  # as often others are chosen for what may not be told, each time twice as many: 2,540 of 20
+MAX_LOOKED_AT = 5_000  # memories, for whoever asks for many
 MAX_WITHHELD = 400  # that are named to whoever says why something is left out
 
 
@@ -95,15 +97,24 @@ def recall(query: str, reach: Reach, options: RecallOptions, *, reader: Reader, 
 
 
 def recall_and_run(
-    query: str, reach: Reach | Callable[[], Reach], options: RecallOptions, *, reader: Reader, now: datetime
+    query: str,
+    reach: Reach | Callable[[], Reach],
+    options: RecallOptions,
+    *,
+    reader: Reader,
+    now: datetime,
+    refused: Callable[[], Refused | None] = lambda: None,
 ) -> tuple[Recalled, Run | None]:
-    """The answer, and the run behind it for those who keep a snapshot; None when nothing was searched."""
+    """The answer, and the run behind it for those who keep a snapshot; None when nothing was searched. What is
+    `refused` to whoever asks takes no place of what is not; that is asked for once the reach is known."""
     planned = plan_recall(query, options, reader)
     if planned.effective == "no_recall":  # not even a look at the store, nor at what may be seen of it
         return Recalled([], Trace((), {"plan": _plan_note(planned)})), None
     reach = reach() if callable(reach) else reach
     began = time.perf_counter()
     run = search(query, reach, options, reader=reader, now=now, planned=planned, exact=False)
+    if not_for_them := refused():
+        _withhold(run, reader, reach, not_for_them)
     started, version = time.perf_counter(), reader.store.data_version()
     with reader.store.read() as tx:
         try:
@@ -205,6 +216,8 @@ def _withhold(run: Run, reader: Reader, reach: Reach, refused: Refused) -> dict[
         reasons |= found
         run.allowed = run.allowed.copy()
         run.allowed[list(found)] = False
+        if run.options.limit * 2**round_ > MAX_LOOKED_AT:
+            break
         choose(run, reader.rules_limit, time.perf_counter(), times=2**round_)
     if reasons:
         choose(run, reader.rules_limit, time.perf_counter())
@@ -468,7 +481,7 @@ def _conditions(corpus: Corpus, options: RecallOptions, reach: Reach, reader: Re
     """What the caller asks for beside what holds."""
     if options.types:
         wanted = [TYPES.index(name) for name in options.types]
-        yield "type", np.isin(corpus.type, wanted)
+        yield "type", are_among(corpus.type, np.array(wanted, np.int8))
     if _asks_store(options):
         with reader.store.read() as tx:
             ids = set(

@@ -14,6 +14,7 @@ import numpy as np
 
 from clew.lazy import LazyModule
 from clew.model.memory import LAYERS, TYPES
+from clew.recall.among import distinct
 from clew.recall.vectors import Vectors
 from clew.values import dataclass
 
@@ -109,7 +110,7 @@ class Segment:
         the few terms of one question that takes a thirtieth of the time."""
         if self._postings:
             return self._postings[0]
-        wanted = _distinct(terms)
+        wanted = distinct(terms)
         at, owner = _among(self.said, wanted)
         in_each = np.diff(at.searchsorted(self.said_from))
         order = owner.argsort(kind="stable")  # numbers this small are sorted in one pass
@@ -262,7 +263,7 @@ def _neighbours(
 
 def members_of(threads: NDArray[np.uint32], thread: NDArray[np.uint32]) -> NDArray[np.intp]:
     """Where the memories of some threads stand."""
-    return _among(thread, _distinct(threads))[0]
+    return _among(thread, distinct(threads))[0]
 
 
 def following(
@@ -277,14 +278,6 @@ def following(
 
 def _or_never(values: Sequence[int | None]) -> NDArray[np.int64]:
     return np.array([NEVER if value is None else value for value in values], np.int64)
-
-
-def _distinct(terms: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Rising. Not by `np.unique`: it imports masked arrays, which takes longer than all of this."""
-    rising = np.sort(terms)
-    is_first = np.ones(len(rising), np.bool_)
-    is_first[1:] = rising[1:] != rising[:-1]
-    return rising[is_first]
 
 
 def _among(

@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, TextIO
 from clew.errors import ClewError, InvalidInput, NotFound, Unavailable
 from clew.guard.quarantine import refuse_suspicious
 from clew.model.conflict import IMPORT, USER
-from clew.model.graph import ORG_WIDE, Statement
+from clew.model.graph import ORG_WIDE, REINFORCEMENT, Statement
 from clew.model.memory import Memory
 from clew.model.progress import Progress
 from clew.model.relation import SIMILAR
@@ -40,7 +40,7 @@ from clew.relate.edge_line import EdgeLine, edge_of
 from clew.remember.imported import named
 from clew.remember.lifecycle import May, may_change, may_read
 from clew.remember.line import numbered_lines, parse_object
-from clew.remember.link import SHARE, End, make_node, memory_end, new_thing, seen_things, state_by_user
+from clew.remember.link import End, make_node, memory_end, new_thing, seen_things, state_by_user
 from clew.remember.portable import ExportReport
 from clew.remember.things import thing_named
 from clew.values import dataclass
@@ -328,7 +328,7 @@ def _state(
         state_by_user(tx, reach, statements[0] if statements else said, is_private=is_private, now=now)
     if is_new and (found := tx.edges.find(org, said.key)):
         sure = 1.0 if edge.is_users else edge.confidence
-        base = max(0.0, sure - SHARE * max(0, len(statements) - 1))
+        base = max(0.0, sure - REINFORCEMENT * max(0, len(statements) - 1))
         anchor, created = min(edge.reinforced_at, now), min(edge.created_at, now)
         tx.edges.restore(org, found[0], confidence=sure, base=base, anchor=anchor, created_at=created)
 

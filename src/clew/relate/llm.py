@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar
 
 from clew.errors import ClewError, Unavailable
+from clew.lazy import made_once
 from clew.model.llm import BROKE_OFF, PAIRS, REFUSED, SEMANTICS, TIMEOUT, TRUNCATED
 from clew.model.memory import CLASSIFICATIONS, Memory
 from clew.model.relation import CLASSIFICATION_FAILED, EXTRACTION_FAILED, LLM, Finding, Issue, Neighbour
@@ -83,7 +84,7 @@ class LlmRelations:
         self._now = now
         self._breaker = Breaker(now)
 
-    @cached_property
+    @made_once
     def _model(self) -> LanguageModel | None:
         return self._make_model()
 

@@ -137,10 +137,10 @@ def run(store: Store, org: str, now: datetime, *, dry_run: bool = False) -> Rete
     for page in _pages(store, org) if policies else ():
         looked_at += len(page)
         verdicts = _verdicts(page, policies, now)
+        changed = set() if dry_run else _carry_out(store, verdicts, now)
         for verdict in verdicts:
-            (hard if verdict.hard else soft).append(verdict.memory.id)
-        if not dry_run:
-            _carry_out(store, verdicts, now)
+            if verdict.memory.id not in changed:
+                (hard if verdict.hard else soft).append(verdict.memory.id)
     log = "" if dry_run or not hard else "erased" if finish_pending(store) else "pending"
     return RetentionReport(looked_at, tuple(soft), tuple(hard), dry_run, log)
 
@@ -205,11 +205,15 @@ def _verdicts(page: Sequence[Memory], policies: Sequence[RetentionPolicy], now: 
     return [verdict for memory in page if (verdict := verdict_on(memory, policies, now))]
 
 
-def _carry_out(store: Store, verdicts: Sequence[Verdict], now: datetime) -> None:
-    """By way of forget, once per policy: the audit log then names the policy as the one who did it."""
+def _carry_out(store: Store, verdicts: Sequence[Verdict], now: datetime) -> set[str]:
+    """By way of forget, once per policy: the audit log then names the policy as the one who did it. Ids of what was
+    changed since it was judged, which the next pass judges anew."""
+    changed: set[str] = set()
     for policy_id, hard in sorted({(verdict.policy.id, verdict.hard) for verdict in verdicts}):
         chosen = [one.memory for one in verdicts if (one.policy.id, one.hard) == (policy_id, hard)]
-        forget(store, chosen, hard=hard, now=now, actor=f"retention:{policy_id}", purge=False)
+        begin = partial(forget, store, chosen, hard=hard, now=now, actor=f"retention:{policy_id}")
+        changed.update(begin(purge=False, keep_changed=True).changed)
+    return changed
 
 
 def _place(tx: Tx) -> tuple[str, str]:

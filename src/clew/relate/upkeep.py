@@ -20,7 +20,7 @@ from clew.lazy import LazyModule
 from clew.model.facts import EDGE_DECAY_AT, RETENTION_AT
 from clew.ports import Store, Tx
 from clew.relate.decay import DecayPolicy, decay_some, due
-from clew.remember.graph import MAX_ATTEMPTS, PATIENCE, GraphPolicy, left_behind, repair
+from clew.remember.graph import MAX_ATTEMPTS, PATIENCE, GraphPolicy, repair
 
 if TYPE_CHECKING:
     from clew.relate import retention
@@ -65,16 +65,20 @@ class Looks:
     """When a look is worth it after a write: if this process left something for later since the last one, if that
     failed or did not come to an end, and once a second, for what time and other processes bring."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._at: datetime | None = None
         self._left = 0
 
     def after_write(self, look: Callable[[], bool], now: datetime) -> bool:
         """`look` is an upkeep; returns whether there is more to do. The write before it has succeeded and stays so:
         a failure is logged, without content."""
-        if self._at is not None and self._left == left_behind() and abs(now - self._at) < LOOK_EVERY:
+        if self._at is not None and self._left == self._store.left_behind and abs(now - self._at) < LOOK_EVERY:
             return False
-        self._at, self._left = now, left_behind()  # at once: those who write beside this one need not look, too
+        self._at, self._left = (
+            now,
+            self._store.left_behind,
+        )  # at once: those who write beside this one need not look, too
         try:
             more = look()
         except Exception as error:  # an extra beside the write; the next one tries again, and `clew doctor` tells

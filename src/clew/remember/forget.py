@@ -48,12 +48,14 @@ class Receipt:
     ids: tuple[str, ...]
     hard: bool
     log: str = "kept"  # kept (soft) | erased | pending
-    at: str = ""
     copies: tuple[str, ...] = ()  # that restores put aside, and in which it was erased as well
     unread_copies: tuple[str, ...] = ()  # that may hold it still
+    changed: tuple[str, ...] = ()  # meanwhile, so that they stay: they may no longer be what was meant
 
     def as_json(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"forgotten": len(self.ids), "ids": list(self.ids), "hard": self.hard}
+        if self.changed:
+            answer["changed"] = list(self.changed)
         if self.hard:
             answer |= {
                 "erased": list(ERASED),
@@ -93,22 +95,35 @@ def forget(
     actor: str,
     purge: bool = True,
     expected_version: int | None = None,
+    keep_changed: bool = False,
 ) -> Receipt:
     """Whoever forgets in portions leaves `purge` for the end: it writes the whole file anew. With
-    `expected_version`, what was changed since then is not forgotten."""
+    `expected_version`, what was changed since then is refused; `keep_changed`: what was changed since it was read
+    is left out, and told."""
     erase = _erase if hard else _hide
     ids: list[str] = []
+    changed: list[str] = []
     # Before the store itself: whatever is interrupted in between is forgotten there when it is asked for again.
-    copies, unread = _erase_aside(store, memories, now=now, actor=actor) if hard and memories else ((), ())
+    meant = _as_they_were(store, memories) if hard and keep_changed and store.aside() else memories
+    copies, unread = _erase_aside(store, meant, now=now, actor=actor) if hard and meant else ((), ())
     for start in range(0, len(memories), BATCH):
         batch = memories[start : start + BATCH]
         run = partial(_forget_batch, batch=batch, erase=erase, now=now, actor=actor)
-        ids += store.write(partial(run, expected_version=expected_version))
+        done = store.write(partial(run, expected_version=expected_version, keep_changed=keep_changed))
+        ids, changed = ids + done[0], changed + done[1]
     if not hard:
-        return Receipt(tuple(ids), hard=False)
+        return Receipt(tuple(ids), hard=False, changed=tuple(changed))
     finish = finish_purge if ids else finish_pending  # where nothing was deleted the file is not written anew
     log = "erased" if purge and finish(store) else "pending"
-    return Receipt(tuple(ids), hard=True, log=log, copies=copies, unread_copies=unread)
+    return Receipt(tuple(ids), hard=True, log=log, copies=copies, unread_copies=unread, changed=tuple(changed))
+
+
+def _as_they_were(store: Store, memories: Sequence[Memory]) -> list[Memory]:
+    """Those that nobody has changed since they were read."""
+    with store.read() as tx:
+        now = [tx.memories.get(Reach.everything(memory.org), memory.id, deleted=True) for memory in memories]
+    found = zip(memories, now, strict=True)
+    return [memory for memory, current in found if current and current.version == memory.version]
 
 
 def _erase_aside(
@@ -213,9 +228,11 @@ def _forget_batch(
     now: datetime,
     actor: str,
     expected_version: int | None = None,
-) -> list[str]:
-    """Returns the ids it found; others were forgotten by someone faster."""
-    forgotten: list[str] = []
+    keep_changed: bool = False,
+) -> tuple[list[str], list[str]]:
+    """The ids it found, and those of what was changed; others were forgotten by someone faster."""
+    forgotten: list[Memory] = []
+    changed: list[str] = []
     said: dict[Place, set[str]] = {}
     action = "forget_hard" if erase is _erase else "forget"
     for memory in batch:
@@ -224,29 +241,32 @@ def _forget_batch(
             continue
         if expected_version not in (None, current.version):
             raise changed_meanwhile(memory.id)
+        if keep_changed and current.version != memory.version:
+            changed.append(memory.id)
+            continue
         if erase is _erase:
             said.setdefault((memory.org, memory.project, memory.user), set()).update(_said(tx, current))
         erase(tx, current, now)
-        forgotten.append(memory.id)
+        forgotten.append(memory)
         tx.audit.note(
             memory.org, at=now, actor=actor, action=action, id=memory.id, content_hash=memory.content_hash
         )
+    ids = [memory.id for memory in forgotten]
     if forgotten and erase is _erase:
-        _erase_around(tx, batch, forgotten, said, now)
-        tx.meta.put(PURGE_PENDING, forgotten[-1])
-    return forgotten
+        _erase_around(tx, forgotten, said, now)
+        tx.meta.put(PURGE_PENDING, ids[-1])
+    return ids, changed
 
 
-def _erase_around(
-    tx: Tx, batch: Sequence[Memory], forgotten: Sequence[str], said: Mapping[Place, set[str]], now: datetime
-) -> None:
+def _erase_around(tx: Tx, forgotten: Sequence[Memory], said: Mapping[Place, set[str]], now: datetime) -> None:
     """What was made of them, and where their words were said again."""
-    for org in {memory.org for memory in batch}:  # blocks on the queue quote what is forgotten
-        tx.injects.erase_memories(org, forgotten, now=now)
+    ids = [memory.id for memory in forgotten]
+    for org in {memory.org for memory in forgotten}:  # blocks on the queue quote what is forgotten
+        tx.injects.erase_memories(org, ids, now=now)
         tx.replays.drop_org(org)  # and so may answers that are kept for requests sent again
-    for org, project in {(memory.org, memory.project) for memory in batch}:
+    for org, project in {(memory.org, memory.project) for memory in forgotten}:
         tx.injections.forget_queries(org, project)  # whoever asks for something may quote it
-    sessions = {(memory.org, memory.session) for memory in batch if memory.session}
+    sessions = {(memory.org, memory.session) for memory in forgotten if memory.session}
     sessions |= {(place[0], session) for place, texts in said.items() for session in _saying(tx, place, texts)}
     for org, session in sessions:
         _forget_session(tx, org, session, now)

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from clew.errors import Misconfigured
+from clew.lazy import LazyModule
 from clew.model.graph import GraphDraft, NodeDraft, NodeRef, Statement, node_id
 from clew.model.memory import Memory
 from clew.model.relation import ORIGINS, SIMILAR
@@ -25,6 +26,11 @@ from clew.ports import Tx
 from clew.remember.extract import graph_draft
 from clew.remember.relations import causal_cue
 from clew.values import dataclass
+
+if TYPE_CHECKING:
+    import logging
+else:
+    logging = LazyModule("logging")  # where nothing fails, nobody needs it
 
 # Found by this step, and replaced when the memory changes; what a person or a model stated is left alone.
 OWN = frozenset(("metadata", "stated", "entity", "time", "causal", "mention", "derived", "lifecycle"))
@@ -56,6 +62,11 @@ class GraphPolicy:
             )
 
 
+def tell_failure(what: str, error: Exception) -> None:
+    """By its kind: its text may quote a memory."""
+    logging.getLogger(__name__).warning("the graph was not %s: %s", what, type(error).__name__)
+
+
 class Entry(NamedTuple):
     row: int
     memory: Memory
@@ -63,24 +74,9 @@ class Entry(NamedTuple):
     may_replace: bool = True  # False for one that is plainly new
 
 
-class _Left:
-    """How often this process left something of the graph for later: whoever looks after it then looks again."""
-
-    count = 0
-
-
-def left_behind() -> int:
-    return _Left.count
-
-
-def _leave(tx: Tx, org: str, row: int, reason: str, now: datetime, *, attempts: int = 0) -> None:
-    _Left.count += 1
-    tx.graph.put_pending(org, row, reason, now, attempts=attempts)
-
-
 def look_again(tx: Tx, memory: Memory, now: datetime) -> None:
     """What it relates to has changed: the next pass finds what it relates to now."""
-    _leave(tx, memory.org, tx.memories.row_of(memory), UNSETTLED, now)
+    tx.graph.put_pending(memory.org, tx.memories.row_of(memory), UNSETTLED, now)
 
 
 def draft_of(memory: Memory, policy: GraphPolicy) -> GraphDraft | None:
@@ -89,7 +85,8 @@ def draft_of(memory: Memory, policy: GraphPolicy) -> GraphDraft | None:
         return None
     try:
         return graph_draft(memory)
-    except Exception:  # the graph is an extra: whatever its rules stumble over, the memory is kept
+    except Exception as error:  # the graph is an extra: whatever its rules stumble over, the memory is kept
+        tell_failure("read from a text", error)
         return None
 
 
@@ -102,7 +99,7 @@ def map_memories(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: dat
     drafted = [entry for entry in entries if entry.draft is not None]
     for entry in entries:
         if entry.draft is None:
-            _leave(tx, entry.memory.org, entry.row, FAILED, now, attempts=1)
+            tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
     if drafted and not _attempt(tx, drafted, policy, now) and len(drafted) > 1:
         for entry in drafted:  # one bad memory must not take the others along
             if _attempt(tx, [entry], policy, now):
@@ -113,11 +110,12 @@ def _attempt(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetim
     try:
         with tx.savepoint():
             _add(tx, entries, policy, now)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise  # a full disk made the engine undo everything: that is not the graph's failure
+        tell_failure("written", error)
         for entry in entries:
-            _leave(tx, entry.memory.org, entry.row, FAILED, now, attempts=1)
+            tx.graph.put_pending(entry.memory.org, entry.row, FAILED, now, attempts=1)
         return False
     return True
 
@@ -129,15 +127,16 @@ def remap(tx: Tx, row: int, memory: Memory, policy: GraphPolicy, now: datetime) 
         with tx.savepoint():
             _clear(tx, row, memory)
         reason = FAILED if policy.write else SWITCHED_OFF
-        _leave(tx, memory.org, row, reason, now, attempts=int(policy.write))
+        tx.graph.put_pending(memory.org, row, reason, now, attempts=int(policy.write))
         return False
     try:
         with tx.savepoint():
             _replace(tx, Entry(row, memory, draft), policy, now)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise
-        _leave(tx, memory.org, row, FAILED, now, attempts=1)
+        tell_failure("written", error)
+        tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
         return False
     tx.graph.drop_pending(memory.org, row)
     return True
@@ -149,10 +148,11 @@ def retract_found(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
     try:
         with tx.savepoint():
             _retract_found(tx, row, memory, now)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise
-        _leave(tx, memory.org, row, FAILED, now, attempts=1)
+        tell_failure("written", error)
+        tx.graph.put_pending(memory.org, row, FAILED, now, attempts=1)
 
 
 def _retract_found(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
@@ -195,10 +195,11 @@ def unmap_quietly(tx: Tx, row: int, memory: Memory, now: datetime) -> None:
     try:
         with tx.savepoint():
             unmap(tx, row, memory.org, memory.project, now)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise
-        _leave(tx, memory.org, row, CLEANUP_FAILED, now, attempts=1)
+        tell_failure("written", error)
+        tx.graph.put_pending(memory.org, row, CLEANUP_FAILED, now, attempts=1)
 
 
 def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, erase: bool = False) -> None:
@@ -213,7 +214,7 @@ def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, era
     for node in [node for node, role in links if role == "self"]:
         for follower in graph.followers(org, node):
             if follower != row:
-                _leave(tx, org, follower, UNSETTLED, now)
+                tx.graph.put_pending(org, follower, UNSETTLED, now)
         touched |= graph.drop_node(org, node)
     graph.unlink(org, row)
     graph.drop_names(org, row)
@@ -221,7 +222,7 @@ def unmap(tx: Tx, row: int, org: str, project: str | None, now: datetime, *, era
     prune(tx, org, project, touched)
     if erase:
         for spelling in graph.respell(org, touched, [edge.edge_row for edge in witnessed]):
-            _leave(tx, org, spelling, UNSETTLED, now)
+            tx.graph.put_pending(org, spelling, UNSETTLED, now)
 
 
 def repair(tx: Tx, org: str, policy: GraphPolicy, now: datetime, *, limit: int = REPAIRED_AT_ONCE) -> int:
@@ -284,7 +285,7 @@ def _add(tx: Tx, entries: Sequence[Entry], policy: GraphPolicy, now: datetime) -
     new = frozenset(entry.row for entry in entries)
     tx.graph.state(org, said, now, new_from=new_from, new_memories=new)
     for follower in set(next_in_thread.values()) - new:  # these came late, and it stood there before them
-        _leave(tx, org, follower, UNSETTLED, now)
+        tx.graph.put_pending(org, follower, UNSETTLED, now)
 
 
 def _replace(tx: Tx, entry: Entry, policy: GraphPolicy, now: datetime) -> None:
@@ -336,9 +337,9 @@ def _retract_leaning(
     stale = [(edge, by) for edge, by, *why in leaning if tuple(why) not in named]
     for edge, by in stale:
         tx.graph.retract(org, by, [edge])
-        _leave(tx, org, by, UNSETTLED, now)
+        tx.graph.put_pending(org, by, UNSETTLED, now)
     for by in {by for _edge, by, type_, _label in leaning if type_ == "time"} ^ followers:
-        _leave(tx, org, by, UNSETTLED, now)
+        tx.graph.put_pending(org, by, UNSETTLED, now)
     return set(tx.graph.self_nodes(org, [by for _edge, by in stale]).values())
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from clew.errors import InvalidInput, NotFound
 from clew.model.graph import (
     ORG_WIDE,
+    REINFORCEMENT,
     THINGS,
     NodeDraft,
     NodeRef,
@@ -26,6 +27,7 @@ from clew.model.graph import (
     uuid_text,
 )
 from clew.model.memory import Memory
+from clew.model.relation import SYMMETRIC
 from clew.model.scope import Reach, is_encodable
 from clew.ports import Tx
 from clew.relate import conflicts
@@ -39,8 +41,6 @@ from clew.remember.things import thing_named
 from clew.remember.word import MAX_KEY
 from clew.values import dataclass
 
-SHARE = 0.05  # what each further witness adds to an edge's confidence: store/graph.py
-SYMMETRIC = frozenset(("contradicts", "similar_to"))  # what holds one way holds the other way, too
 MEMORY = "memory:"
 _RELATION = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -187,7 +187,7 @@ def _rebase(tx: Tx, org: str, row: int, policy: GraphPolicy) -> None:
     refs = [(nodes[end].type, nodes[end].key) for end in found[1:3]]
     for edge in draft.edges:
         if edge.type == found[3] and [tuple(edge.source), tuple(edge.target)] == refs:
-            tx.edges.rebase(org, row, edge.confidence, step=SHARE)
+            tx.edges.rebase(org, row, edge.confidence, step=REINFORCEMENT)
             return
 
 

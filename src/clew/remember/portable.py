@@ -92,7 +92,7 @@ class Target:
     dry_run: bool = False
     replace: bool = False  # forget what an earlier import of the same notes brought and they say no more
     may_read: Callable[[Memory], bool] = lambda _memory: True
-    forget: Callable[[str], object] = lambda _id: None
+    forget: Callable[..., object] = lambda _id, expected_version: None
 
     def scope_of(self, place: dict[str, str | None]) -> Scope:
         wanted = self.scope or Scope(org=self.identity.org)
@@ -315,8 +315,16 @@ class _Import:
         report.gone = sorted(id for id, memory in gone.items() if target.may_read(memory))
         report.is_all_gone = bool(report.gone) and before.is_nothing_said(self._said)
         report.replaced = target.replace and not target.dry_run and bool(report.gone)
-        for id in report.gone if report.replaced else ():
-            target.forget(id)
+        if report.replaced:
+            report.gone = [id for id in report.gone if self._is_forgotten(gone[id])]
+
+    def _is_forgotten(self, memory: Memory) -> bool:
+        """What somebody has changed meanwhile is theirs, and stays."""
+        try:
+            self._target.forget(memory.id, expected_version=memory.version)
+        except Conflict:
+            return False
+        return True
 
     def transcript(self, file: io.BufferedReader, host: str, progress: Callable[[int], None]) -> ImportReport:
         """What is worth keeping of past sessions, by the rules that hooks go by."""

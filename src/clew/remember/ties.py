@@ -13,7 +13,7 @@ from clew.model.graph import Link, NodeDraft, NodeRef, Statement, Ties
 from clew.model.memory import Memory
 from clew.model.scope import Reach
 from clew.ports import Tx
-from clew.remember.graph import look_again
+from clew.remember.graph import look_again, tell_failure
 
 NONE = Ties()
 
@@ -23,9 +23,10 @@ def ties_of(tx: Tx, memory: Memory, row: int) -> Ties:
     try:
         with tx.savepoint():
             return _ties_of(tx, memory, row)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise
+        tell_failure("read", error)
         return NONE
 
 
@@ -39,9 +40,10 @@ def retie(tx: Tx, forgotten: Memory, now: datetime) -> None:
     try:
         with tx.savepoint():
             _retie(tx, forgotten, tx.memories.ties_kept(forgotten), now)
-    except Exception:
+    except Exception as error:
         if not tx.is_open:
             raise
+        tell_failure("tied again", error)
 
 
 def _retie(tx: Tx, memory: Memory, ties: Ties, now: datetime) -> None:

@@ -10,15 +10,24 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from clew.model.graph import ORG_WIDE, EdgeKey, Link, NodeDraft, NodeRef, Statement, Witnessed, node_id
+from clew.model.graph import (
+    ORG_WIDE,
+    REINFORCEMENT,
+    EdgeKey,
+    Link,
+    NodeDraft,
+    NodeRef,
+    Statement,
+    Witnessed,
+    node_id,
+)
 from clew.model.memory import Memory
 from clew.model.times import to_micros
 from clew.store.graph_reads import GraphReads
 from clew.store.memories import from_row
-from clew.store.session import listed
+from clew.store.session import Session, listed
 
 FADED = 0.1  # no edge fades below it by default
-REINFORCEMENT = 0.05  # for each further memory that states an edge; taken back when it no longer does
 
 FEW = 6  # asking for a list costs as much as asking so many times for one
 
@@ -28,7 +37,11 @@ Place = tuple[str, NodeRef]  # the project and what makes a node the same within
 class GraphTable(GraphReads):
     """Bound to one transaction and, in each call, to one org."""
 
-    __slots__ = ()
+    __slots__ = ("left",)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.left = 0  # for later, by this transaction
 
     # -- nodes and links ---------------------------------------------------------------------------
 
@@ -321,6 +334,7 @@ class GraphTable(GraphReads):
     # -- what is still to be made ------------------------------------------------------------------
 
     def put_pending(self, org: str, memory_row: int, reason: str, now: datetime, *, attempts: int = 0) -> None:
+        self.left += 1
         self._session.run(
             "pending_put", org_id=org, memory_row=memory_row, reason=reason, attempts=attempts, at=to_micros(now)
         )

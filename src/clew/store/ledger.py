@@ -170,9 +170,6 @@ class Meta:
     def put(self, key: str, value: str) -> None:
         self._session.run("meta_put", key=key, value=value)
 
-    def counter(self, org: str, name: str) -> int:
-        return int(self._session.value("counter_get", org_id=org, name=name) or 0)
-
     def counters(self, orgs: Sequence[str], name: str) -> list[int]:
         found = self._session.together([("counter_get", {"org_id": org, "name": name}) for org in orgs])
         return [int(rows[0][0] or 0) if rows else 0 for rows in found]

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from clew.errors import InvalidInput
@@ -171,6 +172,12 @@ class Tx:
 class Store:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._left = _Left()
+
+    @property
+    def left_behind(self) -> int:
+        """How often a write of this process left something of the graph for later."""
+        return self._left.count
 
     @property
     def location(self) -> str:
@@ -191,16 +198,16 @@ class Store:
     ) -> T:
         """One transaction, change log included; everything or nothing. `savepoint=False`: each change of the action
         may stand alone, which spares the engine from being able to undo it."""
-        return self.engine.write(_Bound(action), durable=durable, savepoint=savepoint, lock=lock)
+        return self.engine.write(_Bound(action, self._left), durable=durable, savepoint=savepoint, lock=lock)
 
     def submit(self, action: Callable[[Tx], T], *, durable: bool = True, org: str = "") -> Future[T]:
         """The same without waiting; what was handed over is written before the store closes, and before what this
         process writes of `org` later."""
-        return self.engine.submit(_Bound(action), durable=durable, org=org)
+        return self.engine.submit(_Bound(action, self._left), durable=durable, org=org)
 
     def write_unless_busy(self, action: Callable[[Tx], None], *, wait_ms: int) -> None:
         """A transaction of the caller's own, not durable; Unavailable when another holds the store for longer."""
-        self.engine.write_unless_busy(_Bound(action), wait_ms=wait_ms)
+        self.engine.write_unless_busy(_Bound(action, self._left), wait_ms=wait_ms)
 
     def purge(self) -> bool:
         return self.engine.purge()
@@ -269,13 +276,26 @@ class _Reading:
         return self._session.__exit__(*raised)
 
 
+class _Left:
+    """Counts what is left for later. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.count = 0
+
+    def add(self, number: int) -> None:
+        with self._lock:
+            self.count += number
+
+
 class _Bound(Generic[T]):
     """An action on the tables as one on a session. Several that join may be run together: `ports.Joining`."""
 
-    __slots__ = ("_action",)
+    __slots__ = ("_action", "_left")
 
-    def __init__(self, action: Callable[[Tx], T]) -> None:
+    def __init__(self, action: Callable[[Tx], T], left: _Left) -> None:
         self._action = action
+        self._left = left
 
     def __call__(self, session: Session) -> T:
         return self._flushed(session, self._action)
@@ -288,10 +308,11 @@ class _Bound(Generic[T]):
         actions = [other._action for other in others]
         return self._flushed(session, lambda tx: cast("Joining[T]", self._action).together(tx, actions))
 
-    @staticmethod
-    def _flushed(session: Session, action: Callable[[Tx], R]) -> R:
+    def _flushed(self, session: Session, action: Callable[[Tx], R]) -> R:
         tx = Tx(session)
         result = action(tx)
         tx.changes.flush()
         tx.index.flush()
+        if tx.graph.left:
+            self._left.add(tx.graph.left)
         return result

@@ -73,10 +73,6 @@ class TransferTable:
         asked = {"org_id": org, "dest": dest, "below": below, "samples": samples}
         return {id for id in ids if self._session.one("transferred_retired", memory_id=id, **asked)}
 
-    def set_weight(self, org: str, dest: str, id: str, weight: float, *, now: datetime) -> None:
-        values = {"dest": dest, "memory_id": id, "weight": weight, "now": to_micros(now)}
-        self._session.run("transferred_weight_put", org_id=org, **values)
-
     def drop_weights(self, org: str, id: str, *, source: str) -> None:
         """Of a memory of this project, wherever it was shown."""
         self._session.run("transferred_weights_drop", org_id=org, memory_id=id, source=source)

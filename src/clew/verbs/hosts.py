@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from clew.errors import ClewError, StoreRefused, Unavailable
-from clew.lazy import LazyModule
-from clew.model.host import ASKED, STATED, Around, HookAnswer, HookEvent, HookFired, StoredFact
+from clew.errors import ClewError, Denied, InvalidInput, Misconfigured, NotFound, StoreRefused, Unavailable
+from clew.lazy import LazyModule, made_once
+from clew.model.host import ASKED, NOT_KEPT, STATED, Around, HookAnswer, HookEvent, HookFired, StoredFact
 from clew.model.kinds import checked
 from clew.model.memory import Draft, Memory, Remembered
 from clew.model.scope import Identity, Reach, Scope
@@ -72,7 +72,7 @@ class Hosts:
         identity: Identity | None = None,
     ) -> HookAnswer:
         """What a hook of a host is answered. Never raises for what a host sends: what cannot be understood is
-        answered with nothing. Raises only that the store cannot take the event now: tell it again, with its id.
+        answered with nothing. Raises only that the event could not be kept: tell it again, with its id.
         `replayed`: it is told again because nobody printed an answer to it; nothing is delivered. Whoever prints
         the answer says so by `seen`."""
         try:
@@ -82,12 +82,15 @@ class Hosts:
             if replayed:
                 told = replace(told, replayed=True)
             return replace(self._attendant.attend(told), kind=told.event.kind)
-        except (StoreRefused, Unavailable):
+        except (StoreRefused, Unavailable, Misconfigured):
             self.failures["store"] += 1
             raise
-        except Exception as error:  # an agent's turn never fails because of its memory
+        except (InvalidInput, NotFound, Denied) as error:  # refused, and it would be each time
             self._attendant.failed("event", error)
             return HookAnswer()
+        except Exception as error:  # the agent goes on: its hook keeps the event
+            self._attendant.failed("event", error)
+            raise _not_kept(error) from error
 
     def seen(self, event_id: str, *, identity: Identity | None = None) -> None:
         """A hook has printed what this event was answered with. Only then does a later event acknowledge it.
@@ -278,7 +281,7 @@ class Hosts:
         agent = may.agent or sessions._starts_as(event.host, scope, who)
         return placing.Teller(who, may.reach, agent)
 
-    @cached_property
+    @made_once
     def _attendant(self) -> attending.Attendant:
         hooks = self._clew.settings.hooks
         return attending.Attendant(
@@ -307,3 +310,9 @@ class Hosts:
     def close(self) -> None:
         if "_attendant" in self.__dict__:
             self._attendant.workers.close()
+
+
+def _not_kept(error: Exception) -> StoreRefused:
+    """By its code the spool knows that it need not try for ever."""
+    message = f"the event was not kept ({type(error).__name__})"
+    return StoreRefused(message, code=NOT_KEPT, next="tell it again, with its id")

@@ -6,11 +6,11 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import Conflict
-from clew.lazy import LazyModule
+from clew.lazy import LazyModule, made_once
 from clew.model.host import Limits
 from clew.model.inject import VerbEvent
 from clew.model.kinds import checked
@@ -156,7 +156,7 @@ class Injection:
         told = event if isinstance(event, VerbEvent) else VerbEvent.from_json(event)
         return self._making.answer(told, identity=identity, ticket=ticket, limits=limits)
 
-    @cached_property
+    @made_once
     def bus(self) -> buses.VerbBus:
         """Where hooks tell of tool calls: `clew.inject.bus.emit_hook({...})`. The injector listens to it."""
         bus = buses.VerbBus()
@@ -207,26 +207,26 @@ class Injection:
 
     # -- parts, made when first needed ---------------------------------------------------------------
 
-    @cached_property
+    @made_once
     def _making(self) -> making.Making:
         return making.Making(self._clew)
 
-    @cached_property
+    @made_once
     def switches(self) -> switches.Switches:
         inject = self._clew.settings.inject
         return switches.Switches(self._clew.store, pushes=inject.runtime, budget_of=inject.org_overrides.of)
 
-    @cached_property
+    @made_once
     def memories(self) -> candidates.RecallStore:
         below = self._clew.settings.learn.retire_below
         return candidates.RecallStore(self._clew._reader, self._clew.now, retired=self._retired, retire_below=below)
 
-    @cached_property
+    @made_once
     def engine(self) -> graph_engine.GraphSearchEngine:
         floor = self._clew.settings.inject.start_floor
         return graph_engine.GraphSearchEngine(self._clew._reader, self._clew.now, floor=floor)
 
-    @cached_property
+    @made_once
     def starter(self) -> starting.Starter:
         settings, graph = self._clew.settings.inject, self._clew.settings.graph
         return starting.Starter(
@@ -247,8 +247,9 @@ class Injection:
             failures=self.failures,
         )
 
-    def rollout_gate(self, org: str) -> GateDecision:
-        return gates.rollout_gate(self._clew._rollout_state.of(org, now=self._clew.now()))
+    def rollout_gate(self, org: str, project: str | None = None) -> GateDecision:
+        """The same of all projects; asked as a recall asks, it is looked up once."""
+        return gates.rollout_gate(self._clew._rollout_state.of(org, project=project, now=self._clew.now()))
 
     @property
     def _choice(self) -> blocks.Choice:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from clew.errors import Conflict, InvalidInput, Misconfigured, NotFound
-from clew.lazy import LazyModule
+from clew.lazy import LazyModule, made_once
 from clew.model.ids import check_cursor
 from clew.model.job import RELATE, STATES, BackfillState, Job, JobHealth, Ran
 from clew.model.kinds import checked
@@ -133,7 +133,7 @@ class Jobs:
                 tx, who.org, since=first, now=now, daily_tokens=llm.daily_tokens, enabled=llm.enabled
             )
 
-    @cached_property
+    @made_once
     def backfill(self) -> Backfill:
         return Backfill(self._clew)
 
@@ -150,12 +150,12 @@ class Jobs:
             courtesy=self._clew._courtesy,
         )
 
-    @cached_property
+    @made_once
     def policy(self) -> queue.JobPolicy:
         settings = self._clew.settings.relate
         return queue.JobPolicy(**{name: getattr(settings, name) for name in queue.JobPolicy.__slots__})
 
-    @cached_property
+    @made_once
     def _relator(self) -> relate.Relator:
         clew = self._clew
         settings = clew.settings.relate

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import InvalidInput
-from clew.lazy import LazyModule
+from clew.lazy import LazyModule, made_once
 from clew.model.kinds import checked
 from clew.model.limit import check_limit
 from clew.model.scope import Identity, Scope
@@ -42,7 +42,7 @@ class _Verbs:
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
 
-    @cached_property
+    @made_once
     def policy(self) -> states.DeliverPolicy:
         deliver = self._clew.settings.deliver
         names = states.DeliverPolicy.__slots__

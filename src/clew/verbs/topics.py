@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from clew.lazy import LazyModule
+from clew.lazy import LazyModule, made_once
 
 if TYPE_CHECKING:
     from clew.clew import Clew
@@ -35,78 +34,78 @@ else:
 class Topics:
     """What class Clew has besides its own verbs."""
 
-    @cached_property
+    @made_once
     def graph(self) -> graph_verbs.GraphVerbs:
         return graph_verbs.GraphVerbs(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def sessions(self) -> session_verbs.Sessions:
         return session_verbs.Sessions(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def queue(self) -> session_verbs.Queue:
         return session_verbs.Queue(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def inject(self) -> inject_verbs.Injection:
         return inject_verbs.Injection(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def learn(self) -> learn_verbs.Learning:
         return learn_verbs.Learning(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def projects(self) -> config_verbs.Projects:
         return config_verbs.Projects(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def matrix(self) -> config_verbs.Matrix:
         return config_verbs.Matrix(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def orgs(self) -> org_verbs.Orgs:
         return org_verbs.Orgs(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def policies(self) -> guard_verbs.Policies:
         return guard_verbs.Policies(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def quarantine(self) -> guard_verbs.Quarantine:
         return guard_verbs.Quarantine(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def transfer(self) -> govern_verbs.Transfer:
         return govern_verbs.Transfer(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def audit(self) -> govern_verbs.AuditLog:
         return govern_verbs.AuditLog(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def retention(self) -> govern_verbs.Retention:
         return govern_verbs.Retention(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def jobs(self) -> job_verbs.Jobs:
         return job_verbs.Jobs(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def conflicts(self) -> relate_verbs.Conflicts:
         return relate_verbs.Conflicts(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def merges(self) -> relate_verbs.Merges:
         return relate_verbs.Merges(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def rollout(self) -> rollout_verbs.Rollout:
         return rollout_verbs.Rollout(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def keys(self) -> key_verbs.Keys:
         return key_verbs.Keys(cast("Clew", self))
 
-    @cached_property
+    @made_once
     def hosts(self) -> host_verbs.Hosts:
         return host_verbs.Hosts(cast("Clew", self))

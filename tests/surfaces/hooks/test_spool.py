@@ -116,13 +116,24 @@ def test_no_trouble_of_the_store_costs_an_event_however_long_it_lasts(spool: Spo
     assert [record.body for record in spooled(spool.home)] == [b"a", b"b"]
 
 
-def test_a_record_that_cannot_be_handled_does_not_hold_up_the_others_for_long(spool: Spool) -> None:
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        ValueError("never"),
+        StoreRefused("not kept", code="EVENT_NOT_KEPT"),
+        Unavailable("not kept elsewhere", code="EVENT_NOT_KEPT"),
+    ],
+    ids=repr,
+)
+def test_a_record_that_cannot_be_handled_does_not_hold_up_the_others_for_long(
+    spool: Spool, trouble: Exception
+) -> None:
     fill(spool, b"a", b"poison", b"c")
     done: list[bytes] = []
 
     def handle(record: Record) -> None:
         if record.body == b"poison":
-            raise ValueError("never")
+            raise trouble
         done.append(record.body)
 
     for _ in range(ATTEMPTS - 1):

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from clew.clew import Clew
-from clew.errors import Unavailable
+from clew.errors import Conflict, StoreRefused, Unavailable
 from clew.model.host import Around
 from clew.model.scope import Identity, Scope
 from fake_host import ABOUT_RETRY, AROUND, PROJECT, FakeHost, recorded
@@ -678,6 +678,43 @@ def test_an_event_that_cannot_be_kept_is_sent_back(host: FakeHost, monkeypatch: 
             host.tell("SessionStart.startup", event_id="d" * 32)
     assert host.tell("SessionStart.startup", event_id="d" * 32, replayed=True) == ""
     assert ABOUT_RETRY in host.tell("UserPromptSubmit")
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("secret text"), Conflict("secret text", code="STORE_CONFLICT")], ids=["a bug", "a conflict"]
+)
+@pytest.mark.parametrize("part", ["clew.hosts.place.Placing.found", "clew.verbs.hosts.Hosts._teller"])
+def test_a_mistake_before_an_event_is_kept_sends_it_back(
+    host: FakeHost, monkeypatch: pytest.MonkeyPatch, part: str, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as trouble:
+        trouble.setattr(part, broken)
+        with pytest.raises(StoreRefused, match="was not kept") as told:
+            host.tell("SessionStart.startup", event_id="d" * 32)
+    assert "secret text" not in caplog.text + told.value.message
+    host.tell("SessionStart.startup", event_id="d" * 32, replayed=True)
+    assert ABOUT_RETRY in host.tell("UserPromptSubmit")
+
+
+def test_whoever_may_not_tell_an_event_is_not_asked_to_tell_it_again(host: FakeHost) -> None:
+    host.clew.policies.agent("bot", suspended=True)
+    host.identity = Identity(agent="bot", roles=())
+    assert host.tell("SessionStart.startup") == ""
+    assert host.clew.hosts.failures["event"] == 1
+
+
+def test_a_mistake_after_an_event_was_kept_costs_its_answer_only(
+    host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("secret text")
+
+    monkeypatch.setattr("clew.hosts.attend.Attendant._find", broken)
+    assert host.tell("SessionStart.startup") == ""
+    assert host.ours() and host.clew.hosts.failures["answer"] == 1
 
 
 def test_hooks_tell_when_they_fired(host: FakeHost) -> None:

@@ -67,19 +67,22 @@ def test_another_orgs_id_looks_like_one_that_never_was(memory: Clew) -> None:
             assert "canary" not in there
 
 
-def test_another_orgs_memories_are_in_no_answer(memory: Clew) -> None:
-    memory.remember("AuthService uses the canary", scope=Scope(org="acme", project="p"), identity=ACME)
-    with over_http(memory, KEYS, token="rival-key") as agent:
+@pytest.mark.parametrize(("token", "is_told"), [("rival-key", False), ("acme-key", True)])
+def test_an_orgs_memories_are_in_its_own_answers_and_in_no_others(memory: Clew, token: str, is_told: bool) -> None:
+    for project in ("p", None):
+        place = Scope(org="acme", project=project)
+        memory.remember("AuthService uses CanaryService", scope=place, identity=ACME)
+    with over_http(memory, KEYS, token=token) as agent:
         answers = [
-            agent("memory_recall", query="canary", project="p"),
+            agent("memory_recall", query="CanaryService", project="p"),
             agent("memory_timeline", project="p"),
-            agent("memory_context", query="canary", project="p"),
+            agent("memory_context", query="CanaryService", project="p"),
             agent("memory_context", project="p"),
             agent("graph_query", kind="triplets", project="p"),
         ]
         texts = [json.dumps(answer) for answer in answers]
         texts += [agent.read("memory://project/p/context"), agent.read("memory://knowledge-graph")]
-        assert not any("canary" in text for text in texts)
+        assert ["AuthService" in text for text in texts] == [is_told] * len(texts)
 
 
 def test_a_memory_resource_of_another_org_is_not_there(memory: Clew) -> None:

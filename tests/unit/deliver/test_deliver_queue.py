@@ -8,15 +8,17 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any
+from uuid import uuid4
 
 import apsw
 import pytest
 from desks import Desk
 
 from clew.clew import Clew
-from clew.deliver import ack_memory_inject, claim_pending_inject_for_session, enqueue_memory_inject
+from clew.deliver import ack_memory_inject, claim_pending_inject_for_session, enqueue_memory_inject, queue
 from clew.errors import Conflict, InvalidInput, NotFound
 from clew.learn import apply_feedback
+from clew.model.ids import new_id
 from clew.model.inject import ContextInjectionLog
 from clew.model.memory import Draft
 from clew.model.scope import Scope
@@ -491,6 +493,25 @@ def test_a_secret_in_the_names_of_an_inject_is_masked(desk: Desk) -> None:
     desk.put("one", agent=SECRET, observation_ids=(SECRET,), node_ids=(SECRET,), source_ids=(SECRET,))
     kept = file_of(desk).execute("SELECT * FROM session_memory_injects").fetchall()
     assert "[masked:github]" in str(kept) and SECRET not in str(kept)
+
+
+def test_ids_of_our_own_are_as_they_were_and_others_are_looked_at_whoever_named_them() -> None:
+    own = (new_id("mem"), str(uuid4()), new_id("ses"))
+    draft = InjectDraft(new_id("ses"), "one", observation_ids=(*own, SECRET), source_ids=own, is_rendered=True)
+    done = queue.prepared(draft)
+    assert done.source_ids == own and done.observation_ids[:3] == own
+    assert SECRET not in done.observation_ids[3]
+
+
+def test_ids_that_the_renderer_named_cost_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    redact = queue.redact
+    monkeypatch.setattr(queue, "redact", lambda text, **named: looked.append(text) or redact(text, **named))
+    ids = (new_id("mem"), str(uuid4()))
+    queue.prepared(InjectDraft(new_id("ses"), "one", observation_ids=ids, node_ids=ids, is_rendered=True))
+    assert looked == ["one", ""]
+    queue.prepared(InjectDraft(new_id("ses"), "one", observation_ids=ids))
+    assert set(ids) <= set(looked)
 
 
 def test_a_text_that_was_given_up_is_not_said_to_be_queued_again(make_desk: Callable[..., Desk]) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.graph.triplets import Triplet, importance, rank_triplets, traversal_distance
+from clew.graph.triplets import Triplet, importance, traversal_distance
 
 UNIT = st.floats(0, 1)
 
@@ -42,13 +40,3 @@ def test_rensei_importance_falls_with_distance_and_rises_with_feedback(
 def test_rensei_a_node_only_the_walk_found_is_farther_by_its_hops() -> None:
     assert traversal_distance(0.2, 2) == pytest.approx(0.5)
     assert traversal_distance(0.9, 3) == 1
-
-
-def test_rensei_order_is_importance_then_confidence_then_alphabet() -> None:
-    ordered = [
-        Triplet("z", "r", "z", 0.9, 0.1),
-        Triplet("m", "r", "m", 0.5, 0.8),
-        Triplet("a", "q", "z", 0.5, 0.5),
-        Triplet("a", "r", "a", 0.5, 0.5),
-    ]
-    assert all(rank_triplets(some) == ordered for some in permutations(ordered))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew import ClewError, Conflict, Identity, InvalidInput, NotFound, Scope
+from clew import ClewError, Conflict, Draft, Identity, InvalidInput, NotFound, Scope
 from clew.clew import Clew
 from clew.model.memory import Memory
 from clew.model.recalled import Trace
@@ -68,6 +68,23 @@ def test_an_agents_recall_is_as_if_the_hidden_were_not_there(
     ask: dict[str, Any] = {"scope": DEAL, "identity": BOT, "retrieval": retrieval, "limit": 1}
     seen = [(found.relevance, found.rank, found.why) for found in deal.recall(word, **ask).results]
     assert seen == [(found.relevance, found.rank, found.why) for found in without.recall(word, **ask).results]
+
+
+def test_what_an_added_policy_hides_takes_no_place_of_what_may_be_read(memory: Clew) -> None:
+    about = "the payroll vault rotation runbook"
+    secret = [Draft(content=f"{about}, step {n}", classification="confidential") for n in range(12)]
+    list(memory.remember_many(secret, scope=DEAL))
+    notes = [memory.remember(f"a public note about rotation, {n}", scope=DEAL).id for n in range(6)]
+    memory.policies.load(
+        'forbid (principal is Mem::User, action == Mem::Action::"read", resource) when '
+        '{ resource.classification == "confidential" && !principal.roles.contains("owner") };',
+        name="conf",
+    )
+    found = memory.recall(about, scope=DEAL, identity=BOB, limit=5)
+    assert len(found.results) == 5 and {one.memory.id for one in found.results} <= set(notes)
+    assert [one.rank for one in found.results] == [1, 2, 3, 4, 5] and found.trace == Trace()
+    context = memory.context(about, scope=DEAL, identity=BOB, limit=5)
+    assert len(context.long_term) == 5
 
 
 def test_so_is_one_of_a_scope_that_is_searched_on_disk(deal: Clew) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from injector_toys import Gate, event, wait_for
 
@@ -103,6 +105,22 @@ def test_what_nobody_takes_from_the_bus_is_dropped_and_counted(monkeypatch: pyte
     assert bus.dropped == 1
     gate.open()
     bus.wait()
+
+
+def test_a_thread_that_cannot_be_started_costs_one_event_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    bus = VerbBus()
+    told: list[VerbEvent] = []
+    bus.subscribe(told.append)
+    with monkeypatch.context() as trouble:
+        trouble.setattr(threading.Thread, "start", refused)
+        assert not bus.post(event())
+    assert bus.post(event()) and bus.dropped == 1
+    bus.wait()
+    assert len(told) == 1
+    bus.close()
 
 
 def test_clear_leaves_nobody() -> None:

@@ -154,3 +154,4 @@ def test_in_production_the_rollout_mode_decides_about_triplets_too(
         result = said(clew, session, paths=("src/login.py",), query="login VAT")
         statuses.append((logged(clew, session)[0].graph_status, len(result.triplets)))
     assert statuses == [("ok", 1), ("shadow_mode", 0), ("rollout_off", 0)]
+    assert {project for _connection, _org, project in clew._rollout_state._kept} == {"shop"}  # one look for both

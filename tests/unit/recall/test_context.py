@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -11,6 +12,7 @@ import pytest
 from clew.clew import Clew
 from clew.errors import InvalidInput
 from clew.model.scope import Scope
+from clew.store.sqlite import SqliteEngine
 from toys import ToldClock, open_toy
 
 SHOP = Scope(project="shop")
@@ -144,6 +146,22 @@ def test_contradictions_are_told_once_per_pair_and_only_to_those_who_may_see_the
     [conflict] = clew.context("login", scope=SHOP).conflicts
     assert {conflict.memory_a_id, conflict.memory_b_id} == {one, other}
     assert conflict.as_json()["suggestion"]
+
+
+@pytest.mark.parametrize("verb", ["recall", "context", "why"])
+def test_a_question_looks_once_whether_anything_has_changed(
+    clew: Clew, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    ids, looks, version = fill(clew), list[int](), SqliteEngine._version
+    ask: Callable[[], object] = {
+        "recall": partial(clew.recall, "login", scope=SHOP),
+        "context": partial(clew.context, "login", scope=SHOP),
+        "why": partial(clew.why, "login", ids["base"], scope=SHOP),
+    }[verb]
+    ask()
+    monkeypatch.setattr(SqliteEngine, "_version", lambda engine: looks.append(1) or version(engine))
+    ask()
+    assert len(looks) == 1
 
 
 def test_an_unknown_strategy_is_refused(clew: Clew) -> None:

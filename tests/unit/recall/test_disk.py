@@ -209,6 +209,23 @@ def test_what_may_not_be_read_takes_nobodys_place_and_counts_for_nothing(
         assert found.results[0].why == in_memory.results[0].why
 
 
+def test_what_is_hidden_since_the_scope_was_looked_through_tells_nothing_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither what was written since nor what got its label since stands among the newest."""
+    monkeypatch.setattr(disk, "COUNT_AFTER", 1.0)
+    bot = Identity(agent="bot", roles=())
+    with open_toy(tmp_path / "c.db", recall={"read_model_mb": 0}) as memory:
+        ids = [saved.id for saved in memory.remember_many([Draft(content=f"note {n}") for n in range(10)])]
+        assert len(memory.recall("", identity=bot).results) == 10
+        memory.remember("payroll vault rotation", classification="restricted")
+        memory.edit(ids[0], classification="restricted")
+        found = memory.recall("payroll vault", identity=bot, retrieval="lexical")
+        assert contents(found) == []
+        assert len(memory.recall("", identity=bot, limit=5).results) == 5
+        assert sorted(contents(memory.recall("", identity=bot))) == [f"note {n}" for n in range(1, 10)]
+
+
 def test_vectors_alone_are_read_once_and_kept_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever writes, and whatever becomes of what was read."""
     monkeypatch.setattr(alone, "MAX_RECENT", 3)

@@ -280,6 +280,20 @@ def test_what_is_known_of_scopes_that_are_too_large_does_not_grow_with_the_names
     assert len(corpora._too_large) <= 3 and not corpora._building
 
 
+def test_a_scope_that_outgrew_its_room_gives_it_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus_module, "MAX_DELTA", 8)
+    big, small = Scope(project="big"), Scope(project="small")
+    with open_toy(tmp_path / "c.db") as memory:
+        corpora = memory._reader.corpora
+        corpora._max_bytes = 20 * (4 * corpora._dim + corpus_module.BYTES_BESIDE_VECTOR)
+        for scope in (big, small):
+            list(memory.remember_many([Draft(content=f"gateway {n}") for n in range(5)], scope=scope))
+            memory.recall("gateway", scope=scope)
+        list(memory.remember_many([Draft(content=f"port {n}") for n in range(40)], scope=big))
+        assert "read_model" in memory.recall("gateway", scope=big).trace.notes
+        assert list(corpora._kept) == [Reach.of(small)]
+
+
 def test_a_scope_found_too_large_is_not_loaded_again_for_every_question(tmp_path: Path) -> None:
     with open_toy(tmp_path / "c.db", recall={"read_model_mb": 0}) as memory:
         for n in range(5):

@@ -10,11 +10,13 @@ from typing import Any
 import apsw
 import pytest
 
+from clew import Draft, InvalidInput
 from clew.clew import Clew
 from clew.compose import compose
 from clew.model.job import RELATE, Done, Failed, Job
 from clew.relate import worker as worker_module
 from clew.relate.worker import JobRunner
+from clew.remember.remember import BATCH
 from clew.settings import load_settings
 from lease_clock import LeaseClock
 from toys import ToyEmbedder, contents, open_toy
@@ -50,6 +52,33 @@ def with_handler(memory: Clew, handler: Any) -> Clew:
 def states(memory: Clew) -> list[tuple[str, int]]:
     with memory.store.read() as tx:
         return [(job.state, job.attempts) for job in tx.jobs.page("local", RELATE, state=None, limit=10)]
+
+
+@pytest.mark.parametrize("stops", ["early", "by a bad draft"])
+def test_what_was_stored_wakes_the_worker_although_not_all_was(tmp_path: Path, stops: str) -> None:
+    handler, drafts = Handler(), [Draft(content=f"note {n}") for n in range(BATCH + 1)]
+    if stops == "by a bad draft":
+        drafts[-1] = Draft(content="")
+    with with_handler(open_toy(tmp_path / "c.db", in_background=True), handler) as memory:
+        storing = memory.remember_many(drafts)
+        for _ in range(BATCH):
+            next(storing)
+        if stops == "early":
+            storing.close()  # type: ignore[attr-defined]
+        else:
+            with pytest.raises(InvalidInput):
+                next(storing)
+        assert handler.got.acquire(timeout=PATIENCE_S)
+
+
+def test_a_write_that_is_let_go_of_after_the_store_was_closed_begins_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_toy(tmp_path / "c.db", in_background=True) as memory:
+        storing = memory.remember_many(Draft(content=f"note {n}") for n in range(3))
+        next(storing)
+    storing.close()  # type: ignore[attr-defined]
+    assert "background_jobs" not in memory.__dict__ and not caplog.records
 
 
 def test_a_write_wakes_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

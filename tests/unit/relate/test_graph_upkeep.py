@@ -57,7 +57,7 @@ def edge_types(clew: Clew) -> set[str]:
 
 
 def test_writes_of_one_second_look_once_unless_they_leave_something_behind(clew: Clew, clock: ToldClock) -> None:
-    looks, seen = upkeep.Looks(), list[str]()
+    looks, seen = upkeep.Looks(clew.store), list[str]()
 
     def write(name: str, *, more: bool = False) -> None:
         looks.after_write(lambda: bool(seen.append(name)) or more, clock.now())
@@ -74,8 +74,15 @@ def test_writes_of_one_second_look_once_unless_they_leave_something_behind(clew:
     assert seen == ["first", "later", "goes on", "something is left"]
 
 
-def test_a_look_that_failed_is_tried_again_by_the_next_write(clock: ToldClock) -> None:
-    looks, tried = upkeep.Looks(), list[int]()
+def test_what_one_store_left_behind_is_no_reason_to_look_at_another(clew: Clew, tmp_path: Path) -> None:
+    run(clew, BROKEN)
+    with open_toy(tmp_path / "other.db") as other:
+        clew.remember(TEXT)
+        assert (clew.store.left_behind > 0, other.store.left_behind) == (True, 0)
+
+
+def test_a_look_that_failed_is_tried_again_by_the_next_write(clew: Clew, clock: ToldClock) -> None:
+    looks, tried = upkeep.Looks(clew.store), list[int]()
 
     def fail() -> bool:
         tried.append(1)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from clew.clew import Clew
 from clew.errors import Denied, InvalidInput, NotFound
 from clew.model.govern import RetentionPolicy
+from clew.model.learning import Target
 from clew.model.memory import Draft, Filter, Memory
 from clew.model.scope import Identity, Scope
 from clew.relate import retention
@@ -140,10 +141,32 @@ def test_softly_first_then_erased_and_both_are_audited(memory: Clew, clock: Told
     assert memory.audit.verify().ok
 
 
+@pytest.mark.parametrize("action", ["soft", "hard"])
+def test_what_was_changed_since_it_was_judged_is_judged_anew(
+    memory: Clew, clock: ToldClock, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    id = memory.remember("the pelican is grey", scope=SHOP).id
+    memory.retention.set(10, project="shop", action=action)
+    clock.pass_by(days=11)
+    forget = retention.forget
+
+    def somebody_moves_it_first(*given: Any, **named: Any) -> Any:
+        memory.edit(id, classification="restricted")
+        return forget(*given, **named)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(retention, "forget", somebody_moves_it_first)
+        done = memory.retention.run()
+    assert (done.soft, done.hard) == ((), ()) and memory.show(id).classification == "restricted"
+    done = memory.retention.run()
+    assert done.soft + done.hard == (id,)
+
+
 def test_an_erased_memory_leaves_nothing_behind(memory: Clew, clock: ToldClock, tmp_path: Path) -> None:
     id = memory.remember("PelicanService depends on HeronCache", scope=SHOP).id
     memory.transfer.grant("shop", "web")
-    memory.store.write(lambda tx: tx.transfers.set_weight("local", "web", id, 0.4, now=START))
+    there = Target("transferred", f"{id}@web", id, "web", 1.0)
+    memory.store.write(lambda tx: tx.learning.put_weight("local", there, 0.4, now=START))
     memory.retention.set(1, action="hard")
     clock.pass_by(days=2)
     assert memory.retention.run().as_json()["log"] == "erased"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from clew import Draft, Filter, InvalidInput, Scope
+from clew.remember import forget as forgetting
 from toys import ToldClock, contents
 
 
@@ -56,6 +57,37 @@ def test_what_is_older_than_a_moment_may_be_forgotten(memory: Any, clock: ToldCl
     memory.remember("new")
     memory.forget_many(Filter(before=clock.now() - timedelta(days=5)))
     assert [entry.content for entry in memory.list()] == ["new"]
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_what_was_changed_since_the_filter_matched_stays_and_is_told(
+    memory: Any, monkeypatch: pytest.MonkeyPatch, hard: bool
+) -> None:
+    """Whoever edits it says that it counts, and it may not even match any more."""
+    old, other = (memory.remember(text, tags=("old",)).id for text in ("net 30", "net 20"))
+    forget = forgetting.forget
+
+    def somebody_edits_it_first(*given: Any, **named: Any) -> Any:
+        memory.edit(old, content="net 45 from 2027 on", tags=("keep",))
+        return forget(*given, **named)
+
+    monkeypatch.setattr(forgetting, "forget", somebody_edits_it_first)
+    receipt = memory.forget_many(Filter(tags=("old",)), hard=hard)
+    assert (receipt.ids, receipt.changed) == ((other,), (old,))
+    assert receipt.as_json()["changed"] == [old]
+    assert memory.show(old).content == "net 45 from 2027 on"
+
+
+def test_a_hard_forget_leaves_the_session_of_what_stays_alone(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    forgotten: list[str] = []
+    monkeypatch.setattr(forgetting, "_forget_session", lambda _tx, _org, session, _now: forgotten.append(session))
+    old = memory.remember("net 30", scope=Scope(session="ses_a")).memory
+    other = memory.remember("net 20", scope=Scope(session="ses_b")).memory
+    memory.edit(old.id, content="net 45")
+    done = forgetting.forget(
+        memory.store, [old, other], hard=True, now=memory.now(), actor="owner", keep_changed=True
+    )
+    assert done.ids == (other.id,) and forgotten == ["ses_b"]
 
 
 def test_a_bulk_forget_stays_within_its_scope(memory: Any) -> None:

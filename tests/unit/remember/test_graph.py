@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from clew.clew import Clew
-from clew.model.memory import Draft, Filter, Past
+from clew.model.memory import Draft, Filter, Memory, Past
 from clew.model.scope import Scope
 from clew.remember.lifecycle import soft_delete
 from toys import ToldClock, open_toy
@@ -184,6 +184,25 @@ def test_t28_a_memory_is_kept_edited_and_forgotten_although_the_graph_fails(clew
     assert clew.recall("Redis", scope=SHOP).results[0].memory.id == id
     assert clew.forget(id).ids == (id,)
     assert set(counts(clew).values()) == {0}
+
+
+def test_what_fails_in_the_graph_is_logged_by_its_kind_and_without_its_text(
+    clew: Clew, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = clew.remember("AuthService depends on Redis", scope=SHOP).id
+    run(clew, "CREATE TRIGGER no_edges BEFORE INSERT ON graph_edges BEGIN SELECT raise(ABORT, 'secret'); END")
+    clew.remember("PayService depends on Redis", scope=SHOP)
+    run(clew, "ALTER TABLE graph_edges RENAME COLUMN edge_type TO another")
+    clew.forget(id)
+
+    def stumbles(_memory: Memory) -> None:
+        raise KeyError("secret")
+
+    monkeypatch.setattr("clew.remember.graph.graph_draft", stumbles)
+    clew.remember("a note", scope=SHOP)
+    told = {record.getMessage().partition(":")[0] for record in caplog.records}
+    assert {f"the graph was not {what}" for what in ("written", "read", "read from a text")} <= told
+    assert "KeyError" in caplog.text and "secret" not in caplog.text
 
 
 def test_a_memory_is_forgotten_and_comes_back_although_the_graph_cannot_be_read(clew: Clew) -> None:

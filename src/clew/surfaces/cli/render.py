@@ -251,6 +251,9 @@ def receipt(document: Document, style: Style) -> Iterator[str]:
     how = "for good" if document["hard"] else "softly; clew revert ID N brings one back, clew history ID tells N"
     yield f"{style('green', 'forgotten')} {memories(document['forgotten'])} {how}"
     yield from _first([f"  {id}" for id in document["ids"]])
+    if changed := document.get("changed"):
+        yield f"not forgotten, as changed meanwhile: {memories(len(changed))}; look again, then repeat this"
+        yield from _first([f"  {id}" for id in changed])
     if document["hard"]:
         yield f"erased: {', '.join(document['erased'])}; log: {document['log']}"
         if copies := document.get("copies"):

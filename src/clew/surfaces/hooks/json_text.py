@@ -24,16 +24,6 @@ class Item(NamedTuple):
     end: int
 
 
-def value_at(document: Any, path: Path) -> Any:
-    """The value there, or None."""
-    for key in path:
-        if isinstance(key, int):
-            document = document[key]
-        else:
-            document = document.get(key) if isinstance(document, dict) else None
-    return document
-
-
 def add(text: str, path: Path, key: str | None, value: Any) -> str:
     """Put a member (or, without a key, an element) last into the container at the path."""
     start, end = _find(text, path)

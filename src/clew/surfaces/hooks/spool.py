@@ -21,7 +21,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
 
-from clew.errors import Misconfigured, StoreRefused, Unavailable
+from clew.errors import ClewError, Misconfigured, StoreRefused, Unavailable
+from clew.model.host import NOT_KEPT
 from clew.surfaces.hooks import offline
 from clew.values import dataclass
 
@@ -121,6 +122,8 @@ class Spool:
 def _is_of_the_store(error: Exception) -> bool:
     """A server that only reads for now, a password that was changed, a damaged file: no other event would be taken
     either. A statement that a server refused may be refused for what this event says."""
+    if isinstance(error, ClewError) and error.code == NOT_KEPT:
+        return False
     if isinstance(error, StoreRefused):
         return error.code != StoreRefused.default_code
     return isinstance(error, Unavailable | Misconfigured)

@@ -12,7 +12,6 @@ from clew.surfaces.http.names import SOCKET_NAME
 from clew.values import dataclass
 
 BACKLOG = 512
-DEFAULT_TCP = "127.0.0.1:7433"
 HAS_UNIX_SOCKETS = hasattr(socket, "AF_UNIX")
 
 

@@ -38,12 +38,6 @@ WHERE t.org_id = :org_id AND t.dest_project = :dest AND t.memory_id = :memory_id
        WHERE f.org_id = :org_id AND f.target_kind = 'transferred'
          AND f.target_key = t.memory_id || '@' || t.dest_project) >= :samples
 
--- transferred_weight_put: set what a memory of another project counts here
-INSERT INTO transferred_weights (org_id, dest_project, memory_id, weight, updated_at)
-VALUES (:org_id, :dest, :memory_id, :weight, :now)
-ON CONFLICT (org_id, dest_project, memory_id) DO UPDATE SET
-  weight = excluded.weight, updated_at = excluded.updated_at
-
 -- transferred_weights_drop: forget what a memory counts in the projects that its own was ever granted to
 DELETE FROM transferred_weights WHERE org_id = :org_id AND memory_id = :memory_id AND dest_project IN (
   SELECT dest_project FROM cross_project_transfer_grants WHERE org_id = :org_id AND source_project = :source)

@@ -219,7 +219,6 @@ class EdgesImportedShown(Shape, frozen=True, kw_only=True):
 
 # -- one activation, written down ----------------------------------------------------------------------
 
-_Number = Annotated[float, Meta(ge=-1e9, le=1e9)]
 _Steps = Annotated[int, Meta(ge=0, le=10)]
 _Case = Annotated[str, Meta(min_length=1, max_length=240)]
 

@@ -165,11 +165,12 @@ class ForgetOne(InPlace, frozen=True, kw_only=True):
 
 class ForgottenShown(Shape, frozen=True, kw_only=True):
     """`erased` and `log` tell what a hard one did: nothing of the text is left in the store, nor in the `copies`
-    that restores put aside."""
+    that restores put aside. `changed`: what was changed since a filter matched it, and stays."""
 
     forgotten: int
     ids: list[str]
     hard: bool
+    changed: list[str] | Maybe = ABSENT
     erased: list[str] | Maybe = ABSENT
     log: Literal["erased", "pending"] | Maybe = ABSENT
     not_erased: str | Maybe = ABSENT
