@@ -744,6 +744,32 @@ def test_what_unlocks_something_is_not_kept() -> None:
         assert decisions_in(f"The root cause is that {line}") == ()
 
 
+def test_what_unlocks_something_is_not_kept_wherever_in_a_sentence_it_stands() -> None:
+    said = """
+        the test user has the password letmein-2031 on every environment, use that user in the e2e tests
+        our demo account has the password kiwi-77 in every environment
+        always log in as admin/admin123 on the local instance
+        the db user is app and the pw app123
+        the QA tenant uses the password swordfish on all stages
+        every seed user gets the password changeme1 in the fixtures
+        sign in as bob/Xk29dkq9 when you test the checkout
+        log in with demo:demo2024 and check the dashboard
+        the e2e suite logs in as tester / s3same-open against staging
+        use admin/admin to log in locally
+        the username is app, the password hunter2 for the replica
+        user bob, pw kiwi77 on staging
+        hunter2 is the password for the replica
+        use kiwi-77 as the password on the demo
+        connect to the db as app with the password app123 from the container
+        wifi password at the office: banana-44, needed for the device tests
+        the test account is test@acme.io with pass hunter22
+        postgres runs with user app and password app in docker compose
+        the dashboard asks for a login, use guest/guest99
+    """
+    kept = [line for line in map(str.strip, said.splitlines()) if line and own_sentences(line)]
+    assert kept == []
+
+
 def test_what_is_said_of_passwords_without_telling_them_is_heard() -> None:
     said = """
         the password is hashed with bcrypt
@@ -763,6 +789,21 @@ def test_what_is_said_of_passwords_without_telling_them_is_heard() -> None:
         pin react to 18.2.0
         the token is valid for 30 minutes
         the license key is checked at startup
+        users with a password hash on disk must rehash on login
+        log in as admin/editor and check that both see the list
+        log in as user1/user2 and compare the carts
+        the login page has a password strength meter on mobile
+        use read/write splitting for the replica
+        sign in with google/github must work on mobile
+        the form with the password toggle on the right is broken
+        the password v2 endpoint must keep the old error codes
+        use the password PROJ-123 branch for the login work
+        argon2id is the password hash
+        fix the login src/login-2fa.ts test
+        log in to http://localhost:3000/login and check the header
+        use signup/login-flow2 for the new tests
+        every user gets a password link for all apps
+        login: next-auth5 is what we use
     """
     for line in filter(None, map(str.strip, said.splitlines())):
         assert own_sentences(line) == [line]
