@@ -259,7 +259,8 @@ class _Story:
                 is_sure = kind == "fact" or text in told.get("certain", ()) or is_certain(text)
                 self._keep(kind, draft if is_sure else replace(draft, metadata=UNSURE), fact)
         said = [one for one in self.captured if one.event_id == fact.event_id and one.kind in STATED]
-        self.stated = said or ([] if told.get("aside") else self.stated)  # small talk in between changes nothing
+        is_other = told.get("aside") or told.get("left_out")
+        self.stated = said or ([] if is_other else self.stated)  # small talk in between changes nothing
         if task := told.get("task", ""):
             self.stated = []  # whoever forgets that means the task
             self.task = task

@@ -132,7 +132,8 @@ def told_words(text: str | None, event: HookEvent, around: Around) -> str:
 
 
 def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
-    prompt = understood_prompt(_masked(event.prompt))
+    masked = _masked(event.prompt)
+    prompt = understood_prompt(masked)
     told: dict[str, Any] = {"k": PROMPT}  # also without any substance: a turn begins
     rules, decisions, facts = (_unignored(texts, event, around) for texts in prompt.lasting)
     [task] = _unignored([prompt.task], event, around) or [""]
@@ -142,6 +143,8 @@ def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
     told |= {"certain": certain} if certain else {}
     told |= {"elsewhere": True} if is_from_others(event.prompt or "") else {}
     told |= {"back": True} if prompt.takes_back else {}
+    is_cut = masked != event.prompt or sum(map(len, prompt.lasting)) > len([*rules, *decisions, *facts])
+    told |= {"left_out": True} if is_cut or prompt.is_left_out else {}
     told |= {"overrules": True} if prompt.overrules else {}
     [about] = _unignored([prompt.takes_back_about], event, around) or [""]
     told |= {"back_about": about} if about else {}

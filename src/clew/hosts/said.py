@@ -142,6 +142,7 @@ class Prompt:
     facts: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()  # of the rules: what somebody wrote down as theirs, whatever words it has
     is_aside: bool = False  # about something of its own, and yet no task: what follows is not for the task before
+    is_left_out: bool = False  # something of it, as nobody may keep it: who takes it back means no other
     takes_back: bool = False  # what the prompt before stated
     takes_back_about: str = ""  # what was ever stated about this
     overrules: bool = False  # what the agent said last
@@ -158,6 +159,7 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
         return Prompt()
     written = _written(text[:MAX_READ])
     listed = _listed(text[:MAX_READ])
+    left_out = _is_left_out(text[:MAX_READ], written)
     parts = [_pieces(one, listed) for one in written]
     about = _taken_back_about(written)
     about = about if about and _is_own(text[:MAX_READ], parts, {}, weights) else ""
@@ -168,7 +170,9 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
         written = [instead, *written[1:]] if instead else written[1:]
         parts = [_pieces(one, listed) for one in written]
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
-        return Prompt(takes_back=bool(takes_back), takes_back_about=about, overrules=overrules)
+        return Prompt(
+            is_left_out=left_out, takes_back=bool(takes_back), takes_back_about=about, overrules=overrules
+        )
     lasting = _lasting(parts, listed, weights)
     rest = list(_rest(written, parts, lasting))
     if not _is_own(text[:MAX_READ], parts, lasting, weights):
@@ -177,7 +181,7 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
     rules, decisions, facts = (_kept(parts, listed, lasting, kind) for kind in KINDS)
     own = tuple(one for one in rules if one in listed)
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
-    return Prompt(task, rules, decisions, facts, own, is_aside, bool(takes_back), about, overrules)
+    return Prompt(task, rules, decisions, facts, own, is_aside, left_out, bool(takes_back), about, overrules)
 
 
 def is_certain(stated: str) -> bool:
@@ -359,6 +363,12 @@ def _written(text: str) -> list[str]:
     ]
     said = sentences("\n".join(kept))
     return [one for one in said if any(map(str.isalpha, one)) and not _tells_a_secret(one)]
+
+
+def _is_left_out(text: str, written: Sequence[str]) -> bool:
+    """Whether something was said that goes before all else: what unlocks something, or all of it."""
+    said = own_words(text)
+    return (not written and any(map(str.isalpha, said))) or any(map(_tells_a_secret, sentences(said)))
 
 
 def _tells_a_secret(sentence: str) -> bool:

@@ -86,7 +86,19 @@ def test_what_a_user_takes_back_in_the_next_prompt_is_forgotten(memory: Clew, ba
 
 @pytest.mark.parametrize(
     ("between", "is_kept"),
-    [("what does npm ci do differently from npm install?", True), ("make the header sticky", True), ("ok", False)],
+    [
+        ("what does npm ci do differently from npm install?", True),
+        ("make the header sticky", True),
+        ("QA login: bob / Xk29dkq9", True),
+        ("the vpn psk is correct-horse-battery", True),
+        ("the stripe key is sk_live_51HxyzAbCdEfGhIjKlMnOpQr", True),
+        ("<private>we merge with Umbrella in May</private>", True),
+        ("Never touch .env.local in deployments", True),
+        ("GET /accounts 500 in 12ms", True),
+        ("/compact", False),
+        ("ok", False),
+        ("👍", False),
+    ],
 )
 def test_what_was_stated_before_something_else_is_not_what_is_taken_back(
     memory: Clew, between: str, is_kept: bool
