@@ -810,6 +810,54 @@ def test_what_is_said_of_passwords_without_telling_them_is_heard() -> None:
 
 
 @pytest.mark.parametrize(
+    "typed",
+    [
+        "GET /accounts/{id} returns 500 for closed accounts, please fix it",
+        "DELETE /users/:id must be idempotent, and so must every other delete endpoint from now on",
+        "POST /login should answer 401 and not 403",
+        "GET /health, add it to the ingress as well",
+        "import customers from the stripe export every night, write a job for it",
+        "import the old invoices as drafts",
+        "import all the things from legacy-db and log what fails",
+    ],
+)
+def test_what_begins_like_a_log_or_like_code_and_goes_on_in_words_is_typed(typed: str) -> None:
+    assert own_sentences(typed) == [typed] or typed.startswith(own_sentences(typed)[0])
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "GET /accounts/7 500 12ms",
+        "GET /accounts/7 HTTP/1.1 200 -",
+        "GET /accounts 200 in 34ms",
+        "GET /accounts from 10.0.0.7 200",
+        "POST /login user=bob 401",
+        "POST /api/login",
+        "DELETE /users/7 - 204 No Content",
+        "import os",
+        "import numpy as np",
+        "import React, { useState } from 'react';",
+        'import * as path from "path";',
+        "import type { Cart } from './cart'",
+        "import com.acme.Cart;",
+        "import axios from axios",
+        "[main] INFO started",
+        "[1, 2, 3]",
+    ],
+)
+def test_a_line_of_a_log_or_of_code_is_nobodys_word(pasted: str) -> None:
+    assert own_sentences(pasted) == []
+
+
+def test_a_picture_in_a_prompt_says_nothing_of_its_words() -> None:
+    rule = "never use hex values in css, our brand colors are in theme.ts"
+    assert understood_prompt(f"[Image #1] {rule}").rules == (rule,)
+    assert own_sentences("[Image #2] [Image #3]\nthe header overlaps") == ["the header overlaps"]
+    assert own_sentences("[Pasted text #1 +20 lines]") == []
+
+
+@pytest.mark.parametrize(
     "unit",
     ["the password of ", "password ", "with password ", "the pin for ", "login a / ", "token is a-", "access code ",
      "encrypted with ", "**a", "__a b", "commit and ", "run the ", "always und ", "a, "],
