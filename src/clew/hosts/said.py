@@ -31,7 +31,7 @@ MAX_LINES = 10  # of a prompt that somebody typed
 MAX_DECISIONS = 3
 # What has to speak for it that a sentence lasts; less where it has the form of a rule. `SUSPECT`: that it is not
 # passed on where it may be somebody else's. `CERTAIN`: that it is told to every session.
-SURE, PLAIN, SUSPECT, CERTAIN = 0.9, -1.5, 1.2, 2.5
+SURE, LIKELY, PLAIN, SUSPECT, CERTAIN = 0.9, 0.4, -1.5, 1.2, 2.5
 ENOUGH = 5  # what a task has to say of its own, names counted twice and more
 ALONE = 8  # where it does not ask for anything
 MASK = "[masked:"
@@ -185,9 +185,10 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
 
 
 def is_certain(stated: str) -> bool:
-    """Whether what was kept of a prompt is told to every session: what has the form of a rule, and what leaves
-    little doubt."""
-    return evidence([stated], 0) >= (0 if _is_plain_order(stated) else CERTAIN)
+    """Whether what was kept of a prompt is told to every session: what has the form of a rule, or ends, replaces or
+    forbids something, and what leaves little doubt."""
+    is_formed = _is_plain_order(stated) or _ends_or_forbids(stated)
+    return evidence([stated], 0) >= (0 if is_formed else CERTAIN)
 
 
 def own_sentences(text: str) -> list[str]:
@@ -254,7 +255,8 @@ def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Wei
         if part in listed:
             found[part] = "rule"
         elif _may_last(part) and (
-            evidence(said, at, weights) >= SURE or _is_said_plainly(part, weights, is_behind=part not in begins)
+            evidence(said, at, weights) >= (LIKELY if _ends_or_forbids(part) else SURE)
+            or _is_said_plainly(part, weights, is_behind=part not in begins)
         ):
             before = said[at - 1] if at and _says_little(part) else ""
             if not before or _is_small_talk(before):
@@ -431,6 +433,11 @@ def _may_state(sentence: str, weights: Weights | None = None) -> bool:
 def _is_plain_order(sentence: str) -> bool:
     """Whether it has the form of a rule or a decision: `never ...`, `from now on ...`, `we decided ...`."""
     return bool(phrase("plain order", _LEAD).match(sentence))
+
+
+def _ends_or_forbids(sentence: str) -> bool:
+    """Whether it has the form of a change of mind or of a prohibition: `it's X now, not Y`, `do not use X`."""
+    return bool(phrase("ends or forbids", _LEAD).match(sentence))
 
 
 def _may_be_an_order(sentence: str) -> bool:
