@@ -126,7 +126,10 @@ def told_words(text: str | None, event: HookEvent, around: Around) -> str:
     if len(words) > MAX_BEGUN:
         words = words[:MAX_BEGUN].rstrip(PATH_CHARS)  # half a path is none
     masked = _masked(words)
-    forgotten = understood_prompt(masked).takes_back_about
+    prompt = understood_prompt(masked)
+    forgotten = prompt.takes_back_about
+    if prompt.takes_back_all:
+        return ""
     told = [_unignored(sentences(line), event, around) for line in without_orders(masked).splitlines()]
     return "\n".join(" ".join(one for one in line if not (forgotten and forgotten in one)) for line in told)
 
@@ -148,6 +151,7 @@ def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
     told |= {"overrules": True} if prompt.overrules else {}
     [about] = _unignored([prompt.takes_back_about], event, around) or [""]
     told |= {"back_about": about} if about else {}
+    told |= {"back_all": True} if prompt.takes_back_all and not about else {}
     told |= {"aside": True} if prompt.is_aside or (prompt.task and not task) else {}
     return _with_paths(told, [task, *rules, *decisions, *facts], event, around)
 

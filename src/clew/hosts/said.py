@@ -104,7 +104,7 @@ _FILLER = re.compile(
 _CLAUSE = re.compile(r"[,;:.]\s+|\s(?:and|so|but|then|-+)\s+|\b(?=please\b)", re.IGNORECASE)
 _GOES_ON = re.compile(r"\b(?:the same|likewise|as well|too)\b", re.IGNORECASE)  # with the task before
 _ABOUT = re.compile(
-    r"(.{3,80}?)(?: (?:thing|stuff|part|idea|rule|decision))?"
+    r"(.{3,80}?)(?: (?:thing|stuff|part|idea|rule|decision))?(?: (?:now|please|any ?more))?"
     r"(?:$|[,;:.!](?=\s|$)|\s-+\s|\s(?:and|because|since|again)\s)"
 )
 # A request that is a rule, though it ends in a question mark.
@@ -121,6 +121,10 @@ _DANGLES = re.compile(
     r"(?:it|them|this|these|those|that(?=\W*$| (?:again|before|after|when|in|on|way)\b))\b"
     r"|" + _LEAD + r"(?:we|i|you) (?:\w+ ){1,2}(?:it|them|this|these|those|that)\W*$",
     re.IGNORECASE,
+)
+_WISHED = (
+    r"(?:(?:can|could|would|will) you |you (?:can|may|should) |i(?:'d like| want| need) you to |let'?s )?"
+    r"(?:please |now |just )*"
 )
 _PAUSE = r"(?:[,;:]|\s[-–—]+|\.{2,})\s+"
 _BREAK = r"(?:[,;]|\s[-–—]+|\.{2,})\s+"  # what follows a colon explains the request before it
@@ -145,6 +149,7 @@ class Prompt:
     is_left_out: bool = False  # something of it, as nobody may keep it: who takes it back means no other
     takes_back: bool = False  # what the prompt before stated
     takes_back_about: str = ""  # what was ever stated about this
+    takes_back_all: bool = False  # whatever was ever stated, which nobody does unseen
     overrules: bool = False  # what the agent said last
 
     @property
@@ -165,13 +170,18 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
     about = about if about and _is_own(text[:MAX_READ], parts, {}, weights) else ""
     takes_back = phrase("taken back", _LEAD).match(written[0]) if written else None
     overrules = bool(phrase("overruled", _BEFORE_NO).match("\n".join(written[:2])))
+    takes_back_all = bool(written and phrase("taken back all", _LEAD + _WISHED).match(written[0]))
     if takes_back:  # what follows is said instead
         instead = written[0][takes_back.end() :].lstrip(" ,;:.!-")
         written = [instead, *written[1:]] if instead else written[1:]
         parts = [_pieces(one, listed) for one in written]
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
         return Prompt(
-            is_left_out=left_out, takes_back=bool(takes_back), takes_back_about=about, overrules=overrules
+            is_left_out=left_out,
+            takes_back=bool(takes_back),
+            takes_back_about=about,
+            takes_back_all=takes_back_all,
+            overrules=overrules,
         )
     lasting = _lasting(parts, listed, weights)
     rest = list(_rest(written, parts, lasting))
@@ -181,7 +191,9 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
     rules, decisions, facts = (_kept(parts, listed, lasting, kind) for kind in KINDS)
     own = tuple(one for one in rules if one in listed)
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
-    return Prompt(task, rules, decisions, facts, own, is_aside, left_out, bool(takes_back), about, overrules)
+    return Prompt(
+        task, rules, decisions, facts, own, is_aside, left_out, bool(takes_back), about, takes_back_all, overrules
+    )
 
 
 def is_certain(stated: str) -> bool:
@@ -199,8 +211,9 @@ def own_sentences(text: str) -> list[str]:
 
 def _taken_back_about(written: Sequence[str]) -> str:
     """What somebody says does not hold any more: `forget what I said about the pro plan, ...`."""
-    found = phrase("taken back about", _LEAD).match(written[0]) if written else None
-    about = _ABOUT.match(written[0][found.end() :]) if found and not written[0].endswith("?") else None
+    found = phrase("taken back about", _LEAD + _WISHED).match(written[0]) if written else None
+    is_asked = bool(written) and written[0].endswith("?") and not _ASKS.match(written[0])
+    about = _ABOUT.match(written[0][found.end() :].rstrip("?")) if found and not is_asked else None
     return about[1].strip() if about and MASK not in about[1] else ""
 
 
