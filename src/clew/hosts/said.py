@@ -517,6 +517,8 @@ def _task(rest: Sequence[str]) -> str:
         return ""
     # A mere remark is out of date by the next day. What asks in Chinese is not known; small talk is short there.
     asks = any(map(_asks, told)) or any(map(_UNSPACED.search, told))
+    if not asks and phrase("denied", _BEFORE_NO).match(told[0]):  # and tells what is so instead
+        return ""
     if _weight(told) < (ENOUGH if asks else ALONE) or not (asks or _tells_more(told)):
         return ""
     text = ""

@@ -850,6 +850,51 @@ def test_a_line_of_a_log_or_of_code_is_nobodys_word(pasted: str) -> None:
     assert own_sentences(pasted) == []
 
 
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "I've decided to skip the tests since they take too long.",
+        "I decided not to run the integration tests because docker is missing.",
+        "I chose to postpone the documentation since the api may change.",
+        "I ran only the unit tests instead of the e2e suite to save time.",
+        "I left out the type check because mypy takes four minutes.",
+        "I decided to bypass the linter since it fails on old files.",
+    ],
+)
+def test_what_an_agent_left_undone_in_a_turn_is_no_decision(remark: str) -> None:
+    assert decisions_in(remark) == ()
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "I decided to skip archived accounts since they have no owner.",
+        "I decided to postpone sending the mail until the charge is confirmed.",
+        "I chose testcontainers instead of mocks so that the tests run against postgres.",
+        "I skipped the test data loader because it is not needed with factories.",
+        "I moved the tests to tests/unit because pytest collected them twice.",
+    ],
+)
+def test_what_an_agent_left_out_of_the_program_is_one(chosen: str) -> None:
+    assert [text for _kind, text in decisions_in(chosen)] == [chosen]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no that's not it, it uses SELECT FOR UPDATE",
+        "that's wrong, the timer in `worker.py` is started by systemd",
+        "We need a new RDS instance for staging.",
+        "we need a second worker for the mail queue",
+    ],
+)
+def test_a_denial_is_no_task_and_what_is_needed_once_no_rule(said: str) -> None:
+    told = understood_prompt(said)
+    assert (told.task, told.lasting) == ("", ((), (), ()))
+    asked = "no that's not it, look into `billing/worker.py` and fix the lock in charge_all"
+    assert understood_prompt(asked).task == asked
+
+
 def test_a_picture_in_a_prompt_says_nothing_of_its_words() -> None:
     rule = "never use hex values in css, our brand colors are in theme.ts"
     assert understood_prompt(f"[Image #1] {rule}").rules == (rule,)
