@@ -184,6 +184,8 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
             overrules=overrules,
         )
     lasting = _lasting(parts, listed, weights)
+    parts = [[one for piece in pieces for one in _rule_apart(piece, lasting, weights)] for pieces in parts]
+    lasting |= {one: "rule" for pieces in parts for one in pieces[1:] if _is_rule_behind(one, lasting, weights)}
     rest = list(_rest(written, parts, lasting))
     if not _is_own(text[:MAX_READ], parts, lasting, weights):
         lasting, rest = {}, [one for one in written if not _may_be_an_order(one)]
@@ -277,6 +279,20 @@ def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Wei
             elif before in found:
                 found[part] = found[before]
     return found
+
+
+def _rule_apart(piece: str, lasting: Container[str], weights: Weights | None) -> list[str]:
+    """What explains a request, and the rule behind it: `a refund is a posting, we never delete postings`. What
+    lasts as a whole stays whole."""
+    apart = phrase("goes on to rule", _BREAK + "(?=", ")").split(piece, maxsplit=1)
+    is_rule = len(apart) == 2 and piece not in lasting and _is_rule_behind(apart[1], lasting, weights)
+    return apart if is_rule else [piece]
+
+
+def _is_rule_behind(piece: str, lasting: Container[str], weights: Weights | None) -> bool:
+    begins = phrase("goes on to rule", "^").match(piece)
+    said = _FILLER.sub("", piece, count=1)
+    return bool(begins) and piece not in lasting and _may_last(piece) and evidence([said], 0, weights) >= SURE
 
 
 def _is_said_plainly(sentence: str, weights: Weights | None, *, is_behind: bool) -> bool:

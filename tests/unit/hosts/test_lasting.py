@@ -115,6 +115,7 @@ def test_a_prohibition_or_a_change_of_mind_is_kept_and_told_whatever_it_names(fo
         "ok default exports are allowed now",
         "line length is 100 now, not 120",
         "we're on node 22 now",
+        "scratch mongo, events go to postgres",
         "the mongodb decision was reverted, events are in postgres now",
         "commits can be in english again",
         "you may push to main again",

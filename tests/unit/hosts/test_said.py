@@ -895,6 +895,25 @@ def test_a_denial_is_no_task_and_what_is_needed_once_no_rule(said: str) -> None:
     assert understood_prompt(asked).task == asked
 
 
+@pytest.mark.parametrize(
+    ("explained", "rule"),
+    [
+        (
+            "a refund is a new posting that reverses the old one, ",
+            "we never update or delete postings (append only ledger)",
+        ),
+        ("the totals change each time, ", "but we never store totals in the database"),
+        ("it sends the mail again after a crash, ", None),
+    ],
+)  # fmt: skip
+def test_a_rule_in_the_explanation_of_a_request_is_heard(explained: str, rule: str | None) -> None:
+    told = understood_prompt(
+        f"implement the refunds of LED-130. {explained}{rule or 'and we always see two of them'}"
+    )
+    assert told.rules == ((rule.removeprefix("but "),) if rule else ())
+    assert told.task.startswith("implement the refunds of LED-130.")
+
+
 def test_a_picture_in_a_prompt_says_nothing_of_its_words() -> None:
     rule = "never use hex values in css, our brand colors are in theme.ts"
     assert understood_prompt(f"[Image #1] {rule}").rules == (rule,)
