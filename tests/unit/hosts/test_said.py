@@ -924,7 +924,8 @@ def test_a_picture_in_a_prompt_says_nothing_of_its_words() -> None:
 @pytest.mark.parametrize(
     "unit",
     ["the password of ", "password ", "with password ", "the pin for ", "login a / ", "token is a-", "access code ",
-     "encrypted with ", "**a", "__a b", "commit and ", "run the ", "always und ", "a, "],
+     "encrypted with ", "**a", "__a b", "commit and ", "run the ", "always und ", "a, ", "a-1",
+     "a1-b is the ", "log in as a/", "user a ", "forget that we "],
 )  # fmt: skip
 def test_no_repetition_takes_long(unit: str) -> None:
     began = process_time()
