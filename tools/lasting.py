@@ -28,6 +28,7 @@ from clew.hosts.said import own_sentences, understood_prompt
 LABELLED = Path(__file__).parents[1] / "tests" / "labelled"
 PROMPTS, DAYS = LABELLED / "prompts", LABELLED / "days"
 PROMISED, TIMES = "promised", 4  # prompts that tests name one by one, and how often each counts
+FORMS, PART = "af", 0.4  # one form with many names each, and how much of one prompt each counts
 SEEN = 7  # sentences that have a feature, for it to be learnt
 SAME = 0.7  # of the words of what was labelled, for a sentence to be it
 STRENGTH = 0.4  # of the pull towards no weight
@@ -40,6 +41,7 @@ class Labelled:
 
     prompt: str
     keep: tuple[tuple[Kind, str], ...]
+    counts: float = 1.0
 
 
 @dataclass(slots=True)
@@ -88,7 +90,9 @@ class Measure:
 
 
 def authors(folder: Path = PROMPTS) -> dict[str, list[Labelled]]:
-    return {path.stem: list(_read(path)) for path in sorted(folder.glob("*.jsonl"))}
+    return {
+        path.stem: list(_read(path, PART if path.stem == FORMS else 1.0)) for path in sorted(folder.glob("*.jsonl"))
+    }
 
 
 def taught(by: Mapping[str, list[Labelled]], *, without: str = "") -> Iterator[Labelled]:
@@ -104,30 +108,32 @@ def measured(prompts: Iterable[Labelled], weights: Weights) -> Measure:
     return found
 
 
-def _read(path: Path) -> Iterator[Labelled]:
+def _read(path: Path, counts: float) -> Iterator[Labelled]:
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        yield Labelled(row["prompt"], tuple((one["kind"], one["text"]) for one in row["keep"]))
+        yield Labelled(row["prompt"], tuple((one["kind"], one["text"]) for one in row["keep"]), counts)
 
 
 def learn(prompts: Iterable[Labelled]) -> Weights:
     """Every sentence is an example, and so is what was labelled in it: people say it alone as well."""
-    found, labels = [], []
+    found, labels, parts = [], [], []
     for one in prompts:
         said = own_sentences(one.prompt)
         for at in range(len(said)):
             found.append(features(said, at))
             labels.append(_label(said[at], one.keep))
+            parts.append(one.counts)
         for kind, text in one.keep:
             if text.strip(" .!") not in {each.strip(" .!") for each in said}:
                 found.append(features([text], 0))
                 labels.append(kind)
+                parts.append(one.counts)
     counts = Counter(feature for one in found for feature in one)
     known = sorted(feature for feature, count in counts.items() if count >= SEEN)
     lasts = [at for at, label in enumerate(labels) if label]
-    holds = _fit(found, [bool(label) for label in labels], known)
-    kept = [found[at] for at in lasts]
-    kinds = {kind: _fit(kept, [labels[at] == kind for at in lasts], known) for kind in KINDS}
+    holds = _fit(found, [bool(label) for label in labels], parts, known)
+    kept, of_kept = [found[at] for at in lasts], [parts[at] for at in lasts]
+    kinds = {kind: _fit(kept, [labels[at] == kind for at in lasts], of_kept, known) for kind in KINDS}
     return lasting.read(lasting.written(Weights(holds, kinds)))  # as coarse as they are written
 
 
@@ -149,7 +155,9 @@ def _words(text: str) -> set[str]:
     return {word for word in lasting.words(text) if any(map(str.isalnum, word))}
 
 
-def _fit(found: Sequence[frozenset[str]], labels: Sequence[bool], known: Sequence[str]) -> dict[str, float]:
+def _fit(
+    found: Sequence[frozenset[str]], labels: Sequence[bool], parts: Sequence[float], known: Sequence[str]
+) -> dict[str, float]:
     """Logistic regression by accelerated descent: no chance in it, so the same prompts give the same weights."""
     places = {feature: at for at, feature in enumerate(known)}
     rows = [[places[one] for one in sorted(each) if one in places] + [len(known)] for each in found]
@@ -164,7 +172,7 @@ def _fit(found: Sequence[frozenset[str]], labels: Sequence[bool], known: Sequenc
     ahead = before = weights
     for step in range(STEPS):
         margin = signs * np.add.reduceat(values * ahead[columns], starts)
-        pull = np.repeat(-signs / (1 + np.exp(margin)), counts) * values
+        pull = np.repeat(-signs * parts / (1 + np.exp(margin)), counts) * values
         slope = np.bincount(columns, pull, len(weights)) + STRENGTH * ahead
         before, weights = weights, ahead - pace * slope
         ahead = weights + step / (step + 3) * (weights - before)

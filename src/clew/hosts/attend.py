@@ -105,7 +105,7 @@ class UnderWay:
 @dataclass(frozen=True, slots=True)
 class Attendant:
     """What events are attended with. `start` has the start block of a session made and queued; `look` what a tool
-    call or a prompt makes worth saying."""
+    call or a prompt makes worth saying; `kept` what a prompt does not forget though it says so."""
 
     store: Store
     now: Callable[[], datetime]
@@ -113,6 +113,7 @@ class Attendant:
     workers: Workers
     start: Callable[[AgentSession, Held, Told], object]
     look: Callable[[VerbEvent, Told], object]
+    kept: Callable[[str, Told], object] = lambda _session, _told: None
     answer_s: float = 0.6
     injects: bool = True
     failures: Counter[str] = field(default_factory=Counter)
@@ -268,6 +269,8 @@ class Attendant:
 
     def _looked(self, told: Told, session: str) -> None:
         try:
+            if told.event.kind == "prompt":
+                self.kept(session, told)
             verb = verb_event_of(told.event, session, told.around)
             if verb is not None:
                 self.look(verb, told)

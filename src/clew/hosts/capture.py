@@ -63,6 +63,15 @@ MAX_PATHS = 32
 MAX_FAILURES = 20  # that wait for their fix
 SAYS_ENOUGH = 1.2  # of what is taken back by its topic: a single word of the language may be about anything
 TASK_CHARS = 160  # of a task quoted beside the files it changed
+MAX_NAMED = 5  # memories that may be meant by what is to be forgotten
+_CLAUSES = re.compile(r"(?:[,;.:]\s+|\s)(?:and|but|while)\s+|[,;.]\s+")
+# Of the same: why, since when, for whom, what not.
+_GOES_ON = re.compile(
+    r"(?:it|its|they|their|this|that|these|those|which|who|where|because|since|as|so|for|with|without|until|except"
+    r"|only|not|no|never|instead|if|when|unless|after|before|from|by|on|in|at|to|also|then|even)\b"
+    r"|\w+ (?:it|them|that)\b",
+    re.IGNORECASE,
+)
 _FORBIDS = re.compile(r"\b(?:never|no|not|cannot|dont|avoid)\b|n['’]t\b", re.IGNORECASE)
 
 
@@ -111,12 +120,45 @@ def standing(captured: Sequence[Captured]) -> list[Captured]:
 
 def one_about(topic: str, stated: Sequence[Memory], asked: Sequence[Memory] = ()) -> Memory | None:
     """The one that has the words of a topic together and in their order, of what was stated, else of what was
-    asked for; of several nobody knows. None of a topic that says too little, and no rule or decision that forbids:
-    what it guards against would happen unseen."""
+    asked for; of several nobody knows. None of a topic that says too little, no rule or decision that forbids:
+    what it guards against would happen unseen, and none that says something else as well: that would go with it."""
     if sum(informativeness(hash_term(term)) for term in set(terms(topic))) < SAYS_ENOUGH:
         return None
-    about = _about(topic, stated) or _about(topic, asked)
-    return about[0] if len(about) == 1 and not _is_guard(about[0]) else None
+    about = _about(topic, [one for one in stated if one.layer != "rule"]) or _about(topic, asked)
+    is_sure = len(about) == 1 and not _is_guard(about[0]) and (about[0] in asked or not _says_more(about[0], topic))
+    return about[0] if is_sure else None
+
+
+def those_about(topic: str, stated: Sequence[Memory]) -> list[Memory]:
+    """Which may be meant, where none was forgotten: those that have its words, else those with most of them."""
+    wanted = set(terms(topic))
+    near = [one for one in stated if 2 * len(wanted.intersection(terms(one.content))) > len(wanted)]
+    return (_about(topic, stated) or near)[:MAX_NAMED]
+
+
+def nothing_forgotten(ids: Sequence[str]) -> str:
+    """What the agent is told, so that it does not say that it is done. Ids alone: what they say is shown by those
+    who may read it."""
+    named = ", ".join(ids)
+    return (
+        "Clew has not forgotten anything: several memories may be meant, or the one that is forbids something or "
+        f"says something else as well. Close to it: {named}. `clew show ID` shows one and `clew forget ID` forgets "
+        "it. Tell the user so, and do not say that it is forgotten."
+    )
+
+
+ALL_KEPT = (
+    "Clew has not forgotten anything: no prompt makes it forget everything. `clew list` shows what there is, "
+    "`clew forget ID` forgets one memory and `clew forget --all` all of this project. Tell the user so, and do not "
+    "say that it is forgotten."
+)
+
+
+def _says_more(memory: Memory, topic: str) -> bool:
+    """Whether another clause than that of the topic states something of its own."""
+    clauses = [one for one in _CLAUSES.split(memory.content) if len(set(terms(one))) > 1]
+    beside = [one for one in clauses if not _has_phrase(one, topic)]
+    return len(clauses) > len(beside) and any(not _GOES_ON.match(one) for one in beside)
 
 
 def _about(topic: str, said: Sequence[Memory]) -> list[Memory]:
@@ -259,7 +301,8 @@ class _Story:
                 is_sure = kind == "fact" or text in told.get("certain", ()) or is_certain(text)
                 self._keep(kind, draft if is_sure else replace(draft, metadata=UNSURE), fact)
         said = [one for one in self.captured if one.event_id == fact.event_id and one.kind in STATED]
-        self.stated = said or ([] if told.get("aside") else self.stated)  # small talk in between changes nothing
+        is_other = told.get("aside") or told.get("left_out")
+        self.stated = said or ([] if is_other else self.stated)  # small talk in between changes nothing
         if task := told.get("task", ""):
             self.stated = []  # whoever forgets that means the task
             self.task = task

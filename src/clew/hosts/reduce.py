@@ -126,13 +126,17 @@ def told_words(text: str | None, event: HookEvent, around: Around) -> str:
     if len(words) > MAX_BEGUN:
         words = words[:MAX_BEGUN].rstrip(PATH_CHARS)  # half a path is none
     masked = _masked(words)
-    forgotten = understood_prompt(masked).takes_back_about
+    prompt = understood_prompt(masked)
+    forgotten = prompt.takes_back_about
+    if prompt.takes_back_all:
+        return ""
     told = [_unignored(sentences(line), event, around) for line in without_orders(masked).splitlines()]
     return "\n".join(" ".join(one for one in line if not (forgotten and forgotten in one)) for line in told)
 
 
 def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
-    prompt = understood_prompt(_masked(event.prompt))
+    masked = _masked(event.prompt)
+    prompt = understood_prompt(masked)
     told: dict[str, Any] = {"k": PROMPT}  # also without any substance: a turn begins
     rules, decisions, facts = (_unignored(texts, event, around) for texts in prompt.lasting)
     [task] = _unignored([prompt.task], event, around) or [""]
@@ -142,9 +146,12 @@ def _prompt(event: HookEvent, around: Around) -> dict[str, Any] | None:
     told |= {"certain": certain} if certain else {}
     told |= {"elsewhere": True} if is_from_others(event.prompt or "") else {}
     told |= {"back": True} if prompt.takes_back else {}
+    is_cut = masked != event.prompt or sum(map(len, prompt.lasting)) > len([*rules, *decisions, *facts])
+    told |= {"left_out": True} if is_cut or prompt.is_left_out else {}
     told |= {"overrules": True} if prompt.overrules else {}
     [about] = _unignored([prompt.takes_back_about], event, around) or [""]
     told |= {"back_about": about} if about else {}
+    told |= {"back_all": True} if prompt.takes_back_all and not about else {}
     told |= {"aside": True} if prompt.is_aside or (prompt.task and not task) else {}
     return _with_paths(told, [task, *rules, *decisions, *facts], event, around)
 

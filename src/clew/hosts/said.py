@@ -31,7 +31,7 @@ MAX_LINES = 10  # of a prompt that somebody typed
 MAX_DECISIONS = 3
 # What has to speak for it that a sentence lasts; less where it has the form of a rule. `SUSPECT`: that it is not
 # passed on where it may be somebody else's. `CERTAIN`: that it is told to every session.
-SURE, PLAIN, SUSPECT, CERTAIN = 0.9, -1.5, 1.2, 2.5
+SURE, LIKELY, PLAIN, SUSPECT, CERTAIN = 0.9, 0.4, -1.5, 1.2, 2.5
 ENOUGH = 5  # what a task has to say of its own, names counted twice and more
 ALONE = 8  # where it does not ask for anything
 MASK = "[masked:"
@@ -104,7 +104,7 @@ _FILLER = re.compile(
 _CLAUSE = re.compile(r"[,;:.]\s+|\s(?:and|so|but|then|-+)\s+|\b(?=please\b)", re.IGNORECASE)
 _GOES_ON = re.compile(r"\b(?:the same|likewise|as well|too)\b", re.IGNORECASE)  # with the task before
 _ABOUT = re.compile(
-    r"(.{3,80}?)(?: (?:thing|stuff|part|idea|rule|decision))?"
+    r"(.{3,80}?)(?: (?:thing|stuff|part|idea|rule|decision))?(?: (?:now|please|any ?more))?"
     r"(?:$|[,;:.!](?=\s|$)|\s-+\s|\s(?:and|because|since|again)\s)"
 )
 # A request that is a rule, though it ends in a question mark.
@@ -121,6 +121,10 @@ _DANGLES = re.compile(
     r"(?:it|them|this|these|those|that(?=\W*$| (?:again|before|after|when|in|on|way)\b))\b"
     r"|" + _LEAD + r"(?:we|i|you) (?:\w+ ){1,2}(?:it|them|this|these|those|that)\W*$",
     re.IGNORECASE,
+)
+_WISHED = (
+    r"(?:(?:can|could|would|will) you |you (?:can|may|should) |i(?:'d like| want| need) you to |let'?s )?"
+    r"(?:please |now |just )*"
 )
 _PAUSE = r"(?:[,;:]|\s[-–—]+|\.{2,})\s+"
 _BREAK = r"(?:[,;]|\s[-–—]+|\.{2,})\s+"  # what follows a colon explains the request before it
@@ -142,8 +146,10 @@ class Prompt:
     facts: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()  # of the rules: what somebody wrote down as theirs, whatever words it has
     is_aside: bool = False  # about something of its own, and yet no task: what follows is not for the task before
+    is_left_out: bool = False  # something of it, as nobody may keep it: who takes it back means no other
     takes_back: bool = False  # what the prompt before stated
     takes_back_about: str = ""  # what was ever stated about this
+    takes_back_all: bool = False  # whatever was ever stated, which nobody does unseen
     overrules: bool = False  # what the agent said last
 
     @property
@@ -158,18 +164,28 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
         return Prompt()
     written = _written(text[:MAX_READ])
     listed = _listed(text[:MAX_READ])
+    left_out = _is_left_out(text[:MAX_READ], written)
     parts = [_pieces(one, listed) for one in written]
     about = _taken_back_about(written)
     about = about if about and _is_own(text[:MAX_READ], parts, {}, weights) else ""
     takes_back = phrase("taken back", _LEAD).match(written[0]) if written else None
     overrules = bool(phrase("overruled", _BEFORE_NO).match("\n".join(written[:2])))
+    takes_back_all = bool(written and phrase("taken back all", _LEAD + _WISHED).match(written[0]))
     if takes_back:  # what follows is said instead
         instead = written[0][takes_back.end() :].lstrip(" ,;:.!-")
         written = [instead, *written[1:]] if instead else written[1:]
         parts = [_pieces(one, listed) for one in written]
     if not written or _is_small_talk(" ".join(written)) or phrase("not typed").match(written[0]):
-        return Prompt(takes_back=bool(takes_back), takes_back_about=about, overrules=overrules)
+        return Prompt(
+            is_left_out=left_out,
+            takes_back=bool(takes_back),
+            takes_back_about=about,
+            takes_back_all=takes_back_all,
+            overrules=overrules,
+        )
     lasting = _lasting(parts, listed, weights)
+    parts = [[one for piece in pieces for one in _rule_apart(piece, lasting, weights)] for pieces in parts]
+    lasting |= {one: "rule" for pieces in parts for one in pieces[1:] if _is_rule_behind(one, lasting, weights)}
     rest = list(_rest(written, parts, lasting))
     if not _is_own(text[:MAX_READ], parts, lasting, weights):
         lasting, rest = {}, [one for one in written if not _may_be_an_order(one)]
@@ -177,13 +193,16 @@ def understood_prompt(text: str, weights: Weights | None = None) -> Prompt:
     rules, decisions, facts = (_kept(parts, listed, lasting, kind) for kind in KINDS)
     own = tuple(one for one in rules if one in listed)
     is_aside = not task and _weight(rest) > 1 and not any(map(_GOES_ON.search, rest))
-    return Prompt(task, rules, decisions, facts, own, is_aside, bool(takes_back), about, overrules)
+    return Prompt(
+        task, rules, decisions, facts, own, is_aside, left_out, bool(takes_back), about, takes_back_all, overrules
+    )
 
 
 def is_certain(stated: str) -> bool:
-    """Whether what was kept of a prompt is told to every session: what has the form of a rule, and what leaves
-    little doubt."""
-    return evidence([stated], 0) >= (0 if _is_plain_order(stated) else CERTAIN)
+    """Whether what was kept of a prompt is told to every session: what has the form of a rule, or ends, replaces or
+    forbids something, and what leaves little doubt."""
+    is_formed = _is_plain_order(stated) or _ends_or_forbids(stated)
+    return evidence([stated], 0) >= (0 if is_formed else CERTAIN)
 
 
 def own_sentences(text: str) -> list[str]:
@@ -194,8 +213,9 @@ def own_sentences(text: str) -> list[str]:
 
 def _taken_back_about(written: Sequence[str]) -> str:
     """What somebody says does not hold any more: `forget what I said about the pro plan, ...`."""
-    found = phrase("taken back about", _LEAD).match(written[0]) if written else None
-    about = _ABOUT.match(written[0][found.end() :]) if found and not written[0].endswith("?") else None
+    found = phrase("taken back about", _LEAD + _WISHED).match(written[0]) if written else None
+    is_asked = bool(written) and written[0].endswith("?") and not _ASKS.match(written[0])
+    about = _ABOUT.match(written[0][found.end() :].rstrip("?")) if found and not is_asked else None
     return about[1].strip() if about and MASK not in about[1] else ""
 
 
@@ -250,7 +270,8 @@ def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Wei
         if part in listed:
             found[part] = "rule"
         elif _may_last(part) and (
-            evidence(said, at, weights) >= SURE or _is_said_plainly(part, weights, is_behind=part not in begins)
+            evidence(said, at, weights) >= (LIKELY if _ends_or_forbids(part) else SURE)
+            or _is_said_plainly(part, weights, is_behind=part not in begins)
         ):
             before = said[at - 1] if at and _says_little(part) else ""
             if not before or _is_small_talk(before):
@@ -258,6 +279,20 @@ def _lasting(parts: Sequence[Sequence[str]], listed: Sequence[str], weights: Wei
             elif before in found:
                 found[part] = found[before]
     return found
+
+
+def _rule_apart(piece: str, lasting: Container[str], weights: Weights | None) -> list[str]:
+    """What explains a request, and the rule behind it: `a refund is a posting, we never delete postings`. What
+    lasts as a whole stays whole."""
+    apart = phrase("goes on to rule", _BREAK + "(?=", ")").split(piece, maxsplit=1)
+    is_rule = len(apart) == 2 and piece not in lasting and _is_rule_behind(apart[1], lasting, weights)
+    return apart if is_rule else [piece]
+
+
+def _is_rule_behind(piece: str, lasting: Container[str], weights: Weights | None) -> bool:
+    begins = phrase("goes on to rule", "^").match(piece)
+    said = _FILLER.sub("", piece, count=1)
+    return bool(begins) and piece not in lasting and _may_last(piece) and evidence([said], 0, weights) >= SURE
 
 
 def _is_said_plainly(sentence: str, weights: Weights | None, *, is_behind: bool) -> bool:
@@ -361,6 +396,12 @@ def _written(text: str) -> list[str]:
     return [one for one in said if any(map(str.isalpha, one)) and not _tells_a_secret(one)]
 
 
+def _is_left_out(text: str, written: Sequence[str]) -> bool:
+    """Whether something was said that goes before all else: what unlocks something, or all of it."""
+    said = own_words(text)
+    return (not written and any(map(str.isalpha, said))) or any(map(_tells_a_secret, sentences(said)))
+
+
 def _tells_a_secret(sentence: str) -> bool:
     """What a password is, in plain words, where no mask sees it. What else is said of passwords is none."""
     return bool(phrase("tells a secret", r"\b").search(sentence[:MAX_READ]))
@@ -421,6 +462,11 @@ def _may_state(sentence: str, weights: Weights | None = None) -> bool:
 def _is_plain_order(sentence: str) -> bool:
     """Whether it has the form of a rule or a decision: `never ...`, `from now on ...`, `we decided ...`."""
     return bool(phrase("plain order", _LEAD).match(sentence))
+
+
+def _ends_or_forbids(sentence: str) -> bool:
+    """Whether it has the form of a change of mind or of a prohibition: `it's X now, not Y`, `do not use X`."""
+    return bool(phrase("ends or forbids", _LEAD).match(sentence))
 
 
 def _may_be_an_order(sentence: str) -> bool:
@@ -487,6 +533,8 @@ def _task(rest: Sequence[str]) -> str:
         return ""
     # A mere remark is out of date by the next day. What asks in Chinese is not known; small talk is short there.
     asks = any(map(_asks, told)) or any(map(_UNSPACED.search, told))
+    if not asks and phrase("denied", _BEFORE_NO).match(told[0]):  # and tells what is so instead
+        return ""
     if _weight(told) < (ENOUGH if asks else ALONE) or not (asks or _tells_more(told)):
         return ""
     text = ""

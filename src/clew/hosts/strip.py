@@ -35,6 +35,9 @@ _OTHERS = re.compile(rf"<(?:{'|'.join(_OF_OTHERS)})[\s>]", re.IGNORECASE)
 _TAG = re.compile(
     rf"<(/?)({'|'.join((*_HOST_TAGS, *_OF_OTHERS))}|(?<=/)channel)(?:\s[^<>]{{0,400}})?>", re.IGNORECASE
 )
+_ATTACHED = re.compile(
+    r"\[(?:Image|Screenshot|Pasted text|File|Audio) #\d{1,4}(?: \+\d+ lines)?\][ \t]*"
+)  # where it stood
 _FENCE = re.compile(r"^[>\s]*(`{3,}|~{3,})")
 
 
@@ -55,6 +58,7 @@ def prose(text: str) -> str:
 
 def _without_tags(text: str) -> str:
     """Spans of host tags; one that is never closed reaches to the end."""
+    text = _ATTACHED.sub("", text)
     if "<" not in text:
         return text
     kept: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -142,9 +143,7 @@ class Hosts:
     def _forget_about(self, draft: Draft, scope: Scope, identity: Identity) -> None:
         """And what was asked for in the same words or changed for it: it would be told in these notes."""
         find = partial(self._captured, scope=scope, identity=identity)
-        before = partial(filter, lambda one: draft.at and one.at < draft.at and one.layer != "rule")
-        asked = [*before(find(draft.content, ("task",)))]
-        about = capture.one_about(draft.content, [*before(find(draft.content, STATED))], asked)
+        about = capture.one_about(draft.content, *self._said_before(draft, scope, identity))
         if about is None:
             return
         tasks = [one for one in find(about.content, ("task",)) if about.content in one.content]
@@ -152,6 +151,27 @@ class Hosts:
         made = [one for text in quoted for one in find(text, ("edit",)) if one.content.startswith(text)]
         for id in dict.fromkeys(one.id for one in (about, *tasks, *made)):
             self._clew.forget(id, identity=identity)
+
+    def _said_before(self, topic: Draft, scope: Scope, identity: Identity) -> tuple[list[Memory], list[Memory]]:
+        """What was stated, and what was asked for, before a topic was named."""
+        find = partial(self._captured, topic.content, scope=scope, identity=identity)
+        stated, asked = (
+            [one for one in find(kinds) if topic.at and one.at < topic.at] for kinds in (STATED, ("task",))
+        )
+        return stated, asked
+
+    def _tell_kept(self, session: str, told: attending.Told) -> None:
+        """To an agent whose user wants something forgotten that stays."""
+        facts = json.loads(told.facts) if told.facts else {}
+        text = capture.ALL_KEPT if facts.get("back_all") else ""
+        if about := facts.get("back_about"):
+            who = told.who.identity
+            scope = Scope(who.org, told.around.project, who.user)
+            stated, asked = self._said_before(Draft(content=about, at=told.received), scope, who)
+            if capture.one_about(about, stated, asked) is None and (near := capture.those_about(about, stated)):
+                text = capture.nothing_forgotten([one.id for one in near])
+        if text:
+            self._clew.queue.enqueue(session, text, identity=told.who.identity)
 
     def _captured(self, text: str, kinds: Sequence[str], *, scope: Scope, identity: Identity) -> list[Memory]:
         """What was captured that is about a text."""
@@ -290,6 +310,7 @@ class Hosts:
             policy=self._clew.queue.policy,
             workers=deadlines.Workers(THREADS),
             start=self._start,
+            kept=self._tell_kept,
             look=lambda verb, told: self._clew.inject._event(verb, told.who.identity, told.around.limits),
             answer_s=hooks.answer_ms / 1_000,
             injects=hooks.inject,

@@ -13,7 +13,8 @@ import pytest
 from clew.clew import Clew
 from clew.errors import Unavailable
 from clew.hosts import capture_run
-from clew.model.host import Around
+from clew.hosts.said import understood_prompt
+from clew.model.host import Around, HookAnswer
 from clew.model.memory import Memory
 from clew.model.scope import Identity, Scope
 from toys import ToldClock
@@ -24,9 +25,10 @@ HERE = Around(project="shop", root=ROOT)
 _ids = (f"{number:032x}" for number in count(1))
 
 
-def tell(clew: Clew, event: str, around: Around = HERE, *, replayed: bool = False, **fields: Any) -> None:
+def tell(clew: Clew, event: str, around: Around = HERE, *, replayed: bool = False, **fields: Any) -> str:
     raw = {"hook_event_name": event, "session_id": "s-1", "cwd": ROOT, **fields}
-    clew.hosts.event("claude-code", raw, event_id=next(_ids), around=around, replayed=replayed)
+    answer = clew.hosts.event("claude-code", raw, event_id=next(_ids), around=around, replayed=replayed)
+    return answer.text if isinstance(answer, HookAnswer) else ""
 
 
 def bash(clew: Clew, command: str, *, error: str | None = None) -> None:
@@ -86,7 +88,19 @@ def test_what_a_user_takes_back_in_the_next_prompt_is_forgotten(memory: Clew, ba
 
 @pytest.mark.parametrize(
     ("between", "is_kept"),
-    [("what does npm ci do differently from npm install?", True), ("make the header sticky", True), ("ok", False)],
+    [
+        ("what does npm ci do differently from npm install?", True),
+        ("make the header sticky", True),
+        ("QA login: bob / Xk29dkq9", True),
+        ("the vpn psk is correct-horse-battery", True),
+        ("the stripe key is sk_live_51HxyzAbCdEfGhIjKlMnOpQr", True),
+        ("<private>we merge with Umbrella in May</private>", True),
+        ("Never touch .env.local in deployments", True),
+        ("GET /accounts 500 in 12ms", True),
+        ("/compact", False),
+        ("ok", False),
+        ("👍", False),
+    ],
 )
 def test_what_was_stated_before_something_else_is_not_what_is_taken_back(
     memory: Clew, between: str, is_kept: bool
@@ -365,6 +379,97 @@ def test_what_is_not_surely_taken_back_stays(memory: Clew, kept: str) -> None:
     told_days_ago(memory, PLAN, FRIDAYS)
     tell(memory, "UserPromptSubmit", prompt=kept)
     assert {PLAN, FRIDAYS} <= {one.content for one in captured(memory)}
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "forget the rule about the pro plan",
+        "please forget the decision about the pro plan",
+        "delete the memory about the pro plan",
+        "forget everything you know about the pro plan",
+        "Erase the memory of tenants on the pro plan",
+    ],
+)
+def test_what_is_to_be_forgotten_may_be_named_in_many_ways(memory: Clew, back: str) -> None:
+    told_days_ago(memory, "We squash merge every branch", PLAN)
+    assert "Clew has not" not in tell(memory, "UserPromptSubmit", prompt=back)
+    assert [one.content for one in captured(memory)] == ["We squash merge every branch"]
+
+
+def test_a_decision_may_be_named_as_it_was_said(memory: Clew) -> None:
+    told_days_ago(memory, "We squash merge every branch", PLAN)
+    tell(memory, "UserPromptSubmit", prompt="please forget that we squash merge")
+    assert [one.content for one in captured(memory)] == [PLAN]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "remove the rule about tabs from eslint.config.js",
+        "drop the memory limit of the worker to 512 MB",
+        "delete the note about the pro plan in README.md",
+        "forget about it",
+        "we forget that the pro plan exists in three places",
+        "don't forget the rule about the pro plan",
+        "did you forget that we squash merge?",
+        "delete all rules in firewall.tf",
+        "clear the memory cache of the browser",
+        "remove all decisions of the old workflow engine",
+    ],
+)
+def test_who_has_code_or_notes_deleted_takes_nothing_back(prompt: str) -> None:
+    told = understood_prompt(prompt)
+    assert (told.takes_back_about, told.takes_back_all) == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("stated", "back"),
+    [
+        ((FRIDAYS,), "forget the rule about fridays"),
+        ((FRIDAYS,), "forget the no deploys on friday rule"),
+        (("We squash merge every feature", "We squash merge hotfixes too"), "forget that we squash merge"),
+        (("always use tabs in the Makefile",), "delete the memory about tabs"),
+        (("we switched from black to ruff format last week, and line length is 110",),
+         "actually forget what i said about the line length"),
+    ],
+)  # fmt: skip
+def test_of_what_stays_though_it_is_to_be_forgotten_the_agent_is_told_the_ids(
+    memory: Clew, stated: tuple[str, ...], back: str
+) -> None:
+    told_days_ago(memory, *stated)
+    kept = {one.id for one in captured(memory)}
+    answer = tell(memory, "UserPromptSubmit", prompt=back)
+    assert "Clew has not forgotten anything" in answer and "clew forget ID" in answer
+    assert all(id in answer for id in kept)
+    assert {one.id for one in captured(memory)} == kept
+
+
+@pytest.mark.parametrize(
+    "back", ["forget all my rules", "forget everything", "wipe your memory", "delete all memories"]
+)
+def test_no_prompt_makes_everything_forgotten_and_the_agent_is_told_so(memory: Clew, back: str) -> None:
+    told_days_ago(memory, PLAN)
+    answer = tell(memory, "UserPromptSubmit", prompt=back)
+    assert "no prompt makes it forget everything" in answer
+    assert [one.content for one in captured(memory)] == [PLAN]
+
+
+@pytest.mark.parametrize(
+    ("stated", "is_gone"),
+    [
+        ("the pro plan has webhooks, because nobody else pays for them", True),
+        ("the pro plan has webhooks, it was sold like that", True),
+        ("the pro plan has webhooks and the free plan sends mails once a day", False),
+        ("the pro plan has webhooks; invoices are in euros", False),
+    ],
+)
+def test_what_says_something_else_as_well_is_not_forgotten_by_half_of_it(
+    memory: Clew, stated: str, is_gone: bool
+) -> None:
+    told_days_ago(memory, f"We agreed that {stated}")
+    tell(memory, "UserPromptSubmit", prompt="forget what I said about the pro plan")
+    assert (captured(memory) == []) is is_gone
 
 
 @pytest.mark.parametrize("order", ["We changed our minds about", "forget what I said about"])

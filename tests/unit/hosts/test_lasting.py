@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.hosts.lasting import KINDS, NOTHING, TABLE, Weights, evidence, features, learnt, read, written
-from clew.hosts.said import MAX_SENTENCE, understood_prompt
+from clew.hosts.said import MAX_SENTENCE, is_certain, understood_prompt
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 
@@ -66,6 +66,94 @@ def test_what_is_said_in_passing_and_in_any_words_is_kept(prompt: str, kind: str
 def test_of_what_it_cannot_read_nothing_is_told(sentence: str) -> None:
     assert evidence([sentence], 0) == NOTHING
     assert understood_prompt(sentence).lasting == ((), (), ())
+
+
+NAMES = (
+    ("rspec", "minitest"), ("pydantic", "marshmallow"), ("cassandra", "mongo"), ("mocha", "ava"), ("black", "yapf"),
+    ("lima", "vagrant"), ("deno", "yarn"), ("hono", "koa"), ("crossplane", "ansible"), ("swiftlint", "tailor"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "don't use {0}",
+        "Do not use {0}.",
+        "please do not use {0} in this project",
+        "you must not use {0}",
+        "{0} is forbidden",
+        "{0} is not allowed here",
+        "stay away from {0}",
+        "it's {1} now, not {0}",
+        "we're using {1} now",
+        "we went back to {1}",
+        "we're switching to {1}",
+        "{0} was replaced by {1}",
+        "{0} has been replaced by {1} as of this week",
+        "correction: {1} instead of {0}",
+        "{0} is allowed again",
+        "ok {0} is allowed now",
+    ],
+)
+def test_a_prohibition_or_a_change_of_mind_is_kept_and_told_whatever_it_names(form: str) -> None:
+    told = [understood_prompt(form.format(*names)) for names in NAMES]
+    certain = [one for one in told if any(map(is_certain, (*one.rules, *one.decisions)))]
+    kept = [one for one in told if any(one.lasting)]
+    assert len(kept) >= 8
+    assert len(certain) >= 2 or "correction" in form  # of which only what is said instead is left
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "deploying on fridays is fine again, we have canaries now",
+        "the friday rule is gone, deploy whenever you want",
+        "I changed my mind about the regression tests: only for bugs that a customer reported",
+        "Atlantis has been replaced by Spacelift as of this week.",
+        "we don't use atlantis anymore, it's spacelift now",
+        "correction: spacelift instead of atlantis",
+        "ok default exports are allowed now",
+        "line length is 100 now, not 120",
+        "we're on node 22 now",
+        "scratch mongo, events go to postgres",
+        "the mongodb decision was reverted, events are in postgres now",
+        "commits can be in english again",
+        "you may push to main again",
+        "writing to prod from scripts is no longer forbidden",
+    ],
+)
+def test_who_changes_their_mind_is_heard_by_every_later_session(said: str) -> None:
+    told = understood_prompt(said)
+    assert [is_certain(one) for one in (*told.rules, *told.decisions)] == [True]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "it's 403 now, not 404",
+        "it's slower now, not faster",
+        "the border is blue now, not grey",
+        "the modal replaces the page header",
+        "the avatar was replaced by a grey box",
+        "we went back to the login and it crashed",
+        "we're on the settings page now",
+        "we're using the wrong branch now",
+        "we're switching to the next step",
+        "the linter is fine again",
+        "the tests are ok now",
+        "the lock is gone",
+        "the friday build is gone from the dashboard",
+        "don't use the loop here",
+        "do not use the emulator for this test",
+        "you must not use the second index in this query",
+        "avoid the extra call in save()",
+        "the endpoint is forbidden for guests, fix the check",
+        "correction: the null comes from the mapper, not the view",
+        "is deploying on fridays fine again?",
+    ],
+)
+def test_what_only_sounds_like_a_change_of_mind_or_a_prohibition_is_not_kept(said: str) -> None:
+    assert not any(understood_prompt(said).lasting)
 
 
 def test_what_is_asked_for_beside_a_fact_keeps_it_and_a_rule_leaves_the_task() -> None:

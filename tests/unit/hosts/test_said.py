@@ -744,6 +744,32 @@ def test_what_unlocks_something_is_not_kept() -> None:
         assert decisions_in(f"The root cause is that {line}") == ()
 
 
+def test_what_unlocks_something_is_not_kept_wherever_in_a_sentence_it_stands() -> None:
+    said = """
+        the test user has the password letmein-2031 on every environment, use that user in the e2e tests
+        our demo account has the password kiwi-77 in every environment
+        always log in as admin/admin123 on the local instance
+        the db user is app and the pw app123
+        the QA tenant uses the password swordfish on all stages
+        every seed user gets the password changeme1 in the fixtures
+        sign in as bob/Xk29dkq9 when you test the checkout
+        log in with demo:demo2024 and check the dashboard
+        the e2e suite logs in as tester / s3same-open against staging
+        use admin/admin to log in locally
+        the username is app, the password hunter2 for the replica
+        user bob, pw kiwi77 on staging
+        hunter2 is the password for the replica
+        use kiwi-77 as the password on the demo
+        connect to the db as app with the password app123 from the container
+        wifi password at the office: banana-44, needed for the device tests
+        the test account is test@acme.io with pass hunter22
+        postgres runs with user app and password app in docker compose
+        the dashboard asks for a login, use guest/guest99
+    """
+    kept = [line for line in map(str.strip, said.splitlines()) if line and own_sentences(line)]
+    assert kept == []
+
+
 def test_what_is_said_of_passwords_without_telling_them_is_heard() -> None:
     said = """
         the password is hashed with bcrypt
@@ -763,15 +789,143 @@ def test_what_is_said_of_passwords_without_telling_them_is_heard() -> None:
         pin react to 18.2.0
         the token is valid for 30 minutes
         the license key is checked at startup
+        users with a password hash on disk must rehash on login
+        log in as admin/editor and check that both see the list
+        log in as user1/user2 and compare the carts
+        the login page has a password strength meter on mobile
+        use read/write splitting for the replica
+        sign in with google/github must work on mobile
+        the form with the password toggle on the right is broken
+        the password v2 endpoint must keep the old error codes
+        use the password PROJ-123 branch for the login work
+        argon2id is the password hash
+        fix the login src/login-2fa.ts test
+        log in to http://localhost:3000/login and check the header
+        use signup/login-flow2 for the new tests
+        every user gets a password link for all apps
+        login: next-auth5 is what we use
     """
     for line in filter(None, map(str.strip, said.splitlines())):
         assert own_sentences(line) == [line]
 
 
 @pytest.mark.parametrize(
+    "typed",
+    [
+        "GET /accounts/{id} returns 500 for closed accounts, please fix it",
+        "DELETE /users/:id must be idempotent, and so must every other delete endpoint from now on",
+        "POST /login should answer 401 and not 403",
+        "GET /health, add it to the ingress as well",
+        "import customers from the stripe export every night, write a job for it",
+        "import the old invoices as drafts",
+        "import all the things from legacy-db and log what fails",
+    ],
+)
+def test_what_begins_like_a_log_or_like_code_and_goes_on_in_words_is_typed(typed: str) -> None:
+    assert own_sentences(typed) == [typed] or typed.startswith(own_sentences(typed)[0])
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "GET /accounts/7 500 12ms",
+        "GET /accounts/7 HTTP/1.1 200 -",
+        "GET /accounts 200 in 34ms",
+        "GET /accounts from 10.0.0.7 200",
+        "POST /login user=bob 401",
+        "POST /api/login",
+        "DELETE /users/7 - 204 No Content",
+        "import os",
+        "import numpy as np",
+        "import React, { useState } from 'react';",
+        'import * as path from "path";',
+        "import type { Cart } from './cart'",
+        "import com.acme.Cart;",
+        "import axios from axios",
+        "[main] INFO started",
+        "[1, 2, 3]",
+    ],
+)
+def test_a_line_of_a_log_or_of_code_is_nobodys_word(pasted: str) -> None:
+    assert own_sentences(pasted) == []
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "I've decided to skip the tests since they take too long.",
+        "I decided not to run the integration tests because docker is missing.",
+        "I chose to postpone the documentation since the api may change.",
+        "I ran only the unit tests instead of the e2e suite to save time.",
+        "I left out the type check because mypy takes four minutes.",
+        "I decided to bypass the linter since it fails on old files.",
+    ],
+)
+def test_what_an_agent_left_undone_in_a_turn_is_no_decision(remark: str) -> None:
+    assert decisions_in(remark) == ()
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "I decided to skip archived accounts since they have no owner.",
+        "I decided to postpone sending the mail until the charge is confirmed.",
+        "I chose testcontainers instead of mocks so that the tests run against postgres.",
+        "I skipped the test data loader because it is not needed with factories.",
+        "I moved the tests to tests/unit because pytest collected them twice.",
+    ],
+)
+def test_what_an_agent_left_out_of_the_program_is_one(chosen: str) -> None:
+    assert [text for _kind, text in decisions_in(chosen)] == [chosen]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no that's not it, it uses SELECT FOR UPDATE",
+        "that's wrong, the timer in `worker.py` is started by systemd",
+        "We need a new RDS instance for staging.",
+        "we need a second worker for the mail queue",
+    ],
+)
+def test_a_denial_is_no_task_and_what_is_needed_once_no_rule(said: str) -> None:
+    told = understood_prompt(said)
+    assert (told.task, told.lasting) == ("", ((), (), ()))
+    asked = "no that's not it, look into `billing/worker.py` and fix the lock in charge_all"
+    assert understood_prompt(asked).task == asked
+
+
+@pytest.mark.parametrize(
+    ("explained", "rule"),
+    [
+        (
+            "a refund is a new posting that reverses the old one, ",
+            "we never update or delete postings (append only ledger)",
+        ),
+        ("the totals change each time, ", "but we never store totals in the database"),
+        ("it sends the mail again after a crash, ", None),
+    ],
+)  # fmt: skip
+def test_a_rule_in_the_explanation_of_a_request_is_heard(explained: str, rule: str | None) -> None:
+    told = understood_prompt(
+        f"implement the refunds of LED-130. {explained}{rule or 'and we always see two of them'}"
+    )
+    assert told.rules == ((rule.removeprefix("but "),) if rule else ())
+    assert told.task.startswith("implement the refunds of LED-130.")
+
+
+def test_a_picture_in_a_prompt_says_nothing_of_its_words() -> None:
+    rule = "never use hex values in css, our brand colors are in theme.ts"
+    assert understood_prompt(f"[Image #1] {rule}").rules == (rule,)
+    assert own_sentences("[Image #2] [Image #3]\nthe header overlaps") == ["the header overlaps"]
+    assert own_sentences("[Pasted text #1 +20 lines]") == []
+
+
+@pytest.mark.parametrize(
     "unit",
     ["the password of ", "password ", "with password ", "the pin for ", "login a / ", "token is a-", "access code ",
-     "encrypted with ", "**a", "__a b", "commit and ", "run the ", "always und ", "a, "],
+     "encrypted with ", "**a", "__a b", "commit and ", "run the ", "always und ", "a, ", "a-1",
+     "a1-b is the ", "log in as a/", "user a ", "forget that we "],
 )  # fmt: skip
 def test_no_repetition_takes_long(unit: str) -> None:
     began = process_time()
