@@ -152,6 +152,14 @@ def test_recall_of_nothing_is_no_failure(cli: Cli) -> None:
     assert "nothing is known about that" in cli("recall", "zebra").out
 
 
+def test_what_is_merely_the_nearest_is_said_to_be(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLEW_EMBED__PROVIDER", "static")
+    cli.remember("The monks distil a liqueur of gentian.")
+    told = "these are merely the nearest"
+    assert told in cli("recall", "which drink do they make?").out
+    assert told not in cli("recall", "which liqueur do they make?").out
+
+
 def test_rules_that_come_along_do_not_hide_that_nothing_is_known(cli: Cli) -> None:
     cli.remember("Everybody signs commits", "--type", "rule")
     cli.remember("Cards are charged by Stripe", "--project", "acme/shop")

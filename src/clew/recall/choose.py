@@ -12,7 +12,7 @@ import numpy as np
 
 from clew import native
 from clew.model.recalled import RecallOptions, Removed, Stage
-from clew.recall.explain import shown
+from clew.recall.explain import NEAREST, shown
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
 from clew.recall.settle import lowest_of_best, show_exactly
 
@@ -28,6 +28,9 @@ SHOWN = 1e-6  # what relevance is told to: a floor that was read from an answer 
 # Candidates with a word or some likeness: from so many on it is known what is asked about, and what the last look
 # puts before the last of so many is answered, too. LoCoMo R@10 .849 with 10, .845 with 24: docs/performance.md.
 ENOUGH, AMONG = 10, 24
+# Up to so many, what is at least so near, as a share of the likeness of unrelated texts, fills the answer. It comes
+# after all whose relevance is at least so much. Figures: docs/performance.md.
+FILLED, FAINT, SURE = 10, 0.5, 0.4
 NOWHERE = np.empty(0, np.intp)
 
 
@@ -68,7 +71,7 @@ def choose(run: Run, rules_limit: int, started: float, *, times: int = 1) -> Non
 
 def _hits(run: Run) -> NDArray[np.bool_]:
     """A shared word or some likeness, and the floor if one is asked for. Before enough that have that, the
-    last look may put others; where few have it, nothing else fills the answer."""
+    last look may put others; where few have it, and no floor is asked for, the nearest fill the answer."""
     hits = np.empty(len(run.relevance), np.bool_)
     if native.compiled is None:
         np.greater(run.evidence.lexical + run.relevance, 0, out=hits)  # neither is ever below 0
@@ -88,7 +91,29 @@ def _hits(run: Run) -> NDArray[np.bool_]:
             hits[before[is_long_term]] = True
     if run.options.floor > 0:
         hits &= run.relevance >= run.options.floor - SHOWN / 2
+    elif run.space is not None:
+        nearest = _nearest(run, hits, least=max(ROUNDED, FAINT * run.space.unrelated))
+        hits[nearest] = True
+        run.brought |= dict.fromkeys(nearest, NEAREST)
     return hits
+
+
+def _nearest(run: Run, hits: NDArray[np.bool_], *, least: float) -> list[int]:
+    """The best without evidence, as many as are missing: who asks in other words than were written is answered
+    by what is nearest, with a relevance of 0. In a large scope there is always enough else."""
+    places = np.flatnonzero(run.allowed) if run.refined is None else run.refined[run.allowed.take(run.refined)]
+    places = places[run.corpus.layer.take(places) == LONG_TERM]
+    missing = FILLED - int(np.count_nonzero(hits.take(places)))
+    if missing <= 0:
+        return []
+    near = places[(run.evidence.cosine.take(places) >= least) & ~hits.take(places)]
+    best = np.lexsort((run.corpus.row.take(near), -run.rank_score.take(near)))
+    near = near[best[:missing]]
+    is_sure = hits.take(places) & (run.relevance.take(places) >= SURE)
+    below = run.rank_score.take(places[is_sure]).min(initial=np.inf) - 2 * ROUNDED
+    run.rank_score[near] = np.minimum(run.rank_score[near], below)
+    found: list[int] = near.tolist()
+    return found
 
 
 def _enough(run: Run, layer: int, hits: NDArray[np.bool_] | None) -> _Layer:

@@ -20,8 +20,8 @@ Floats = NDArray[np.float32]
 
 FEW = 16  # chosen memories
 # What brings a memory into an answer without evidence of its own: what it stands next to, that the question names
-# its author or its day, or all that the last look saw.
-NEIGHBOURS, AUTHOR, DAY, CONTEXT = BROUGHT = ("neighbours", "author", "day", "context")
+# its author or its day, all that the last look saw, or that little else is there and it is the nearest.
+NEIGHBOURS, AUTHOR, DAY, CONTEXT, NEAREST = BROUGHT = ("neighbours", "author", "day", "context", "nearest")
 
 
 def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:

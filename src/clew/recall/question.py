@@ -27,7 +27,11 @@ _AGENT = re.compile(
     re.IGNORECASE,
 )
 # Who asks of themselves is after what they said, and not after what an assistant made of it.
-_SELF = re.compile(r"(?<![\w./@-])(?:i(?:['’](?:m|ve|d|ll))?|me|my|mine|myself)(?![\w./@-])", re.IGNORECASE)
+_SELF = re.compile(
+    r"(?<![\w./@-])(?:i(?:['’](?:m|ve|d|ll))?|me|my|mine|myself|we(?:['’](?:re|ve|d|ll))?|us|our|ours|ourselves)"
+    r"(?![\w./@-])",
+    re.IGNORECASE,
+)
 _MANNER = re.compile(
     r"\bhow (?:did|do|does|have|has|had|will|am|was|were|can|could|should|would|to)\b|\bwhy\b"
     r"|\bwhat (?:approach|steps?|strateg|advice|method|way|process|reason|explanation|tips|technique|suggestion"
@@ -39,6 +43,7 @@ _NOBODY = frozenset("bot team group crew squad pipeline runner service".split())
 ROLES = ASSISTANTS | {"user", "human", "system", "tool"}
 _MONTHS = "january february march april may june july august september october november december".split()
 _SHORT = "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+_ALWAYS = frozenset(_MONTHS) - {"march", "may"}  # the month, also in small letters
 _ORDINAL = r"(?:st|nd|rd|th)?"
 _DATE = re.compile(
     rf"(?:\b(\d{{1,2}}){_ORDINAL}\s+(?:of\s+)?)?\b({'|'.join(_MONTHS)}|(?:{'|'.join(_SHORT)})\b\.?(?=\s+\d)"
@@ -175,13 +180,17 @@ def _dates(text: str) -> Iterator[Date]:
     for found in _DATE.finditer(text):
         before, month, after, year = found.groups()
         day = before or after
-        if not (day or year) and (
-            month.islower() or _BEGINS.search(text[max(0, found.start() - 3) : found.start()])
-        ):
-            continue  # "may" alone is rarely the month, nor is "March on" at the beginning
+        if not (day or year) and _is_word(month, text, found.start()):
+            continue
         yield Date(_month(month), int(day) if day else None, int(year) if year else None)
     for found in _NUMBERS.finditer(text):
         yield from _in_numbers(found)
+
+
+def _is_word(month: str, text: str, begins: int) -> bool:
+    """ "may" alone is rarely the month, nor is "March on" at the beginning. "in september" is."""
+    is_capital = month[0].isupper() and not _BEGINS.search(text[max(0, begins - 3) : begins])
+    return not is_capital and month.lower() not in _ALWAYS
 
 
 def span_of(date: Date) -> tuple[int, int] | None:

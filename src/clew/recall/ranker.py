@@ -77,6 +77,11 @@ REFINEMENTS: Mapping[str, tuple[str, ...]] = {
                for name in ("bridge", "complement", "hop", "hop_root", "activation_complementing"))),
 }  # fmt: skip
 
+# Of the weight of a question's words the best candidate has at least so much, or it leads nowhere: what is next to
+# the nearest of what was not found is next to anything.
+LEADS = 0.3
+_HOPS = [PLACE[name] for name in REFINEMENTS["hops"]]
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -119,11 +124,12 @@ def switched_off(options: RankOptions) -> list[int]:
 
 
 def is_refined(run: Run) -> bool:
-    """Words and meaning together, of a scope that is not tiny; where one of them is missing, the other decides,
-    unless the question says whose words or which day it is after."""
+    """By meaning, of a scope that is not tiny; where that is missing, words decide, unless the question says whose
+    words or which day it is after."""
     is_known = run.asked is not None and bool(run.asked.authors or run.asked.dates)
-    has_both = all(scale.spread > 0 for scale in run.scales) or is_known
-    return run.options.retrieval == "hybrid" and has_both and run.corpus.living >= LEAST and bool(run.query.strip())
+    has_meaning = run.scales[1].spread > 0 or is_known
+    is_asked = run.options.retrieval == "hybrid" and bool(run.query.strip())
+    return is_asked and has_meaning and run.corpus.living >= LEAST
 
 
 def look_at(run: Run, asked: Asked) -> Ranked:
@@ -134,7 +140,10 @@ def look_at(run: Run, asked: Asked) -> Ranked:
         near = np.concatenate((places, before[places], after[places]))
         make_exact(run, near[near >= 0])
     places = best_first(run, places)
-    return Ranked(places, features(run, asked, places, run.matches))
+    found = features(run, asked, places, run.matches)
+    if run.evidence.covered.take(places).max(initial=0) < LEADS:
+        found[_HOPS] = 0
+    return Ranked(places, found)
 
 
 def best_first(run: Run, places: NDArray[np.int64]) -> NDArray[np.int64]:

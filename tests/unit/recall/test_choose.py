@@ -9,8 +9,9 @@ from typing import cast
 import numpy as np
 import pytest
 
+import clew
 from clew.recall import choose
-from clew.recall.choose import ENOUGH, _hits
+from clew.recall.choose import ENOUGH, FILLED, _hits
 from clew.recall.run import LONG_TERM, WORKING, Run
 from toys import ToyEmbedder, open_toy
 
@@ -22,7 +23,8 @@ def test_the_last_look_brings_no_working_memory_without_evidence() -> None:
     lexical[-2:] = 0
     run = SimpleNamespace(
         evidence=SimpleNamespace(lexical=lexical), relevance=np.zeros(size, np.float32), reached={}, brought={},
-        refined=np.arange(size), rank_score=np.arange(size, dtype=np.float32), options=SimpleNamespace(floor=0.0),
+        space=None, refined=np.arange(size), rank_score=np.arange(size, dtype=np.float32),
+        options=SimpleNamespace(floor=0.0),
         corpus=SimpleNamespace(layer=np.array([LONG_TERM] * (size - 1) + [WORKING], np.int8)),
     )  # fmt: skip
     assert _hits(cast(Run, run)).tolist() == [True] * (size - 1) + [False]
@@ -54,3 +56,31 @@ def test_the_answer_is_the_same_whether_all_are_looked_through_or_the_candidates
                 monkeypatch.setattr(choose, "_refined", lambda *_: None)
                 assert fast.results == memory.recall(question, limit=limit).results
     assert None in looked_at and any(looked_at)  # where more are asked for than were looked at, and elsewhere
+
+
+NOTES = (
+    "Grafana shows the queue depth by region.", "The nightly export is written to the archive bucket.",
+    "Bo reviews everything under billing.", "Tokens of test users last for an hour.",
+    "Staging is rebuilt every Monday morning.", "The mobile client retries three times.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_who_asks_in_other_words_is_answered_by_the_nearest_and_told_so(tmp_path: Path, count: int) -> None:
+    with clew.open(tmp_path / "clew.db") as memory:
+        memory.remember("The monks distil a liqueur of gentian.")
+        for number in range(count):
+            memory.remember(f"{NOTES[number % len(NOTES)]} ({number})")
+        found = memory.recall("Which drink do they make?").results
+        assert found[0].memory.content.startswith("The monks") and len(found) <= FILLED
+        assert {(one.relevance, one.why[-1].via) for one in found} == {(0.0, "nearest")}
+        assert not memory.recall("Which drink do they make?", floor=0.01).results
+
+
+def test_where_enough_shares_a_word_with_the_question_nothing_fills_the_answer(tmp_path: Path) -> None:
+    with clew.open(tmp_path / "clew.db") as memory:
+        memory.remember("The monks distil a liqueur of gentian.")
+        for number in range(FILLED):
+            memory.remember(f"drink number {number} was served")
+        found = memory.recall("Which drink do they make?", limit=50).results
+        assert len(found) == FILLED and not any(why.via == "nearest" for one in found for why in one.why)

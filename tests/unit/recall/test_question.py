@@ -215,6 +215,8 @@ def test_it_does_not_ask_for_a_time(text: str) -> None:
         ("on 7 Sept 2023", Date(9, 7, 2023)),
         ("on Mar. 7, 2023", Date(3, 7, 2023)),
         ("in dec 2023", Date(12, None, 2023)),
+        ("why was it slow in september", Date(9, None, None)),
+        ("October release notes", Date(10, None, None)),
         ("on 2023-05-07", Date(5, 7, 2023)),
         ("since 2023-05-07T10:30:00Z", Date(5, 7, 2023)),
         ("on 2023/5/7", Date(5, 7, 2023)),
@@ -308,7 +310,16 @@ def test_it_does_not_ask_what_the_agent_said(text: str) -> None:
 def test_it_speaks_of_whoever_asks() -> None:
     for text in ("what did I say", "which port do i use", "what's my address", "I’ve moved, where to"):
         assert asked(text).of_self, text
-    for text in ("which port do we use", "the i/o error", "src/me/app.py", "Mystery", "what did Ann say"):
+    for text in ("which port do we use", "Where are our rows?", "We’ve moved, where to"):
+        assert asked(text).of_self, text
+    for text in (
+        "the us-east region",
+        "web/we.py",
+        "the i/o error",
+        "src/me/app.py",
+        "Mystery",
+        "what did Ann say",
+    ):
         assert not asked(text).of_self, text
 
 

@@ -20,8 +20,8 @@ from clew.model.scope import Identity, Reach, Scope
 from clew.recall import choose as choosing
 from clew.recall import ranker
 from clew.recall.choose import choose
-from clew.recall.features import NAMES, by_name
-from clew.recall.ranker import LEAST, REFINEMENTS, RankOptions, look_at, model, switched_off
+from clew.recall.features import NAMES, PLACE, by_name
+from clew.recall.ranker import LEADS, LEAST, REFINEMENTS, RankOptions, look_at, model, switched_off
 from clew.recall.recall import search
 from clew.recall.run import Run
 from toys import START, ToldClock, ToyEmbedder, contents, open_toy
@@ -323,6 +323,18 @@ def test_what_one_may_not_see_changes_nothing(tmp_path: Path, other: Scope) -> N
 
     alone = answers(tmp_path / "alone.db", with_other=False)
     assert answers(tmp_path / "beside.db", with_other=True) == alone and len(alone) > 20
+
+
+def test_what_has_hardly_a_word_of_the_question_leads_nowhere(tmp_path: Path) -> None:
+    """What is next to the nearest of what was not found is next to anything."""
+    hops = [PLACE[name] for name in REFINEMENTS["hops"]]
+    with store(tmp_path / "clew.db") as memory:
+        found = []
+        for query in ("bicycle parked", "bicycle unicorn pegasus griffin wyvern"):
+            run = searched(memory, query, refined=False)
+            assert run.asked is not None
+            found.append((run.evidence.covered.max() >= LEADS, look_at(run, run.asked).features[hops].any()))
+    assert found == [(True, True), (False, False)]
 
 
 # -- the weights ---------------------------------------------------------------------------------------

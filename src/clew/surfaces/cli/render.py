@@ -84,7 +84,7 @@ def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: b
         yield from _conflict(conflict, style)
     if explain:
         yield from _trace(answer, style)
-    elif all(result.memory.layer == "rule" and not result.relevance for result in answer.results):
+    elif all(not result.relevance and _is_guess(result) for result in answer.results):
         yield f"{_unknown(answer)}; see what there is: clew list --all-projects"
 
 
@@ -94,7 +94,14 @@ def _is_out_of_order(results: Sequence[Result]) -> bool:
     return any(max(told[at:]) - told[at] > APART for at in range(len(told)))
 
 
+def _is_guess(result: Result) -> bool:
+    """It comes along whatever is asked, or is merely the nearest."""
+    return result.memory.layer == "rule" or any(why.via == "nearest" for why in result.why)
+
+
 def _unknown(answer: Recalled) -> str:
+    if any(result.memory.layer != "rule" for result in answer.results):
+        return "nothing is known about that for sure: these are merely the nearest"
     if answer.results:
         return "nothing else is known about that, rules come along"
     is_empty = any(stage.name == "gather" and not stage.into for stage in answer.trace.stages)
