@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
-import sys
 import math
 import os
 import shutil
+import sys
 import time
 import zipfile
 from collections.abc import Callable
