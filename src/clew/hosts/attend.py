@@ -255,7 +255,10 @@ class Attendant:
         try:
             self.workers.run(make, ticket=ticket)
         except AllBusy:
-            threading.Thread(target=make, name="clew-host-start", daemon=True).start()
+            try:
+                threading.Thread(target=make, name="clew-host-start", daemon=True).start()
+            except RuntimeError:  # no thread to be had: the next event tries again
+                self.starting.end(session.id)
             raise
 
     def _look(self, told: Told, row: HostSession, ticket: Ticket, *, waits: bool) -> None:

@@ -133,7 +133,13 @@ class _Writer:
         self._size = 0
         self.room = threading.Semaphore(AHEAD)
         self.gone = threading.Event()
-        threading.Thread(target=self._run, name="clew-export", daemon=True).start()
+        try:
+            threading.Thread(target=self._run, name="clew-export", daemon=True).start()
+        except RuntimeError:
+            done()
+            raise Unavailable(
+                "no thread is to be had for an export", code="EXPORTS_FULL", next="try again in a moment"
+            ) from None
 
     async def next(self) -> bytes | Exception | None:
         """None: that was all."""
