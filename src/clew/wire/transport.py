@@ -85,8 +85,10 @@ class Transport:
 
     def look(self, path: str, *, within_s: float) -> Reply | None:
         """What a GET is answered, if it is so soon."""
+        until = time.monotonic() + within_s
         try:
-            return self._ask(self._connected(within_s), "GET", path, b"", self._headers, within_s)
+            connection = self._connected(within_s)
+            return self._ask(connection, "GET", path, b"", self._headers, max(0.01, until - time.monotonic()))
         except (Unavailable, _Lost):
             return None
 
