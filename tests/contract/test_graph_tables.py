@@ -184,6 +184,31 @@ def test_a_person_may_state_an_edge_and_take_it_back(store: Store) -> None:
         assert tx.edges.find("local", said.key) is None
 
 
+VECTORS = json.loads((Path(__file__).parents[1] / "unit/graph/graph_activation.json").read_text(encoding="utf-8"))
+SURE = {
+    row["confidence"]: row["reinforced"]["confidence"]
+    for case in VECTORS["confidence"]
+    for row in case["rows"]
+    if row["confidence"] is not None
+}
+
+
+def test_engram_30_each_further_witness_adds_and_one_is_the_most(store: Store) -> None:
+    _own, [_auth, redis, kafka] = filled(store)
+
+    def state_by(tx: Tx, *memories: str) -> list[float]:
+        """How sure edges are that began as sure as each of these and were stated by all of the memories."""
+        for row in (rows_of(tx)[memory] for memory in memories):
+            edges = enumerate([*SURE, 0.95])
+            said = [Statement("shop", redis, kafka, str(at), row, "stated", sure, 1.0) for at, sure in edges]
+            tx.graph.state("local", said, NOW)
+        found = tx.graph.edges_at_many(EVERYTHING, [redis], limit=99, **TIMES)[redis][0]
+        return [sure for _type, sure in sorted((int(edge[1]), edge[3]) for edge in found)]
+
+    assert store.write(lambda tx: state_by(tx, "mem_0", "mem_1")) == pytest.approx([*SURE.values(), 1.0], abs=1e-6)
+    assert store.write(lambda tx: state_by(tx, "mem_2"))[-1] == 1.0
+
+
 def test_what_expires_ends_with_its_last_witness(store: Store) -> None:
     _own, [auth, redis, _kafka] = filled(store)
     until = to_micros(NOW + timedelta(days=1))
