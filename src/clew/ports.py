@@ -1,4 +1,4 @@
-"""Every protocol the steps depend on. Adapters in `store` and `providers` implement them."""
+"""What the steps ask of stores, models and the clock. Adapters in `store` and `providers` implement it."""
 
 from __future__ import annotations
 
