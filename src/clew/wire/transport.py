@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 
@@ -94,8 +95,9 @@ class Transport:
 
     def close(self) -> None:
         self._is_closed = True
-        while self._idle:
-            self._idle.pop()[0].close()
+        with suppress(IndexError):  # there is none left
+            while True:
+                self._idle.pop()[0].close()
 
     def _exchange(self, path: str, body: bytes, headers: Mapping[str, str], limit_s: float) -> Reply:
         until = time.monotonic() + limit_s
@@ -119,6 +121,8 @@ class Transport:
             raise _Lost(is_timeout=isinstance(error, TimeoutError)) from error
         if reply.is_kept:
             self._idle.append((connection, time.monotonic(), os.getpid()))
+            if self._is_closed:  # meanwhile
+                self.close()
         else:
             connection.close()
         return reply
