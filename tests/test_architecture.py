@@ -9,7 +9,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "clew"
 STEPS = {"graph", "remember", "relate", "recall", "inject", "deliver", "learn", "guard", "rollout", "hosts"}
-INNER = {"errors", "lazy", "model", "native", "ports", "values"}
+INNER = {"errors", "lazy", "model", "native", "ports", "threads", "values"}
 # What each part may import besides itself. `clew` stands for the package's public names.
 ALLOWED = {
     "errors": set(),
@@ -17,6 +17,7 @@ ALLOWED = {
     "model": {"errors", "native", "values"},
     "lazy": set(),
     "native": {"_native"},
+    "threads": set(),
     "ports": {"errors", "model", "values"},
     "presets": {"errors"},
     "setting_values": set(),
@@ -55,6 +56,7 @@ ALLOWED = {
         "wire",
         "hosts",
         "setting_values",
+        "threads",
         "values",
     },
 }

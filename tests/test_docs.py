@@ -152,7 +152,8 @@ def test_settings_in_documents_exist() -> None:
     from clew.settings import Settings
 
     known = {path for path, *_ in Settings(home=ROOT).items()}
+    sections = "|".join(sorted({path.partition(".")[0] for path in known if "." in path}))
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         text = page.read_text(encoding="utf-8")
-        for path in re.findall(r"`((?:store|remember|recall|embed|graph|inject|deliver|learn)\.[a-z_]+)`", text):
+        for path in re.findall(rf"`((?:{sections})\.[a-z_]+)`", text):
             assert path in known, f"{page.name} names the setting {path}"

@@ -20,7 +20,7 @@ from memories import NOW, a_memory
 from clew.clew import Clew
 from clew.graph.activation import spread
 from clew.graph.settings import Activation
-from clew.model.graph import NodeDraft, NodeRef, Statement
+from clew.model.graph import Node, NodeDraft, NodeRef, Statement
 from clew.model.ids import stable_id
 from clew.model.memory import Draft
 from clew.model.scope import Reach, Scope
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from clew.bench.postgres_server import PostgresServer
 
 EVERYTHING, SHOP = Reach.everything("local"), Reach.of(Scope(project="shop"))
+BEYOND = 5_000  # no graph here has as many nodes
 THINGS = ("AuthService", "Redis", "Kafka")
 TIMES: dict[str, Any] = {"now": NOW, "moment": NOW}
 
@@ -70,6 +71,10 @@ def filled(store: Store) -> tuple[list[int], list[int]]:
     return store.write(fill)
 
 
+def nodes_of(tx: Tx) -> dict[int, Node]:
+    return tx.graph.described("local", range(BEYOND))
+
+
 def rows_of(tx: Tx) -> dict[str, int]:
     return {memory.id: row for row in range(1, 4) if (memory := tx.graph.memory_at("local", row))}
 
@@ -104,7 +109,7 @@ def test_a_node_is_the_same_the_second_time(store: Store) -> None:
     again = store.write(lambda tx: tx.graph.nodes("local", wanted, {}, NOW))
     assert list(again.values()) == things
     with store.read() as tx:
-        assert tx.graph.last_node() == max(own + things)
+        assert sorted(nodes_of(tx)) == sorted(own + things)
         assert tx.graph.described("local", things)[things[1]].key == "Redis"
 
 
@@ -182,6 +187,31 @@ def test_a_person_may_state_an_edge_and_take_it_back(store: Store) -> None:
     store.write(lambda tx: tx.graph.unstate_by_user("local", row))
     with store.read() as tx:
         assert tx.edges.find("local", said.key) is None
+
+
+VECTORS = json.loads((Path(__file__).parents[1] / "unit/graph/graph_activation.json").read_text(encoding="utf-8"))
+SURE = {
+    row["confidence"]: row["reinforced"]["confidence"]
+    for case in VECTORS["confidence"]
+    for row in case["rows"]
+    if row["confidence"] is not None
+}
+
+
+def test_engram_30_each_further_witness_adds_and_one_is_the_most(store: Store) -> None:
+    _own, [_auth, redis, kafka] = filled(store)
+
+    def state_by(tx: Tx, *memories: str) -> list[float]:
+        """How sure edges are that began as sure as each of these and were stated by all of the memories."""
+        for row in (rows_of(tx)[memory] for memory in memories):
+            edges = enumerate([*SURE, 0.95])
+            said = [Statement("shop", redis, kafka, str(at), row, "stated", sure, 1.0) for at, sure in edges]
+            tx.graph.state("local", said, NOW)
+        found = tx.graph.edges_at_many(EVERYTHING, [redis], limit=99, **TIMES)[redis][0]
+        return [sure for _type, sure in sorted((int(edge[1]), edge[3]) for edge in found)]
+
+    assert store.write(lambda tx: state_by(tx, "mem_0", "mem_1")) == pytest.approx([*SURE.values(), 1.0], abs=1e-6)
+    assert store.write(lambda tx: state_by(tx, "mem_2"))[-1] == 1.0
 
 
 def test_what_expires_ends_with_its_last_witness(store: Store) -> None:
@@ -276,7 +306,7 @@ def _seen(clew: Clew, reach: Reach) -> dict[str, Any]:
     now = clew.now()
     with clew.store.read() as tx:
         walk = QueryWalk(tx, reach, now=now, moment=now)
-        nodes = np.arange(1, tx.graph.last_node() + 2)
+        nodes = np.array([*sorted(nodes_of(tx)), BEYOND])
         near = walk.out(nodes, fan_out=None)
         ways = (near.starts, near.target, near.weight, near.confidence, near.kind)
         active = [spread(walk, nodes[at : at + 3].tolist(), Activation()) for at in range(0, 60, 3)]

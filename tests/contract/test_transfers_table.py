@@ -77,9 +77,9 @@ def test_a_weight_elsewhere_belongs_to_one_project_and_goes_with_its_memory(stor
     store.write(lambda tx: tx.transfers.drop_weights("local", "mem_1", source="shop"))
     with store.read() as tx:
         weights = [
-            tx.transfers.weight(*at, "mem_1") for at in (("local", "web"), ("local", "app"), ("other", "web"))
+            tx.transfers.weights(*at, ["mem_1"]) for at in (("local", "web"), ("local", "app"), ("other", "web"))
         ]
-    assert weights == [None, None, 0.1]
+    assert weights == [{}, {}, {"mem_1": 0.1}]
 
 
 def test_a_policy_comes_back_as_it_was_set_and_the_same_id_replaces_it(store: Store) -> None:

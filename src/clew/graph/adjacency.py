@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from clew.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 Nodes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Kinds = NDArray[np.int16]
 
 # Engram's index: what caused something is not caused by it; sharing an entity or a time holds both ways.
-FIXED_REVERSE = {"causal": 0.0, "entity": 1.0, "time": 1.0}
-SYMMETRIC = 1.0  # any other type of which the caller says nothing
+ONE_WAY = frozenset(("causal",))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,12 +96,9 @@ class Csr:
         )
 
 
-def build_csr(
-    edges: Edges, types: Sequence[str], size: int, *, reverse_factors: Mapping[str, float] | None = None
-) -> Csr:
-    """An index over the nodes 0..size-1. `reverse_factors` says per type how much an edge weighs when it is read
-    from its target to its source; 0 makes the type one-way. Causal, entity and time edges have their own rule."""
-    owner, columns = _both_ways(edges, _reverse_factors(types, reverse_factors or {}))
+def build_csr(edges: Edges, types: Sequence[str], size: int) -> Csr:
+    """An index over the nodes 0..size-1, in which causal edges lead one way and all others both."""
+    owner, columns = _both_ways(edges, np.array([name not in ONE_WAY for name in types], np.bool_))
     order = owner.argsort(kind="stable")
     target, weight, confidence, kind = columns
     weight, confidence = weight[order], confidence[order]
@@ -112,17 +108,11 @@ def build_csr(
     return Csr(tuple(types), starts, target[order], weight, confidence, kind[order], strongest)
 
 
-def _reverse_factors(types: Sequence[str], given: Mapping[str, float]) -> Floats:
-    table = {**given, **FIXED_REVERSE}
-    return np.array([table.get(name, SYMMETRIC) for name in types], np.float64)
-
-
-def _both_ways(edges: Edges, factors: Floats) -> tuple[Nodes, tuple[Nodes, Floats, Floats, Kinds]]:
+def _both_ways(edges: Edges, has_reverse: NDArray[np.bool_]) -> tuple[Nodes, tuple[Nodes, Floats, Floats, Kinds]]:
     """Every edge followed by its reverse, if it has one. Engram reverses loops too, so a loop counts twice."""
-    factor = factors[edges.kind] if edges.kind.size else np.zeros(0)
+    goes_back = has_reverse[edges.kind] if edges.kind.size else np.zeros(0, np.bool_)
     confidence = np.where(np.isfinite(edges.confidence), edges.confidence, 1.0).clip(0, 1)
-    keep = np.column_stack((np.ones(factor.size, np.bool_), factor != 0)).ravel()
+    keep = np.column_stack((np.ones_like(goes_back), goes_back)).ravel()
     owner = np.column_stack((edges.source, edges.target)).ravel()[keep]
     target = np.column_stack((edges.target, edges.source)).ravel()[keep]
-    weight = np.column_stack((edges.weight, edges.weight * factor)).ravel()[keep]
-    return owner, (target, weight, confidence.repeat(2)[keep], edges.kind.repeat(2)[keep])
+    return owner, (target, edges.weight.repeat(2)[keep], confidence.repeat(2)[keep], edges.kind.repeat(2)[keep])

@@ -1,4 +1,4 @@
-"""How sure an edge is: seen again it gains, unseen it fades by the window, never below a floor. Pure.
+"""How sure an edge is that nobody states again: it fades by the window, never below a floor. Pure.
 
 Engram's rules. Fading subtracts a fixed amount per whole window and moves the anchor by whole windows, not to now,
 so running it twice, or seldom, or often, gives the same.
@@ -10,17 +10,10 @@ import math
 from datetime import datetime, timedelta
 
 from clew.graph.settings import clamp_confidence, clamp_unit
-from clew.model.graph import REINFORCEMENT
 
 WINDOW = timedelta(days=90)
 PER_WINDOW = 0.1
 FLOOR = 0.1
-
-
-def reinforce(confidence: float | None, delta: float = REINFORCEMENT) -> float:
-    """The confidence of an edge that was observed again. A delta that is negative or not finite adds nothing."""
-    gain = delta if math.isfinite(delta) and delta > 0 else 0.0
-    return min(1.0, clamp_confidence(confidence) + gain)
 
 
 def decay(

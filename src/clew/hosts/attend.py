@@ -237,7 +237,7 @@ class Attendant:
                 self._look(told, place.row, ticket, waits=waits)
         except (Late, AllBusy):
             self.failures["late"] += 1
-        except Exception as error:
+        except Exception as error:  # what is worth saying is an extra to the answer
             self.failed("inject", error)
 
     def _start(self, told: Told, session: AgentSession, held: Held, ticket: Ticket) -> None:
@@ -246,7 +246,7 @@ class Attendant:
         def make(_ticket: Ticket | None = None) -> None:
             try:
                 self.start(session, held, told)
-            except Exception as error:
+            except Exception as error:  # a session begins without its block, and nobody may wait for this one
                 self.failed("start", error)
             finally:
                 self.starting.end(session.id)
@@ -255,7 +255,10 @@ class Attendant:
         try:
             self.workers.run(make, ticket=ticket)
         except AllBusy:
-            threading.Thread(target=make, name="clew-host-start", daemon=True).start()
+            try:
+                threading.Thread(target=make, name="clew-host-start", daemon=True).start()
+            except RuntimeError:  # no thread to be had: the next event tries again
+                self.starting.end(session.id)
             raise
 
     def _look(self, told: Told, row: HostSession, ticket: Ticket, *, waits: bool) -> None:
@@ -274,7 +277,7 @@ class Attendant:
             verb = verb_event_of(told.event, session, told.around)
             if verb is not None:
                 self.look(verb, told)
-        except Exception as error:
+        except Exception as error:  # on a thread behind the answer, where nobody would hear of it
             self.failed("inject", error)
 
     # -- last: the answer --------------------------------------------------------------------------
@@ -292,7 +295,7 @@ class Attendant:
             taken.cancel()
             taken.add_done_callback(lambda _taken: self.under_way.end(id))
             return _NOTHING
-        except Exception as error:
+        except Exception as error:  # the event is kept, and what waits comes with a later one
             self.under_way.end(id)
             self.failed("deliver", error)
             return _NOTHING

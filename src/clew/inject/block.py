@@ -185,28 +185,48 @@ def choose(
         distinct.setdefault(one.id, one)
     observations = list(distinct.values())
     about = {one.id for one in observations if _is_about(one, choice, named)}
+    kept, reasons = allowed(observations, asker, choice, about, transfers=transfers)
+    by_rank, ranks = ranked(told_disputes(kept, seen=choice.held), choice)
+    ordered = in_order(by_rank, about)
+    reasons |= capped(ordered, choice)
+    skipped = tuple(Skipped(one.id, reasons[one.id]) for one in observations if one.id in reasons)
+    return Eligible(tuple(one for one in ordered if one.id not in reasons), ranks, skipped, choice.held)
+
+
+def allowed(
+    observations: Sequence[Observation], asker: Asker, choice: Choice, about: Collection[str], *, transfers: bool
+) -> tuple[list[Observation], dict[str, str]]:
+    """What may be shown, and of everything else why not, by id."""
     reasons = {one.id: reason for one in observations if (reason := _why_not(one, choice, about))}
     asked = [one for one in observations if one.id not in reasons]
     is_moved = {one.id: transfers and one.transferred_from is not None for one in asked}
     reasons |= asker.refused(one.memory for one in asked if not is_moved[one.id])
     reasons |= asker.in_whole_org().refused(one.memory for one in asked if is_moved[one.id])
     kept = [one for one in asked if one.id not in reasons]
-    for one in _outdating(kept, [one for one in observations if reasons.get(one.id) == BELOW_FLOOR], asker):
-        kept.append(one)
+    back = _outdating(kept, [one for one in observations if reasons.get(one.id) == BELOW_FLOOR], asker)
+    kept += back
+    for one in back:
         del reasons[one.id]
     reasons |= dict.fromkeys(said_in_full(kept, kept), "said_by_another")
-    kept = told_disputes([one for one in kept if one.id not in reasons], seen=choice.held)
-    in_order, ranks = ranked(kept, choice)
-    near = [one for one in in_order if not one.heard or one.id in about or _is_rule(one)]
-    far = sorted((one for one in in_order if one not in near), key=lambda one: one.memory.at, reverse=True)
+    return [one for one in kept if one.id not in reasons], reasons
+
+
+def in_order(by_rank: Sequence[Observation], about: Collection[str]) -> list[Observation]:
+    """What was only heard and is not about the work comes late, the newest first; so does most of what is done."""
+    is_near = {one.id: not one.heard or one.id in about or _is_rule(one) for one in by_rank}
+    near = [one for one in by_rank if is_near[one.id]]
+    far = [one for one in by_rank if not is_near[one.id]]
     done = [one for one in near if _is_of_past_work(one)][MAX_DONE:]
-    ordered = newer_first([*(one for one in near if one not in done), *far, *done])
+    first = [one for one in near if one not in done]
+    return newer_first([*first, *sorted(far, key=lambda one: one.memory.at, reverse=True), *done])
+
+
+def capped(ordered: Sequence[Observation], choice: Choice) -> dict[str, str]:
+    """Which are beyond the most of their sort, and why, by id."""
     rules = [one.id for one in ordered if _is_rule(one)]
-    reasons |= dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
     observed = [one.id for one in ordered if is_observed(one.memory)]
-    reasons |= dict.fromkeys(observed[MAX_OBSERVED:], "too_many_observed")
-    skipped = tuple(Skipped(one.id, reasons[one.id]) for one in observations if one.id in reasons)
-    return Eligible(tuple(one for one in ordered if one.id not in reasons), ranks, skipped, choice.held)
+    too_many = dict.fromkeys(rules[choice.max_rules :], "too_many_rules")
+    return too_many | dict.fromkeys(observed[MAX_OBSERVED:], "too_many_observed")
 
 
 def _outdating(kept: Sequence[Observation], far: Sequence[Observation], asker: Asker) -> list[Observation]:

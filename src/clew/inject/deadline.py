@@ -10,9 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from clew.threads import Threads
 from clew.values import dataclass
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class Late(Exception):
 
 
 class AllBusy(Exception):
-    """Every thread is at work, or stuck."""
+    """Every thread is at work, or stuck, or there is none to be had."""
 
 
 class Ticket:
@@ -83,13 +83,15 @@ class _Task(Generic[T]):
     value: T | None = None
     error: BaseException | None = None
 
-    def run(self) -> None:
+    def run(self) -> Callable[[], None]:
+        """What tells whoever waits."""
         if self.after_s:
             time.sleep(self.after_s)
         try:
             self.value = self.work(self.ticket)
         except BaseException as error:  # whatever it is belongs to whoever asked
             self.error = error
+        return self.done.set
 
     def answer(self) -> T:
         if self.error is not None:
@@ -97,19 +99,11 @@ class _Task(Generic[T]):
         return self.value  # type: ignore[return-value]
 
 
-_Own = SimpleQueue[_Task[Any] | None]
-
-
 class Workers:
-    """At most `threads` daemon threads, started when first needed. Whoever was idle last works first: each has its
-    own connection to the store, and that of the last is warm."""
+    """At most `threads` daemon threads; who finds none is told so at once."""
 
     def __init__(self, threads: int) -> None:
-        self._lock = threading.Lock()
-        self._free = threads  # tasks that may still be taken on
-        self._idle: list[_Own] = []  # of threads that wait; the last to come is the first to go
-        self._started = 0
-        self._closed = False
+        self._threads = Threads(threads, name="clew-inject")
 
     def run(self, work: Callable[[Ticket], T], *, ticket: Ticket) -> T:
         """The value of `work(ticket)`. Raises what it raises, Late when the time is up, AllBusy at once."""
@@ -127,38 +121,9 @@ class Workers:
         return task.done
 
     def _hand_over(self, task: _Task[Any]) -> None:
-        with self._lock:
-            if self._closed or not self._free:
-                raise AllBusy
-            try:
-                own = self._idle.pop() if self._idle else self._start_one()
-            except RuntimeError:  # no thread to be had
-                raise AllBusy from None
-            self._free -= 1
-            own.put(task)
-
-    def _start_one(self) -> _Own:
-        own: _Own = SimpleQueue()
-        self._started += 1
-        threading.Thread(target=self._loop, args=(own,), name=f"clew-inject-{self._started}", daemon=True).start()
-        return own
-
-    def _loop(self, own: _Own) -> None:
-        while (task := own.get()) is not None:
-            task.run()
-            with self._lock:  # before the answer: whoever gets it may come back at once
-                self._free += 1
-                self._idle.append(own)
-                if self._closed:
-                    own.put(None)
-            task.done.set()
-            del task  # its answer may be large, and this thread may sleep for long
+        if not self._threads.take(task.run, waits=False):
+            raise AllBusy
 
     def close(self) -> None:
         """Let the threads go; one that hangs goes when it can."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            for own in self._idle:
-                own.put(None)
+        self._threads.close()

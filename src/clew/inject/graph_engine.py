@@ -127,7 +127,7 @@ class GraphSearchEngine:
             return _along_path(view, query, depth)
         if mode == "NEIGHBORS":
             nodes = nodes_named(view, query)
-            return triplets_around(view, nodes, limit=self._limit, depth=depth, of_things=True).facts
+            return triplets_around(view, nodes, limit=self._limit, depth=depth).facts
         found: Facts = triplets(view, query, seeds, limit=self._limit, depth=depth, of_things=True)
         return found.facts
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 RELATE = "relate"  # vectors, similarity, contradictions, relations a model finds
 STATES = ("queued", "leased", "dead")
-OPERATIONS = ("add", "edit", "neighbour", "backfill", "retry")
 EDIT, NEIGHBOUR, BACKFILL = "edit", "neighbour", "backfill"
 # neighbour: a memory it spoke of has changed. backfill: its texts are known, its vector or its place here is new
 OUTCOMES = ("success", "retry", "dead_letter", "skipped")

@@ -64,7 +64,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """`low` and `high` are None when there are too few groups for an interval: `has_interval` says so."""
+    """`low` and `high` are None when there are too few groups for an interval."""
 
     pairs: int = 0
     groups: int = 0
@@ -74,10 +74,6 @@ class Paired:
     better: int = 0
     worse: int = 0
     same: int = 0
-
-    @property
-    def has_interval(self) -> bool:
-        return self.low is not None
 
     @property
     def verdict(self) -> str:

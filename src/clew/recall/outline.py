@@ -79,7 +79,7 @@ class Estimate(NamedTuple):
     squares: float  # of all exact cosines, squared
 
 
-def outline_of(vectors: Vectors, *, leading: int = LEADING, further: int = FURTHER) -> Outline:
+def outline_of(vectors: Vectors) -> Outline:
     """The turn is that of the principal components, not centred: a cosine is no difference from a mean."""
     products = np.zeros((vectors.dim, vectors.dim), np.float32)
     total, longest = np.zeros(vectors.dim), 0.0
@@ -91,8 +91,8 @@ def outline_of(vectors: Vectors, *, leading: int = LEADING, further: int = FURTH
     turn = np.ascontiguousarray(components[:, ::-1].T)
     return Outline(
         turn,
-        _blocks(vectors, turn[:leading], longest),
-        _blocks(vectors, turn[leading : leading + further], longest),
+        _blocks(vectors, turn[:LEADING], longest),
+        _blocks(vectors, turn[LEADING : LEADING + FURTHER], longest),
         np.maximum(values[::-1], 0),
         turn @ total.astype(np.float32),
         len(vectors),

@@ -63,13 +63,11 @@ def triplets(
     return Facts(tuple(_facts(view, ranked)), query)
 
 
-def triplets_around(
-    view: View, nodes: Iterable[int], *, limit: int = 10, depth: int = DEPTH, of_things: bool = False
-) -> Facts:
-    """Facts near these nodes, given by their rows."""
+def triplets_around(view: View, nodes: Iterable[int], *, limit: int = 10, depth: int = DEPTH) -> Facts:
+    """Facts of things near these nodes, given by their rows."""
     limit = check("limit", limit, MAX_LIMIT)
     seeds = dict.fromkeys(nodes, 0.0)
-    return Facts(tuple(_facts(view, _best(view, seeds, limit=limit, depth=depth, of_things=of_things))))
+    return Facts(tuple(_facts(view, _best(view, seeds, limit=limit, depth=depth, of_things=True))))
 
 
 def recalled_seeds(results: Iterable[Result], *, top_k: int = SEED_MEMORIES) -> list[tuple[str, float]]:

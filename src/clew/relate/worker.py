@@ -179,7 +179,7 @@ class JobRunner:
         end = partial(settle, job=job, policy=self._policy, jitter=self._jitter(), ms=ms)
         try:
             outcome = self._store.write(partial(end, answer=answer), durable=False)
-        except Exception as error:
+        except Exception as error:  # what the store does not take is its job's failure, and the worker goes on
             if isinstance(error, Conflict) and error.code == "LEASE_LOST":
                 return Ran(processed=1, lost=1)
             if isinstance(answer, Failed):

@@ -89,6 +89,44 @@ def checked_relation(text: str) -> str:
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The relation between two ends that somebody makes or takes back."""
+
+    reach: Reach
+    ends: list[End]
+    type: str
+    project: str
+    now: datetime
+    actor: str
+
+    def directions(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+        one, other = rows
+        return [(one, other), (other, one)] if self.type in SYMMETRIC else [(one, other)]
+
+    def disputed(self, tx: Tx) -> list[tuple[int, Memory]]:
+        """Two memories with their rows, if that is what the relation says of them."""
+        memories = [end.memory for end in self.ends if end.memory]
+        is_dispute = self.type == "contradicts" and len(memories) == len(self.ends)
+        return [(tx.memories.row_of(memory), memory) for memory in memories] if is_dispute else []
+
+    def node_ids(self) -> list[bytes]:
+        return [node_id(self.reach.org, end.project, end.ref) for end in self.ends]
+
+    def linked(self, *, changed: bool) -> Linked:
+        one, other = self.ends
+        new = tuple(end.name for end in self.ends if end.label)
+        return Linked(one.name, other.name, self.type, self.project or None, self.type in SYMMETRIC, changed, new)
+
+
+def _asked(
+    tx: Tx, reach: Reach, names: tuple[str, str], relation: str, *, now: datetime, actor: str, may: May | None
+) -> _Asked:
+    type_ = checked_relation(relation)
+    ends = _ends(tx, reach, names, now, may)
+    return _Asked(reach, ends, type_, project_of(ends), now, actor)
+
+
 def link(
     tx: Tx,
     reach: Reach,
@@ -100,21 +138,19 @@ def link(
     actor: str = "owner",
     may: May | None = None,
 ) -> Linked:
-    type_ = checked_relation(relation)
-    ends = _ends(tx, reach, (source, target), now, may)
-    rows = [make_node(tx, reach.org, end, now) for end in ends]
-    project = project_of(ends)
+    asked = _asked(tx, reach, (source, target), relation, now=now, actor=actor, may=may)
+    rows = [make_node(tx, reach.org, end, now) for end in asked.ends]
     changed = False
-    for one, other in _directions(rows, type_):
-        witness = witness_of(tx, ends)
-        said = Statement(project, one, other, type_, memory_row=witness, origin="user")
+    for one, other in asked.directions(rows):
+        witness = witness_of(tx, asked.ends)
+        said = Statement(asked.project, one, other, asked.type, memory_row=witness, origin="user")
         changed |= state_by_user(tx, reach, said, is_private=not witness, now=now)
-    if type_ == "contradicts" and (disputed := _memories(tx, ends)):
+    if disputed := asked.disputed(tx):
         conflicts.note_link(tx, reach.org, disputed, now=now)
     if changed:
-        _note(tx, reach.org, project, rows)
-        _note_who(tx, reach.org, ends, type_, action="link", now=now, actor=actor)
-    return _linked(ends, type_, project, changed)
+        _note(tx, reach.org, asked.project, rows)
+        _note_who(tx, asked, action="link")
+    return asked.linked(changed=changed)
 
 
 def unlink(
@@ -129,34 +165,37 @@ def unlink(
     actor: str = "owner",
     may: May | None = None,
 ) -> Linked:
-    type_ = checked_relation(relation)
-    ends = _ends(tx, reach, (source, target), now, may)
-    project = project_of(ends)
-    rows = [end.row for end in ends]
-    keys = [(one, other, type_, project) for one, other in _directions(rows, type_)]
-    found = [tx.edges.seen(reach, key, now=now) for key in keys]
+    asked = _asked(tx, reach, (source, target), relation, now=now, actor=actor, may=may)
+    rows = [end.row for end in asked.ends]
+    _unstate(tx, asked, rows, policy)
+    _note(tx, reach.org, asked.project, rows)
+    for memory in (end.memory for end in asked.ends if end.memory):  # its text may state it all the same
+        remap(tx, tx.memories.row_of(memory), memory, policy, now)
+    if disputed := asked.disputed(tx):
+        conflicts.unnote_link(tx, reach.org, [row for row, _memory in disputed], now=now)
+    told = [memory.id for _row, memory in disputed] or [uuid_text(id) for id in asked.node_ids()]
+    tx.injects.take_back(reach.org, *told, now=now)
+    _note_who(tx, asked, action="unlink")
+    return asked.linked(changed=True)
+
+
+def _unstate(tx: Tx, asked: _Asked, rows: Sequence[int], policy: GraphPolicy) -> None:
+    """The person's own statement, and what it alone kept there."""
+    org = asked.reach.org
+    keys = [(one, other, asked.type, asked.project) for one, other in asked.directions(rows)]
+    found = [tx.edges.seen(asked.reach, key, now=asked.now) for key in keys]
     by_user = [edge[0] for edge in found if edge and edge[1]]
     if not by_user:
         raise NotFound(
-            f"nobody linked {ends[0].name} to {ends[1].name} by {type_}",
+            f"nobody linked {asked.ends[0].name} to {asked.ends[1].name} by {asked.type}",
             code="LINK_NOT_FOUND",
             next="what a memory states goes when you edit or forget the memory",
         )
     for row in by_user:
-        tx.graph.unstate_by_user(reach.org, row)
-        tx.edges.claim(reach.org, row, "")
-        _rebase(tx, reach.org, row, policy)
-    tx.graph.prune(reach.org, {*rows, *tx.edges.drop_stranded(reach.org, rows)})
-    _note(tx, reach.org, project, rows)
-    for memory in (end.memory for end in ends if end.memory):  # its text may state it all the same
-        remap(tx, tx.memories.row_of(memory), memory, policy, now)
-    if type_ == "contradicts" and (disputed := _memories(tx, ends)):
-        conflicts.unnote_link(tx, reach.org, [row for row, _memory in disputed], now=now)
-        tx.injects.take_back(reach.org, *(memory.id for _row, memory in disputed), now=now)
-    else:
-        tx.injects.take_back(reach.org, *(uuid_text(id) for id in _node_ids(reach.org, ends)), now=now)
-    _note_who(tx, reach.org, ends, type_, action="unlink", now=now, actor=actor)
-    return _linked(ends, type_, project, True)
+        tx.graph.unstate_by_user(org, row)
+        tx.edges.claim(org, row, "")
+        _rebase(tx, org, row, policy)
+    tx.graph.prune(org, {*rows, *tx.edges.drop_stranded(org, rows)})
 
 
 def state_by_user(tx: Tx, reach: Reach, said: Statement, *, is_private: bool, now: datetime) -> bool:
@@ -191,44 +230,24 @@ def _rebase(tx: Tx, org: str, row: int, policy: GraphPolicy) -> None:
             return
 
 
-def _memories(tx: Tx, ends: Sequence[End]) -> list[tuple[int, Memory]]:
-    """Both with their rows; none unless both ends are memories."""
-    found = [(tx.memories.row_of(end.memory), end.memory) for end in ends if end.memory]
-    return found if len(found) == len(ends) else []
-
-
-def _directions(rows: Sequence[int], type_: str) -> list[tuple[int, int]]:
-    one, other = rows
-    return [(one, other), (other, one)] if type_ in SYMMETRIC else [(one, other)]
-
-
-def _linked(ends: Sequence[End], type_: str, project: str, changed: bool) -> Linked:
-    new = tuple(end.name for end in ends if end.label)
-    return Linked(ends[0].name, ends[1].name, type_, project or None, type_ in SYMMETRIC, changed, new)
-
-
 def _note(tx: Tx, org: str, project: str, nodes: Sequence[int]) -> None:
     for node in nodes:
         tx.changes.note(org, project, "node", str(node), "put")
 
 
-def _note_who(tx: Tx, org: str, ends: Sequence[End], type_: str, *, action: str, now: datetime, actor: str) -> None:
+def _note_who(tx: Tx, asked: _Asked, *, action: str) -> None:
     """Under the edge's id: what a thing is called may come from the text of a memory, and the log keeps none."""
-    project = project_of(ends)
-    one, other = _node_ids(org, ends)
+    org = asked.reach.org
+    one, other = asked.node_ids()
     tx.audit.note(
         org,
-        at=now,
-        actor=actor,
+        at=asked.now,
+        actor=asked.actor,
         action=action,
         kind="edge",
-        id=uuid_text(edge_id(org, project, one, other, type_)),
-        detail={"memories": [end.memory.id for end in ends if end.memory]},
+        id=uuid_text(edge_id(org, asked.project, one, other, asked.type)),
+        detail={"memories": [end.memory.id for end in asked.ends if end.memory]},
     )
-
-
-def _node_ids(org: str, ends: Sequence[End]) -> list[bytes]:
-    return [node_id(org, end.project, end.ref) for end in ends]
 
 
 # -- the ends --------------------------------------------------------------------------------------

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from clew.model.graph import EdgeKey
 from clew.model.scope import Reach
 from clew.model.times import Micros, to_micros
-from clew.store.memories import reach_values
+from clew.store.memories import seen_by
 from clew.store.session import Row, Session, listed
 
 
@@ -57,7 +56,7 @@ class EdgeTable:
         """(row, whether a person made it for this reach, whether the reach sees it). The row of one that is not
         seen is for writing: whoever asks must not learn that it is there."""
         source, target, kind, project = key
-        asked = _seen_by(reach, now) | {"from_row": source, "to_row": target, "edge_type": kind}
+        asked = seen_by(reach, now) | {"from_row": source, "to_row": target, "edge_type": kind}
         row = self._session.one("edge_seen", **asked, project_id=project)
         return (int(row[0]), bool(row[1]), bool(row[2])) if row else None
 
@@ -96,7 +95,7 @@ class EdgeTable:
 
     def seen_nodes(self, reach: Reach, rows: Iterable[int], *, now: datetime) -> set[int]:
         """Those that a memory within the reach hangs on or states something about."""
-        asked = _seen_by(reach, now) | {"rows": listed(sorted(set(rows)))}
+        asked = seen_by(reach, now) | {"rows": listed(sorted(set(rows)))}
         return {row for (row,) in self._session.all("nodes_seen", **asked)}
 
     def projects(self, org: str) -> list[str]:
@@ -151,7 +150,7 @@ class EdgeTable:
 
     def within(self, reach: Reach, *, now: datetime, page: int) -> Iterator[Row]:
         """Each edge with its ends and witnesses, as `edges_within` selects them, without its row."""
-        row, seen = 0, _seen_by(reach, now)
+        row, seen = 0, seen_by(reach, now)
         while found := self._session.all("edges_within", **seen, after=row, limit=page):
             row = found[-1][0]
             yield from (edge[1:] for edge in found)
@@ -187,7 +186,3 @@ class EdgeTable:
         touched = {(project, row) for project, *ends in dropped for row in ends}
         self._session.run("nodes_prune", org_id=org, rows=listed(sorted({row for _project, row in touched})))
         return touched
-
-
-def _seen_by(reach: Reach, now: datetime) -> dict[str, Any]:
-    return reach_values(reach) | {"now": to_micros(now), "moment": to_micros(now)}

@@ -76,9 +76,6 @@ class GraphTable(GraphReads):
         self._session.many("node_insert", inserted)
         return {place: rows[id] for place, id in ids.items()}
 
-    def last_node(self) -> int:
-        return int(self._session.value("row_last", table="graph_nodes"))
-
     def node_rows(self, org: str, ids: Iterable[bytes]) -> dict[bytes, int]:
         return {id: row for id, (row, _plain) in self._nodes_known(org, ids).items()}
 

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from clew.model.explored import Connected, Counted, LinkedMemory, SeenEdge, SeenNode, Witness, preview
 from clew.model.graph import edge_id, uuid_text
 from clew.model.listed import DatedEdge
 from clew.model.scope import Reach
 from clew.model.times import from_micros, to_micros
-from clew.store.memories import reach_values
+from clew.store.memories import reach_values, seen_by
 from clew.store.session import Row, Session, listed
 
 AHEAD = 4  # times as many nodes are counted as are asked for: some of what is tied to a node has expired
@@ -149,10 +148,6 @@ class GraphExplore:
             orphan_nodes=sum(orphans for _type, _number, orphans in nodes),
             pending={reason: (number, from_micros(at)) for reason, number, at in pending},
         )
-
-
-def seen_by(reach: Reach, now: datetime, moment: datetime | None = None) -> dict[str, Any]:
-    return reach_values(reach) | {"now": to_micros(now), "moment": to_micros(moment or now)}
 
 
 def _listed(rows: Iterable[int]) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 
 from clew.model.graph import Node
 from clew.model.scope import Reach
-from clew.model.times import to_micros
-from clew.store.memories import reach_values
+from clew.store.memories import reach_values, seen_by
 from clew.store.session import Row, Session, listed
 
 LOOKED_AT = 1_024  # links of one node, newest first, whosever memories they are
@@ -40,7 +39,7 @@ class GraphReads:
         """(other node, type, weight, confidence, edge row) of the edges that start and that end at each node, the
         strongest first. `structural`: also those that say no more than where memories are filed."""
         found: dict[int, tuple[list[Row], list[Row]]] = {node: ([], []) for node in nodes}
-        asked = _seen_by(reach, now, moment) | {"limit": limit, "structural": structural}
+        asked = seen_by(reach, now, moment) | {"limit": limit, "structural": structural}
         for node, ends, *edge, _strength in self._asked("walk_edges", found, asked):
             found[node][ends].append(tuple(edge))
         return found
@@ -50,7 +49,7 @@ class GraphReads:
     ) -> dict[int, list[int]]:
         """From a memory's node to what it hangs on; from such a node to the newest memories that hang on it."""
         found: dict[int, list[int]] = {node: [] for node in nodes}
-        asked = _seen_by(reach, now, moment) | {"limit": limit}
+        asked = seen_by(reach, now, moment) | {"limit": limit}
         for node, other in self._asked("walk_nodes", found, asked):
             found[node].append(other)
         others = [node for node in found if not found[node]]
@@ -94,7 +93,7 @@ class GraphReads:
         stated = listed(sorted(set(edges)))
         return (
             dict(self._session.all("nodes_end", org_id=reach.org, rows=rows)),
-            dict(self._session.all("edges_end", **_seen_by(reach, now, now), rows=stated)),
+            dict(self._session.all("edges_end", **seen_by(reach, now), rows=stated)),
         )
 
     def nodes_by_memory(self, org: str, ids: Sequence[str]) -> list[tuple[str, int]]:
@@ -106,7 +105,7 @@ class GraphReads:
         self, reach: Reach, nodes: Iterable[int], *, now: datetime, moment: datetime, limit: int
     ) -> dict[int, list[str]]:
         """The newest memories that hang on each node, rules excepted."""
-        asked = _seen_by(reach, now, moment) | {"limit": limit}
+        asked = seen_by(reach, now, moment) | {"limit": limit}
         return self._newest_at(nodes, reach, asked, "memories_at", "memories_at_of")
 
     def contradictions(self, reach: Reach, ids: Sequence[str], now: datetime) -> list[tuple[str, str, float]]:
@@ -125,12 +124,12 @@ class GraphReads:
 
     def linked_nodes(self, reach: Reach, nodes: Iterable[int], now: datetime) -> set[int]:
         """Those on which a memory hangs that may be seen."""
-        asked = _seen_by(reach, now, now) | {"rows": listed(sorted(set(nodes)))}
+        asked = seen_by(reach, now) | {"rows": listed(sorted(set(nodes)))}
         return {row for (row,) in self._session.all("nodes_linked", **asked)}
 
     def turning(self, reach: Reach, ids: Sequence[str] | None, now: datetime) -> list[tuple[str, int]]:
         """(id, when) of memories in reach that begin or cease to hold later."""
-        asked, query = _seen_by(reach, now, now), "turning"
+        asked, query = seen_by(reach, now), "turning"
         if ids is not None:
             asked, query = asked | {"ids": listed(ids)}, "turning_of"
         found: list[tuple[str, int]] = self._session.all(query, **asked)
@@ -154,7 +153,7 @@ class GraphReads:
     def scope(self, reach: Reach, now: datetime) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
         """Memories (id, node, until, row), links (memory row, node), statements (memory row, edge row, from, to,
         type, weight, confidence), and edges that people made (edge row, from, to, type, weight, confidence)."""
-        seen = _seen_by(reach, now, now)
+        seen = seen_by(reach, now)
         found: list[list[Row]] = [[], [], []]
         for project, user in self._places(reach):
             for rows, query in zip(found, ("scope_nodes", "scope_links", "scope_edges"), strict=True):
@@ -167,9 +166,5 @@ class GraphReads:
         return self._session.all("scope_places", **reach_values(reach)) if places is None else list(places)
 
 
-def _seen_by(reach: Reach, now: datetime, moment: datetime) -> dict[str, Any]:
-    return reach_values(reach) | {"now": to_micros(now), "moment": to_micros(moment)}
-
-
 def _among(reach: Reach, ids: Sequence[str], now: datetime) -> dict[str, Any]:
-    return _seen_by(reach, now, now) | {"ids": listed(ids), "structural": False}
+    return seen_by(reach, now) | {"ids": listed(ids), "structural": False}

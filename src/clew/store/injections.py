@@ -10,13 +10,12 @@ from typing import Any
 
 from clew.model.ids import new_id
 from clew.model.inject import Considered, ContextInjectionLog, EdgeKey
-from clew.model.learning import RankedCandidate
 from clew.model.replay import Recorded
 from clew.model.scope import Reach
 from clew.model.session import AgentSession
 from clew.model.start import SessionSummary
 from clew.model.times import LAST, from_micros, to_micros
-from clew.store.graph_explore import seen_by
+from clew.store.memories import seen_by
 from clew.store.session import Row, Session, listed
 
 _LOG = tuple(name for name in ContextInjectionLog.__slots__ if name not in ("id", "timestamp"))
@@ -121,11 +120,6 @@ class InjectionTable:
             place = log.org_id, log.id, ranked.id, log.session_id, log.project_id or ""
             rows.append((*place, *scores, *ranks, one.injected, one.explored, weighting_enabled, to_micros(at)))
         self._session.many("rank_insert", rows)
-
-    def ranks(self, org: str, retrieval: str) -> list[Considered]:
-        """In the order without weights."""
-        rows = self._session.all("ranks_of", org_id=org, retrieval_id=retrieval)
-        return [Considered(RankedCandidate(*row[:6]), bool(row[6]), bool(row[7])) for row in rows]
 
     # -- summaries ---------------------------------------------------------------------------------
 

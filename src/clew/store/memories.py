@@ -269,6 +269,11 @@ def reach_values(reach: Reach) -> dict[str, Any]:
     }
 
 
+def seen_by(reach: Reach, now: datetime, moment: datetime | None = None) -> dict[str, Any]:
+    """What is seen within a reach at a time, of what held at a moment."""
+    return reach_values(reach) | {"now": to_micros(now), "moment": to_micros(moment or now)}
+
+
 def to_row(memory: Memory) -> dict[str, Any]:
     return dict(zip(_COLUMNS, _values_of_row(memory), strict=True))
 

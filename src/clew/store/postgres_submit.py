@@ -22,6 +22,7 @@ class HandedOver:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}  # the first may be under way
+        self._due: deque[str] = deque()  # orgs that wait for a thread
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="clew-writer")
         self._own = threading.local()
 
@@ -31,8 +32,21 @@ class HandedOver:
             waiting = self._waiting.setdefault(org, deque())
             waiting.append((future, write))
             if len(waiting) == 1:
-                self._threads.submit(self._next, org)
+                try:
+                    self._call_thread(org)
+                except RuntimeError:
+                    del self._waiting[org]
+                    raise
         return future
+
+    def _call_thread(self, org: str) -> None:
+        """For whoever has the lock. RuntimeError when none is to be had."""
+        self._due.append(org)
+        try:
+            self._threads.submit(self._next)
+        except RuntimeError:  # the pool may call `_next` all the same, later
+            self._due.pop()
+            raise
 
     def last(self, org: str) -> Future[Any] | None:
         """The last of an org that is not done. None for one of those themselves: they are behind nobody."""
@@ -49,12 +63,16 @@ class HandedOver:
         wait(futures)
         self._threads.shutdown(wait=True)
 
-    def _next(self, org: str) -> None:
+    def _next(self) -> None:
         """One only: then it is another org's turn."""
+        with self._lock:
+            if not self._due:
+                return
+            org = self._due.popleft()
         self._own.is_one = True
         while self._run_first(org):
-            with suppress(RuntimeError):  # no thread is started any more, as when the process ends
-                self._threads.submit(self._next, org)
+            with suppress(RuntimeError), self._lock:  # no thread is started any more, as when the process ends
+                self._call_thread(org)
                 return
 
     def _run_first(self, org: str) -> bool:

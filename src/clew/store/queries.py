@@ -38,7 +38,11 @@ def _filled(text: str, queries: Mapping[str, str]) -> str:
 
 
 def parse(text: str) -> dict[str, str]:
+    """Every query of one file by name."""
     headers = list(_HEADER.finditer(text))
+    names = [header["name"] for header in headers]
+    if len(set(names)) < len(names):
+        raise ValueError(f"named twice: {', '.join(sorted({name for name in names if names.count(name) > 1}))}")
     ends = [*(header.start() for header in headers), len(text)][1:]  # a file without queries has none
     return {
         header["name"]: text[header.end() : end].strip().rstrip(";")

@@ -232,6 +232,8 @@ class SqliteEngine:
     def _write_here(self, action: Callable[[Session], Any], durable: bool, savepoint: bool) -> Outcome | None:
         """Where nobody else writes or waits to: two changes of threads cost as much as the rest of a small write.
         None when somebody does; what was handed over before comes before this."""
+        if self._turn._is_owned():  # type: ignore[attr-defined]  # as `Condition` asks it
+            raise apsw.SQLError("cannot start a transaction within a transaction")  # what `read` says to the same
         if self._handed_over:
             return None
         try:

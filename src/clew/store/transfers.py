@@ -59,14 +59,10 @@ class TransferTable:
 
     # -- weights in the other project ------------------------------------------------------------------
 
-    def weight(self, org: str, dest: str, id: str) -> float | None:
-        """None until an outcome there moved it."""
-        found = self._session.value("transferred_weight", org_id=org, dest=dest, memory_id=id)
-        return None if found is None else float(found)
-
     def weights(self, org: str, dest: str, ids: Iterable[str]) -> dict[str, float]:
-        found = {id: self.weight(org, dest, id) for id in ids}
-        return {id: weight for id, weight in found.items() if weight is not None}
+        """Of those that an outcome there has moved."""
+        found = {id: self._session.value("transferred_weight", org_id=org, dest=dest, memory_id=id) for id in ids}
+        return {id: float(weight) for id, weight in found.items() if weight is not None}
 
     def retired(self, org: str, dest: str, ids: Iterable[str], *, below: float, samples: int) -> set[str]:
         """Those that outcomes there have put below a weight often enough, whatever they weigh at home."""

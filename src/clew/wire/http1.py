@@ -5,9 +5,11 @@ The standard library's client brings the parser of mail along, which costs a com
 
 from __future__ import annotations
 
+import io
 import socket
+import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MAX_LINE = 65_536
 MAX_HEADERS = 200
@@ -28,13 +30,33 @@ class Reply(NamedTuple):
     is_kept: bool = False
 
 
+class _Received(io.RawIOBase):
+    """What comes on a socket until a moment: the timeout of a socket begins anew with every byte."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.until = 0.0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left)
+        return self._sock.recv_into(buffer)
+
+
 class Connection:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._file = sock.makefile("rb")
+        self._received = _Received(sock)
+        self._file = io.BufferedReader(self._received)
 
     def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes, *, within_s: float) -> Reply:
-        """Raises OSError or NotHttp when there is no whole answer."""
+        """Raises OSError or NotHttp when there is no whole answer by then."""
+        self._received.until = time.monotonic() + within_s
         self._sock.settimeout(within_s)
         lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
         head = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""])

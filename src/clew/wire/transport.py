@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 
@@ -85,15 +86,18 @@ class Transport:
 
     def look(self, path: str, *, within_s: float) -> Reply | None:
         """What a GET is answered, if it is so soon."""
+        until = time.monotonic() + within_s
         try:
-            return self._ask(self._connected(within_s), "GET", path, b"", self._headers, within_s)
+            connection = self._connected(within_s)
+            return self._ask(connection, "GET", path, b"", self._headers, max(0.01, until - time.monotonic()))
         except (Unavailable, _Lost):
             return None
 
     def close(self) -> None:
         self._is_closed = True
-        while self._idle:
-            self._idle.pop()[0].close()
+        with suppress(IndexError):  # there is none left
+            while True:
+                self._idle.pop()[0].close()
 
     def _exchange(self, path: str, body: bytes, headers: Mapping[str, str], limit_s: float) -> Reply:
         until = time.monotonic() + limit_s
@@ -117,6 +121,8 @@ class Transport:
             raise _Lost(is_timeout=isinstance(error, TimeoutError)) from error
         if reply.is_kept:
             self._idle.append((connection, time.monotonic(), os.getpid()))
+            if self._is_closed:  # meanwhile
+                self.close()
         else:
             connection.close()
         return reply

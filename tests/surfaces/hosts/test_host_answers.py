@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -666,6 +667,22 @@ def test_trouble_is_counted_and_the_agent_goes_on(
     assert host.tell("SessionStart.startup") == ""
     assert sum(host.clew.hosts.failures.values()) == 1
     assert "secret text" not in caplog.text
+
+
+def test_a_start_without_a_thread_is_made_up_for_by_the_next_event(
+    host: FakeHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def starting(thread: threading.Thread) -> None:
+        if thread.name.startswith(("clew-inject", "clew-host-start")):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with monkeypatch.context() as trouble:
+        trouble.setattr(threading.Thread, "start", starting)
+        assert host.tell("SessionStart.startup") == ""
+    assert ABOUT_RETRY in host.tell("UserPromptSubmit", prompt="Good morning.")
 
 
 def test_an_event_that_cannot_be_kept_is_sent_back(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:

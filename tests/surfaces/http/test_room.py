@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from clew.model.scope import Identity
 from clew.surfaces.http import app as application
 from clew.surfaces.http import bodies
 from clew.surfaces.http.request import NETWORK
-from clew.surfaces.http.route import JSON_LINES, Call, Route, Send, Written
-from clew.surfaces.http.sending import Exports
+from clew.surfaces.http.response import Response
+from clew.surfaces.http.route import JSON_LINES, Call, Route, Send, Stream, Written
+from clew.surfaces.http.sending import Exports, send_stream
 from clew.surfaces.http.streams import Streams
 
 LINES = {"content_type": "application/x-ndjson"}
@@ -54,6 +55,33 @@ def test_one_credential_has_at_most_eight_streams() -> None:
         return answer
 
     assert asyncio.run(fill()) == [True, False]
+
+
+def test_a_stream_that_is_cancelled_closes_its_frames_and_leaves_no_task_behind() -> None:
+    async def cancel() -> tuple[bool, bool, int]:
+        begun, closed, never = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def frames() -> AsyncIterator[bytes]:
+            try:
+                yield b"x"
+                begun.set()
+                await never.wait()
+            finally:
+                closed.set()
+
+        async def receive() -> Any:
+            await never.wait()
+
+        async def send(_message: Any) -> None:
+            pass
+
+        sent = asyncio.create_task(send_stream(Response(200, b"", "text/plain"), Stream(frames()), receive, send))
+        await begun.wait()
+        sent.cancel()
+        await asyncio.wait((sent,))
+        return sent.cancelled(), closed.is_set(), len(asyncio.all_tasks())
+
+    assert asyncio.run(cancel()) == (True, True, 1)
 
 
 def test_one_credential_has_at_most_two_exports_and_all_have_eight() -> None:

@@ -7,7 +7,8 @@ import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -22,6 +23,7 @@ from clew.surfaces.http.auth import Authenticator
 from clew.surfaces.http.request import LOOPBACK, SOCKET
 from clew.surfaces.http.routes import memories
 from clew.surfaces.mcp import route
+from toys import open_toy
 
 TOKEN = "clew_local_" + "t" * 43
 DISCOVER = {
@@ -118,6 +120,15 @@ def test_what_is_no_message_is_refused(server: Server) -> None:
     assert server.post(body={**DISCOVER, "x": "y" * 2_000_000}).status_code == 413
     assert server.post(MCP_Protocol_Version="2099-01-01").status_code == 400
     assert server.post(Mcp_Method="tools/list").status_code == 400
+
+
+def test_a_message_may_be_as_long_as_any_other_body(tmp_path: Path) -> None:
+    memory = open_toy(tmp_path / "clew.db", serve={"max_body_kb": 4_096})
+    with closing(memory), ThreadPoolExecutor(2) as pool:
+        server = Server(memory, pool, LOOPBACK)
+        lengths = (2_000_000, 5_000_000)
+        told = [server.post(body={**DISCOVER, "x": "y" * length}).status_code for length in lengths]
+    assert told == [200, 413]
 
 
 def test_a_session_id_that_somebody_sends_means_nothing(server: Server) -> None:

@@ -78,6 +78,20 @@ def says(answer: bytes, *, times: int = 1) -> Behave:
     return behave
 
 
+def drips(answer: bytes, *, each_s: float) -> Behave:
+    """Byte by byte, until the client leaves."""
+
+    def behave(connection: socket.socket) -> None:
+        request_of(connection)
+        connection.settimeout(each_s)
+        for byte in answer:
+            connection.sendall(bytes([byte]))
+            with suppress(TimeoutError):
+                received(connection)
+
+    return behave
+
+
 def reply(status: str, body: bytes = b"{}", *, kind: str = "application/json", more: str = "") -> bytes:
     head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{more}\r\n"
     return head.encode() + body

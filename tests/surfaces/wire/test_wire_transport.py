@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from raw_server import HEALTHY, answering, dies, reply, request_of, says
+from raw_server import HEALTHY, answering, dies, drips, reply, request_of, says
 from wire_server import app_of, listening, port_of
 
 import clew
@@ -188,6 +190,29 @@ def test_an_answer_that_is_torn_is_no_answer(remote: Clew, place: Path, answer: 
     with answering(place, [says(answer)]), pytest.raises(Unavailable) as refused:
         remote.jobs.list()
     assert refused.value.code == "CONNECTION_LOST"
+
+
+def test_an_answer_that_drips_is_late_however_steadily_it_comes(remote: Clew, place: Path) -> None:
+    with answering(place, [drips(reply("200 OK", b"x" * 400), each_s=0.01)]):
+        assert not Transport(Address("unix", path=str(place))).is_answering(within_s=0.1)
+        with pytest.raises(Unavailable) as refused:
+            remote.remember("Once.")
+    assert refused.value.code == "SERVER_SLOW"
+
+
+def test_a_request_that_ends_when_the_way_is_closed_leaves_no_connection_open(place: Path) -> None:
+    transport, has_left = Transport(Address("unix", path=str(place))), threading.Event()
+
+    def answer_late(connection: socket.socket) -> None:
+        request_of(connection)
+        transport.close()
+        connection.sendall(HEALTHY)
+        if not connection.recv(1):
+            has_left.set()
+
+    with answering(place, [answer_late]):
+        assert transport.is_answering(within_s=10)
+        assert has_left.wait(10)
 
 
 def test_a_socket_deep_in_a_tree_is_reached_all_the_same(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def scores(graph: list[dict[str, Any]], seeds: str, **settings: Any) -> dict[str
     return {row["node"]: row["score"] for row in run(graph, seeds, **settings)}
 
 
-def csr(rows: Sequence[tuple[int, int, float, float, str]], size: int, **reverse: float) -> Csr:
+def csr(rows: Sequence[tuple[int, int, float, float, str]], size: int) -> Csr:
     """An index over rows of source, target, weight, confidence and type."""
     types = list(dict.fromkeys(row[4] for row in rows))
     columns = Edges(
@@ -46,4 +46,4 @@ def csr(rows: Sequence[tuple[int, int, float, float, str]], size: int, **reverse
         np.array([row[3] for row in rows], np.float64),
         np.array([types.index(row[4]) for row in rows], np.int16),
     )
-    return build_csr(columns, types, size, reverse_factors=reverse)
+    return build_csr(columns, types, size)

@@ -20,12 +20,6 @@ def test_causal_edges_lead_one_way_and_others_both() -> None:
     assert targets(graph, [0, 1, 2, 3]) == [[1, 3], [2], [1, 3], [2, 0]]
 
 
-def test_a_reverse_factor_weakens_or_removes_the_way_back() -> None:
-    rows = [(0, 1, 0.8, 0.5, "supersedes"), (0, 1, 1, 1, "mentions")]
-    found = csr(rows, 2, supersedes=0.0, mentions=0.25).out(np.array([1]), fan_out=None)
-    assert (found.target.tolist(), found.weight.tolist(), found.confidence.tolist()) == ([0], [0.25], [1])
-
-
 def test_entries_keep_the_order_of_the_edges_with_reverses_in_between() -> None:
     graph = csr([(5, 0, 1, 1, "entity"), (0, 3, 1, 1, "entity"), (4, 0, 1, 1, "time"), (0, 0, 1, 1, "time")], 6)
     assert targets(graph, [0, 1, 5]) == [[5, 3, 4, 0, 0], [], [0]]

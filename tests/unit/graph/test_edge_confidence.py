@@ -1,4 +1,4 @@
-"""Reinforcement and decay of an edge's confidence."""
+"""Decay of an edge's confidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from graph_cases import VECTORS
 
-from clew.graph.confidence import decay, reinforce
+from clew.graph.confidence import decay
 
 W = timedelta(days=90)
 MS = timedelta(milliseconds=1)
@@ -21,7 +21,7 @@ def at(text: str | None) -> datetime | None:
 
 
 @pytest.mark.parametrize(("settings", "row"), ROWS)
-def test_engram_vectors_decay_once_again_and_reinforce(settings: dict[str, Any], row: dict[str, Any]) -> None:
+def test_engram_vectors_decay_once_and_again(settings: dict[str, Any], row: dict[str, Any]) -> None:
     options = timedelta(days=settings["window_days"]), settings["per_window"], settings["floor"]
     anchor, now = at(row["last_reinforced_at"] or row["created_at"]), at(row["now"])
     assert now is not None
@@ -32,19 +32,6 @@ def test_engram_vectors_decay_once_again_and_reinforce(settings: dict[str, Any],
     ):
         assert confidence == pytest.approx(expected["confidence"], abs=1e-9)
         assert after == (at(expected["last_reinforced_at"]) or anchor)
-    gained = reinforce(row["confidence"], settings["reinforce_delta"])
-    assert gained == pytest.approx(row["reinforced"]["confidence"], abs=1e-9)
-
-
-def test_engram_30_reinforcement_adds_and_stops_at_one() -> None:
-    assert reinforce(0.5) == pytest.approx(0.55)
-    assert reinforce(0.95, 0.5) == 1
-    assert reinforce(reinforce(reinforce(0.1, 0.2), 0.2), 0.2) == pytest.approx(0.7)
-
-
-def test_engram_30_a_delta_that_makes_no_sense_adds_nothing_and_a_missing_confidence_is_one() -> None:
-    assert [reinforce(0.5, delta) for delta in (0, float("nan"), -1, float("inf"))] == [0.5] * 4
-    assert reinforce(None) == 1
 
 
 @pytest.mark.parametrize(

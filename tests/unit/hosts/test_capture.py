@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.hosts.capture import Captured, Fact, carried_into, drafts_of, report_of, standing
+from clew.hosts.capture import Captured, Fact, carried_into, drafts_of, report_of, standing, those_about
+from clew.model.memory import Memory
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 START = {"k": "start"}
@@ -54,6 +55,21 @@ def test_what_is_not_certain_is_told_only_where_it_fits() -> None:
     assert "unsure" not in sure.draft.metadata
     assert unsure.draft.metadata["unsure"] is True
     assert (fact.kind, fact.draft.type, fact.draft.origin) == ("fact", "fact", "user_prompt")
+
+
+def a_memory(content: str) -> Memory:
+    return Memory(**dict.fromkeys(Memory.__slots__) | {"content": content})  # type: ignore[arg-type]
+
+
+def test_half_of_the_words_are_not_near_and_more_are() -> None:
+    half, more = a_memory("Tenants see a plan."), a_memory("Webhooks go to tenants on a plan.")
+    assert those_about("tenants pro plan webhooks", [half, more]) == [more]
+
+
+def test_those_with_the_very_words_are_named_without_those_that_are_near() -> None:
+    near, exact = a_memory("The plan of the pro tenants has webhooks."), a_memory("Webhooks: the pro plan only.")
+    assert those_about("pro plan", [near, exact]) == [exact]
+    assert those_about("pro plan", [near]) == [near]
 
 
 def test_what_the_user_said_is_the_users_and_what_the_agent_said_the_agents() -> None:

@@ -111,6 +111,13 @@ def logged(clew: Clew, session: AgentSession) -> list[ContextInjectionLog]:
     return [row for row in clew.inject.log(session.id) if row.phase == "in_session"]
 
 
+def ranked(clew: Clew, retrieval: str | None) -> list[tuple[str, bool, int]]:
+    """Which memories a row of the log was chosen from, whether each was said, and where it stood by weight."""
+    query = "SELECT observation_id, injected, weighted_rank FROM retrieval_ab_logs WHERE retrieval_id = ?"
+    with clew.store.engine.read() as session:  # type: ignore[attr-defined]
+        return [(id, bool(is_said), rank) for id, is_said, rank in session.connection.execute(query, (retrieval,))]
+
+
 def quickest(call: Callable[[], object], *, times: int = 5) -> float:
     """Seconds of the quickest of several calls: a busy machine may hold up some of them, a missing limit all."""
     took = []

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from injector_toys import SHOP, logged, running, said
+from injector_toys import SHOP, logged, ranked, running, said
 
 from clew.clew import Clew
 from clew.errors import InvalidInput, NotFound
@@ -95,9 +95,7 @@ def test_both_ranks_of_every_candidate_are_logged(shop: Clew) -> None:
     session = running(shop)
     result = said(shop, session, paths=(PATH,))
     [row] = logged(shop, session)
-    with shop.store.read() as tx:
-        [rank] = tx.injections.ranks("local", row.id or "")
-    assert (rank.ranked.id, rank.injected, rank.ranked.weighted_rank) == (result.memory_ids[0], True, 0)
+    assert ranked(shop, row.id) == [(result.memory_ids[0], True, 0)]
 
 
 def test_r082_what_the_start_block_said_is_not_repeated(shop: Clew) -> None:

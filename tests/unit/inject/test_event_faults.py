@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from injector_toys import SHOP, Gate, logged, quickest, running, said, wait_for
 from numpy.typing import NDArray
 
 from clew.clew import Clew
+from clew.inject.deadline import Ticket
 from clew.model.inject import InjectionResult, VerbEvent
+from clew.model.scope import Identity
 from clew.model.session import AgentSession
 from clew.verbs import inject_event
 from toys import ToyEmbedder
@@ -88,7 +91,7 @@ def test_an_event_that_was_too_late_is_logged_and_can_be_repeated(
 def test_a_commit_that_comes_too_late_is_harmless_because_the_repeat_is_deduplicated(
     clew_at: Callable[..., Clew], tmp_path: Path, gate: Gate
 ) -> None:
-    clew, session, _model = opened(clew_at, tmp_path, latency_ms=1_500)
+    clew, session, _model = opened(clew_at, tmp_path, latency_ms=10_000)
     first = _too_late(clew, session, gate)
     assert first.outcome == "budget-exceeded"
     gate.open()
@@ -98,25 +101,42 @@ def test_a_commit_that_comes_too_late_is_harmless_because_the_repeat_is_deduplic
     assert len(clew.queue.list(session.id)) == 1
 
 
-def _too_late(clew: Clew, session: AgentSession, gate: Gate, **event: Any) -> InjectionResult:
+class Told(Ticket):
+    """Its time is up when it is told so, whatever the clock says."""
+
+    def __init__(self) -> None:
+        super().__init__(60.0)
+        self.is_up = threading.Event()
+
+    @property
+    def remaining_s(self) -> float:
+        return 0.0 if self.is_up.wait(10) else 60.0
+
+
+def _too_late(clew: Clew, session: AgentSession, gate: Gate, *, event_id: str | None = None) -> InjectionResult:
     """The enqueue has run in the writer's transaction, which then waits at the gate before it commits."""
-    before, results = Gate(), list[InjectionResult]()
+    before, ticket, results = Gate(), Told(), list[InjectionResult]()
+    event = VerbEvent(session=session.id, tool="Edit", paths=(PATH,), event_id=event_id)
+    say = partial(clew.inject.injector.handle_verb_event, event, identity=Identity(), ticket=ticket)
     clew.store.submit(lambda _tx: before.wait())
     assert before.reached.wait(10)
-    caller = threading.Thread(target=lambda: results.append(said(clew, session, paths=(PATH,), **event)))
+    caller = threading.Thread(target=lambda: results.append(say()))
     caller.start()
     waiting = clew.store.engine._queue  # type: ignore[attr-defined]
     assert wait_for(lambda: waiting.qsize() > 0)
     clew.store.submit(lambda _tx: gate.wait())
     before.open()
+    assert gate.reached.wait(10)
+    ticket.is_up.set()
     caller.join(10)
+    assert wait_for(lambda: not clew.inject.injector._seen._being_said)  # who said it has heard, too
     return results[0]
 
 
 def test_an_event_has_one_row_in_the_log_however_late_its_commit(
     clew_at: Callable[..., Clew], tmp_path: Path, gate: Gate
 ) -> None:
-    clew, session, _model = opened(clew_at, tmp_path, latency_ms=1_500)
+    clew, session, _model = opened(clew_at, tmp_path, latency_ms=10_000)
     assert _too_late(clew, session, gate, event_id="e1").outcome == "budget-exceeded"
     gate.open()
     clew.remember("wait for the writer", scope=SHOP)
@@ -130,7 +150,7 @@ def test_an_event_has_one_row_in_the_log_however_late_its_commit(
 def test_what_was_queued_already_counts_once_as_delivered(
     clew_at: Callable[..., Clew], tmp_path: Path, gate: Gate
 ) -> None:
-    clew, session, _model = opened(clew_at, tmp_path, latency_ms=1_500)
+    clew, session, _model = opened(clew_at, tmp_path, latency_ms=10_000)
     _too_late(clew, session, gate, event_id="e1")
     gate.open()
     clew.remember("wait for the writer", scope=SHOP)

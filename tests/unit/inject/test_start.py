@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from builders import Broken, NoMan, Shelf, observation
+from injector_toys import ranked
 
 from clew.clew import Clew
 from clew.deliver import run_beats
@@ -331,9 +332,8 @@ def test_every_candidate_is_logged_with_both_ranks(shop: Clew) -> None:
     session = claimed(shop)
     block = shop.inject.start(session.id)
     entry = last(shop, session)
-    with shop.store.read() as tx:
-        ranks = tx.injections.ranks("local", entry.id or "")
-    assert {one.ranked.id for one in ranks if one.injected} == set(block.memory_ids) and len(ranks) == 2
+    ranks = ranked(shop, entry.id)
+    assert {id for id, is_injected, _rank in ranks if is_injected} == set(block.memory_ids) and len(ranks) == 2
 
 
 def test_the_orgs_weighting_switch_is_heard(shop: Clew) -> None:

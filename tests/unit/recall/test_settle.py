@@ -231,12 +231,13 @@ def test_an_outline_knows_the_sums_and_how_far_off_it_is() -> None:
     assert estimate.error == pytest.approx(float(np.sqrt(np.square(estimate.cosine - exact).mean())), rel=1e-3)
 
 
-def test_the_leading_components_are_those_that_vary_most() -> None:
+def test_the_leading_components_are_those_that_vary_most(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two directions hold nearly everything, and neither is an axis."""
     rng, plane = np.random.default_rng(1), turned(16)[:2]
     noise = 0.001 * rng.standard_normal((500, 16))
     vectors = (rng.standard_normal((500, 2)) @ plane + noise).astype(np.float32)
-    estimate = outline_of(Vectors.of(vectors), leading=2).cosines(plane[0])
+    monkeypatch.setattr("clew.recall.outline.LEADING", 2)
+    estimate = outline_of(Vectors.of(vectors)).cosines(plane[0])
     assert estimate.error < 0.001
     assert estimate.cosine == pytest.approx(vectors @ plane[0], abs=0.005)
 

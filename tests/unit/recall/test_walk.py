@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.clew import Clew
+from clew.model.graph import Node
 from clew.model.memory import Draft
 from clew.model.scope import Identity, Reach, Scope
+from clew.ports import Tx
 from clew.recall.arrays import ArrayWalk, Numbering
 from clew.recall.graphs import Graphs
 from clew.recall.walk import QueryWalk, Walk
@@ -23,8 +25,13 @@ from toys import ToldClock, open_toy
 
 SHOP = Scope(project="shop")
 REACHES = [Reach.of(SHOP), Reach.of(Scope(project="shop", user="ann")), Reach.everything("local")]
+BEYOND = 5_000  # no graph here has as many nodes
 WORDS = ("AuthService", "PostgresDB", "src/auth/mw.py", "PROJ-7", "BillingWorker", "Redis", "psycopg")
 VERBS = ("depends on", "calls", "replaces", "uses")
+
+
+def nodes_of(tx: Tx) -> dict[int, Node]:
+    return tx.graph.described("local", range(BEYOND))
 
 
 @pytest.fixture
@@ -99,7 +106,7 @@ def assert_the_same(clew: Clew, arrays: ArrayWalk, reach: Reach) -> None:
     now = clew.now()
     arrays.now = now
     with clew.store.read() as tx:
-        nodes = list(range(1, tx.graph.last_node() + 2))
+        nodes = [*nodes_of(tx), BEYOND]
     by_arrays = {fan_out: seen(arrays, nodes, fan_out) for fan_out in (None, 2)}
     with clew.store.read() as tx:
         queries = QueryWalk(tx, reach, now=now, moment=now)
@@ -258,9 +265,7 @@ def test_what_others_witness_does_not_show_in_how_sure_an_edge_is(clew: Clew) ->
         now = clew.now()
         with clew.store.read() as tx:
             walk = QueryWalk(tx, reach, now=now, moment=now)
-            entries = [
-                e for found in seen(walk, list(range(1, tx.graph.last_node() + 1)), None).values() for e in found
-            ]
+            entries = [e for found in seen(walk, list(nodes_of(tx)), None).values() for e in found]
         return {confidence for _to, _weight, confidence, type_ in entries if type_ == "calls"}
 
     before = sure()
@@ -275,7 +280,7 @@ def test_a_walk_never_enters_another_users_memory(clew: Clew) -> None:
     now = clew.now()
     with clew.store.read() as tx:
         walk = QueryWalk(tx, Reach.of(Scope(project="shop", user="ann")), now=now, moment=now)
-        nodes = list(range(1, tx.graph.last_node() + 1))
+        nodes = list(nodes_of(tx))
         reached = {to for entries in seen(walk, nodes, None).values() for to, *_rest in entries}
         names = {node.key for node in tx.graph.described("local", reached).values()}
     bobs = [memory.id for memory in clew.list(scope=Scope(project="shop", user="bob"), identity=Identity())]
@@ -305,7 +310,7 @@ def test_the_graph_of_the_past_is_walked_by_queries(clew: Clew, clock: ToldClock
 
     def targets(as_of: datetime | None) -> set[str]:
         with clew.store.read() as tx:
-            nodes = list(range(1, tx.graph.last_node() + 1))
+            nodes = list(nodes_of(tx))
             names = {row: node.key for row, node in tx.graph.described("local", nodes).items()}
         with graphs.walk(Reach.of(SHOP), now=clew.now(), as_of=as_of) as walk:
             entries = [entry for found in seen(walk, nodes, None).values() for entry in found]

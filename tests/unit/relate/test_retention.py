@@ -171,7 +171,7 @@ def test_an_erased_memory_leaves_nothing_behind(memory: Clew, clock: ToldClock, 
     clock.pass_by(days=2)
     assert memory.retention.run().as_json()["log"] == "erased"
     with memory.store.read() as tx:
-        assert tx.transfers.weight("local", "web", id) is None
+        assert tx.transfers.weights("local", "web", [id]) == {}
         assert tx.edges.counts("local") == {"nodes": 0, "edges": 0, "links": 0}
     left = b"".join(path.read_bytes() for path in (tmp_path / "home").iterdir() if path.is_file())
     assert b"elican" not in left

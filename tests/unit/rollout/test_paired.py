@@ -57,7 +57,7 @@ def test_fewer_than_two_groups_have_no_interval_and_it_says_so(
     values: list[float], groups: list[str] | None
 ) -> None:
     found = compare(values, groups)
-    assert (found.has_interval, found.low, found.high, found.verdict) == (False, None, None, "too_few")
+    assert (found.low, found.high, found.verdict) == (None, None, "too_few")
     assert found.as_json()["interval"] is None and found.pairs == len(values)
 
 

@@ -200,7 +200,7 @@ def test_one_session_is_too_few_for_an_interval_and_it_says_so(memory: Clew, fou
     session = asked(memory, found["far"], outcome="accepted")
     asked(memory, found["far"], query="login of AuthService", session=session)
     paired = memory.rollout.replay().paired
-    assert (paired.pairs, paired.groups, paired.has_interval, paired.verdict) == (2, 1, False, "too_few")
+    assert (paired.pairs, paired.groups, paired.low, paired.verdict) == (2, 1, None, "too_few")
 
 
 # -- which queries -------------------------------------------------------------------------------------

@@ -63,6 +63,11 @@ def test_a_paragraph_is_a_query_with_a_name() -> None:
     assert queries.parse(text) == {"first": "SELECT 1", "second_one": "SELECT 2\n-- a plain comment\n, 3"}
 
 
+def test_a_second_query_of_one_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="named twice: first"):
+        queries.parse("-- first: what it does\nSELECT 1;\n\n-- first: the same\nSELECT 2;\n")
+
+
 def test_a_file_without_names_holds_no_queries() -> None:
     assert queries.parse("CREATE TABLE t (x);") == {}
 

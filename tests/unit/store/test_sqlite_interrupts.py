@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clew.store.sqlite import SqliteEngine, open_engine
+from clew.store.sqlite_session import Session
 
 
 @pytest.fixture
@@ -142,3 +144,35 @@ def test_a_future_that_is_given_up_while_its_write_fails_does_not_hurt_the_write
     go_on.set()
     first.result(timeout=10)
     assert cancelled and engine.submit(lambda _tx: 1).result(timeout=10) == 1
+
+
+def write_within(engine: SqliteEngine) -> Callable[[Session], bool]:
+    """Whether the write goes on after one within it is refused."""
+
+    def write(tx: Session) -> bool:
+        tx.run("meta_put", key="k", value="v")
+        with pytest.raises(Exception, match="within a transaction"):
+            engine.write(lambda _tx: pytest.fail("it never begins"))
+        return tx.connection.in_transaction
+
+    return write
+
+
+@pytest.mark.parametrize("is_handed_over", [False, True])
+def test_a_write_within_a_write_is_refused_and_the_outer_one_goes_on(
+    engine: SqliteEngine, is_handed_over: bool
+) -> None:
+    write = write_within(engine)
+    assert engine.submit(write).result(10) if is_handed_over else engine.write(write)
+    with engine.read() as tx:
+        assert tx.value("meta_get", key="k") == "v"
+
+
+def test_a_write_within_a_write_does_not_wait_behind_one_that_was_handed_over(engine: SqliteEngine) -> None:
+    handed_over = list[Future[int]]()
+
+    def write(tx: Session) -> bool:
+        handed_over.append(engine.submit(lambda _tx: 7))
+        return write_within(engine)(tx)
+
+    assert engine.write(write) and handed_over[0].result(10) == 7

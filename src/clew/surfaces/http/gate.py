@@ -23,10 +23,9 @@ _CREDENTIALS = frozenset(("access_token", "api_key", "apikey", "authorization", 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """`hosts`: the names under which clients reach this server on the network. `origins`: pages that may ask."""
+    """`hosts`: the names under which clients reach this server on the network."""
 
     hosts: frozenset[str] = frozenset()
-    origins: frozenset[str] = frozenset()
 
     def check(self, request: Request) -> None:
         self._check_host(request)
@@ -53,7 +52,7 @@ class Gate:
 
     def _check_page(self, request: Request) -> None:
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
-        if (origin is not None and origin not in self.origins) or site.lower() not in _OWN_PAGES:
+        if origin is not None or site.lower() not in _OWN_PAGES:
             raise Refusal(
                 403, "pages of a browser may not ask", code="ORIGIN_DENIED", next="ask from a program instead"
             )

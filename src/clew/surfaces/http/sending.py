@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from clew.errors import Unavailable
 from clew.surfaces.http.response import AsgiReceive, AsgiSend, Response
@@ -28,15 +29,14 @@ async def send_stream(
         await send({"type": "http.response.body", "body": b""})
         return begin.status
     gone = asyncio.ensure_future(_left(receive))
+    under_way: list[asyncio.Future[bytes | None]] = []  # the next frame
     try:
         await send(begin.start(length=None))
         while not gone.done():
             frame = asyncio.ensure_future(anext(stream.frames, None))
+            under_way = [frame]
             await asyncio.wait((frame, gone), return_when=asyncio.FIRST_COMPLETED)
             if not frame.done():
-                frame.cancel()
-                with suppress(asyncio.CancelledError, StopAsyncIteration):
-                    await frame
                 break
             piece = frame.result()
             if piece is None:
@@ -44,11 +44,17 @@ async def send_stream(
                 break
             await send({"type": "http.response.body", "body": piece, "more_body": True})
     finally:
-        gone.cancel()
+        await _end(gone, *under_way)  # nobody may close frames while one is being made
         close = getattr(stream.frames, "aclose", None)
         if close is not None:
             await close()
     return begin.status
+
+
+async def _end(*tasks: asyncio.Future[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _left(receive: AsgiReceive) -> None:
@@ -133,7 +139,13 @@ class _Writer:
         self._size = 0
         self.room = threading.Semaphore(AHEAD)
         self.gone = threading.Event()
-        threading.Thread(target=self._run, name="clew-export", daemon=True).start()
+        try:
+            threading.Thread(target=self._run, name="clew-export", daemon=True).start()
+        except RuntimeError:
+            done()
+            raise Unavailable(
+                "no thread is to be had for an export", code="EXPORTS_FULL", next="try again in a moment"
+            ) from None
 
     async def next(self) -> bytes | Exception | None:
         """None: that was all."""

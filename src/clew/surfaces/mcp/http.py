@@ -24,15 +24,16 @@ PATH = "/mcp"
 _WHO = "clew.caller"
 
 
-def mount_mcp(clew_for: Callable[[Scope], tuple[Clew, Identity]], *, max_body: int = 1 << 20) -> ASGIApp:
+def mount_mcp(clew_for: Callable[[Scope], tuple[Clew, Identity]]) -> ASGIApp:
     """`clew_for` tells by the ASGI scope of a request who asks; it is called once for each and must not block."""
     server = make_server(_caller_of, shown=lambda error, clew: without_paths(error, folders_of(clew)))
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        manager = StreamableHTTPSessionManager(
-            server, json_response=True, stateless=True, max_request_body_size=max_body
-        )
         scope = {**scope, _WHO: clew_for(scope)}
+        most = scope[_WHO][0].settings.serve.max_body_kb << 10
+        manager = StreamableHTTPSessionManager(
+            server, json_response=True, stateless=True, max_request_body_size=most
+        )
         async with manager.run():
             await manager.handle_request(scope, receive, send)
 

@@ -16,17 +16,6 @@ e.row, e.project_id, f.id, t.id, e.from_row, e.to_row, e.edge_type, e.weight, $s
   AND NOT (f.node_type = 'memory' AND e.edge_type IN ('time', 'entity', 'mention'))
   AND ($is_users_edge OR $is_stated))
 
--- nodes_tied: the nodes to which most is tied, whether it may be seen or not: in the order of nodes_connected, of
--- which this is the most there can be
-SELECT n.row, tied.number FROM (
-  SELECT node, CAST(sum(number) AS bigint) AS number FROM (
-    SELECT node_row AS node, count(*) AS number FROM memory_node_links WHERE org_id = :org_id GROUP BY node_row
-    UNION ALL SELECT from_row, count(*) FROM graph_edges WHERE org_id = :org_id GROUP BY from_row
-    UNION ALL SELECT to_row, count(*) FROM graph_edges WHERE org_id = :org_id GROUP BY to_row) AS parts
-  GROUP BY node) AS tied
-JOIN graph_nodes n ON n.org_id = :org_id AND n.row = tied.node
-ORDER BY tied.number DESC, n.node_type, n.node_key, n.project_id LIMIT :limit
-
 -- nodes_tied: the nodes to which most is tied, whether it may be seen or not, and how much: as much as nodes_connected can
 -- find there, and in its order
 SELECT n.row, tied.number FROM (

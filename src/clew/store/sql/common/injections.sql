@@ -53,10 +53,6 @@ VALUES
   (:org_id, :retrieval_id, :observation_id, :session_id, :project_id, :relevance, :weight, :weighted_score,
    :unweighted_rank, :weighted_rank, :injected, :explored, :weighting_enabled, :created_at)
 
--- ranks_of: where the candidates of a retrieval stood, in the order without weights
-SELECT observation_id, relevance, weight, weighted_score, unweighted_rank, weighted_rank, injected, explored
-FROM retrieval_ab_logs WHERE org_id = :org_id AND retrieval_id = :retrieval_id ORDER BY unweighted_rank
-
 -- summary_put: keep how a session went; a second one replaces the first
 INSERT INTO session_summaries
   (org_id, id, session_id, project_id, user_id, agent, work_type, issue, outcome, goal, text, files, errors,

@@ -373,6 +373,3 @@ JOIN graph_edges e ON e.org_id = own.org_id AND e.from_row = own.node_row AND e.
 JOIN graph_nodes n ON n.org_id = e.org_id AND n.row = e.to_row AND n.node_type = 'memory'
 WHERE $is_reachable
 ORDER BY 1, 2, e.row
-
--- row_last: the highest dense row of a table that was ever given out, also to something that is gone by now
-SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(:table, 'row')::regclass), 0)

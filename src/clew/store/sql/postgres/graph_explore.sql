@@ -145,14 +145,6 @@ WHERE n.org_id = :org_id AND (links.number > 0 OR starting.number > 0 OR ending.
 ORDER BY coalesce(links.number, 0) + coalesce(starting.number, 0) + coalesce(ending.number, 0) DESC,
   n.node_type, n.node_key, n.project_id LIMIT :limit
 
--- nodes_connected_of: the same of a few nodes alone, a list of rows, in any order
-SELECT n.row,
-  (SELECT count(*) FROM memory_node_links l JOIN memories m ON m.org_id = :org_id AND m.row = l.memory_row
-   WHERE l.org_id = :org_id AND l.node_row = n.row AND $visible_memory),
-  (SELECT count(*) FROM graph_edges e WHERE e.from_row = n.row AND $is_seen_edge),
-  (SELECT count(*) FROM graph_edges e WHERE e.to_row = n.row AND $is_seen_edge)
-FROM graph_nodes n WHERE n.org_id = :org_id AND n.row = ANY(:rows::bigint[])
-
 -- nodes_connected_of: the same, of these nodes alone; a list of rows
 WITH counted AS MATERIALIZED (
   SELECT n.row, n.node_type, n.node_key, n.project_id,

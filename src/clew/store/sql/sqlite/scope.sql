@@ -67,9 +67,6 @@ SELECT row FROM (
     AND (:users IS NULL OR user_id IN (SELECT value FROM json_each(:users)))
 ) WHERE place <= :limit
 
--- row_last: the highest dense row of a table that was ever given out, also to something that is gone by now
-SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = :table
-
 -- rows_of_users: those of a JSON list of rows that belong to some users
 SELECT m.row FROM json_each(:rows) j CROSS JOIN memories m ON m.row = j.value
 WHERE m.org_id = :org_id AND m.user_id IN (SELECT value FROM json_each(:users))
