@@ -165,7 +165,7 @@ class Clew(Topics):
             actor=(identity or Identity()).actor,
             check=door.check_new if door.pep else None,
             may=door.asked,
-            may_lower=door.may_lower,
+            may_configure=door.may_lower,
         )
         is_left = False
         try:
@@ -412,7 +412,11 @@ class Clew(Topics):
         if expected_version is not None:
             old = replace(old, version=expected_version)
         trust = (identity or Identity()).trust
-        policy = replace(self._policy, may_lower="classification" in changes and door.may_lower())
+        policy = replace(
+            self._policy,
+            may_lower="classification" in changes and door.may_lower(),
+            may_weigh="weight" not in changes or door.may_lower(),
+        )
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=policy, trust=trust)
         door.must_write(old, new)
         return self._put(old, new, "edited", identity, door.asked)
@@ -571,6 +575,7 @@ class Clew(Topics):
             store=self.store,
             write=self._write,  # an export of our own may hold what was observed
             policy=self._policy,
+            may_weigh=door.may_lower(),
             now=self.clock.now(),
             identity=identity,
             scope=scope and self._scope(scope, identity),

@@ -50,6 +50,36 @@ def test_a_member_lowers_no_label_by_an_edit(memory: Clew) -> None:
     assert memory.edit(id, classification="internal", scope=SHOP, identity=ADMIN).classification == "internal"
 
 
+# -- weights -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", [BOB, BOT, BOBS_BOT])
+def test_a_writer_gives_no_weight_above_that_of_what_is_new(memory: Clew, who: Identity) -> None:
+    id = memory.remember("we deploy on Tuesdays", weight=0.5, scope=SHOP, identity=BOB).id
+    assert code_of(lambda: memory.remember("plant", weight=1.5, scope=SHOP, identity=who)) == "WEIGHT_DENIED"
+    assert code_of(lambda: memory.edit(id, weight=1.5, scope=SHOP, identity=BOB)) == "WEIGHT_DENIED"
+    assert memory.edit(id, weight=1.0, scope=SHOP, identity=BOB).weight == 1.0
+
+
+def test_who_configures_the_org_gives_any_weight_and_others_edits_leave_it(memory: Clew) -> None:
+    id = memory.remember("freeze in December", weight=3.0, scope=SHOP, identity=ADMIN).id
+    assert memory.edit(id, content="freeze from 15 December", scope=SHOP, identity=ADMIN).weight == 3.0
+    assert memory.edit(id, weight=9.0, scope=SHOP, identity=ADMIN).weight == 9.0
+    shared = memory.remember("bob's own", author="bob", scope=SHOP, identity=BOB).id
+    memory.edit(shared, weight=4.0, scope=SHOP, identity=ADMIN)
+    assert memory.edit(shared, title="bob's", scope=SHOP, identity=BOB).weight == 4.0
+
+
+@pytest.mark.parametrize(("who", "weight", "lighter"), [(BOB, 1.0, 1), (ADMIN, 7.0, 0), (Identity(), 7.0, 0)])
+def test_an_import_brings_weights_that_the_importer_may_give(
+    memory: Clew, tmp_path: Path, who: Identity, weight: float, lighter: int
+) -> None:
+    path = written(tmp_path, {"content": "first of all", "weight": 7.0, "project": "shop"})
+    report = memory.import_file(path, identity=who)
+    [found] = memory.list(scope=SHOP)
+    assert (report.added, report.lighter, found.weight) == (1, lighter, weight)
+
+
 # -- the quarantine's release ------------------------------------------------------------------------
 
 

@@ -189,6 +189,8 @@ def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> 
         yield f"left out what {render.memories(len(edited))} said before being edited: clew show {edited[0]}"
     if held := document["quarantined"]:
         yield style("yellow", f"{render.memories(held)} kept in quarantine: clew quarantine list")
+    if lighter := document.get("lighter"):
+        yield f"{render.memories(lighter)} came in with weight 1: who configures the org may give more"
     if hidden := document["private"]:
         yield f"{hidden:,} private {'passage was' if hidden == 1 else 'passages were'} left out"
     if lines := document["left_out"]:
