@@ -293,6 +293,31 @@ def test_what_is_remembered_elsewhere_outside_of_any_project_is_private_and_says
         assert ("vault" in cli("list", "--all-projects").out) == ("shared" in readers)
 
 
+@pytest.mark.parametrize(
+    ("org", "project", "is_told"),
+    [
+        ("user:ann", "github.com/acme/web", True),
+        ("user:ann", "shop", False),
+        ("acme", "github.com/acme/web", False),
+    ],
+)
+def test_what_ones_own_key_writes_stays_in_ones_own_org_and_says_where_the_route_leads(
+    cli: Cli, clew_at: Callable[..., Clew], tmp_path: Path, org: str, project: str, is_told: bool
+) -> None:
+    far = clew_at(tmp_path / "far")
+    far.orgs.create("Acme", id="acme", owner="ann")
+    with daemon(far) as socket:
+        cli.patch.setenv("CLEW_URL", f"unix://{socket}")
+        cli.patch.setenv("CLEW_TOKEN", far.keys.create("laptop", org=org, user="ann", roles=("owner",)).token)
+        said = cli("remember", "We deploy on Tuesdays.", "--project", project)
+        assert ("leads this project to 'acme'" in said.out) == is_told
+        assert ("--org acme" in said.out) == is_told
+        routed = cli("remember", "And on Fridays.", "--project", project, "--json").json.get("routed_to")
+        assert routed == ("acme" if is_told else None)
+        assert ("--org acme" in cli("org", "route", project).out) == is_told
+        assert "Tuesdays" in cli("recall", "when do we deploy?", "--project", project).out
+
+
 def test_a_project_is_named_to_hooks_also_where_the_clew_is_elsewhere(
     cli: Cli, clew_at: Callable[..., Clew], tmp_path: Path
 ) -> None:
