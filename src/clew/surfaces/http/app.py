@@ -26,7 +26,7 @@ from clew.surfaces.http.auth import needs_the_store
 from clew.surfaces.http.gate import Gate, check_content, too_large
 from clew.surfaces.http.idempotency import HEADER, once, request_hash
 from clew.surfaces.http.limits import Rates
-from clew.surfaces.http.problems import Refusal, folders_of, problem_of, status_of, unexpected, without_paths
+from clew.surfaces.http.problems import Refusal, places_of, problem_of, status_of, unexpected, without_places
 from clew.surfaces.http.request import PROCESS, SOCKET, Request
 from clew.surfaces.http.response import AsgiReceive, AsgiSend, Response
 from clew.surfaces.http.route import JSON, Answer, Call, Credential, Route, Stream, Written
@@ -82,7 +82,7 @@ class App:
         self._gate = gate
         self._serving = Serving(clew)
         serve = clew.settings.serve
-        self._folders = folders_of(clew)
+        self._places = places_of(clew)
         self._rates = Rates(serve.rate_per_s, serve.burst)
         self._max_bytes = serve.max_body_kb << 10
         self.standing = standing
@@ -244,7 +244,7 @@ class App:
         if isinstance(error, Denied) or (isinstance(error, Refusal) and error.status in (401, 403)):
             self.tally.refused(error.code)
         if not (asked.credential and asked.credential.is_local):
-            error = without_paths(error, self._folders)
+            error = without_places(error, self._places)
         envelope = asked.route.envelope if asked.route else asked.envelope
         if envelope is None:
             return problem_of(error, expects_version=asked.if_match is not None)
