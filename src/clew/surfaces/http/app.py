@@ -85,6 +85,7 @@ class App:
         self._places = places_of(clew)
         self._rates = Rates(serve.rate_per_s, serve.burst)
         self._max_bytes = serve.max_body_kb << 10
+        self.of_one_address = serve.connections_per_address
         self.standing = standing
         self.tally = standing.tally
         self.streams = Streams()
