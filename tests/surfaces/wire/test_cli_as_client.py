@@ -262,7 +262,7 @@ def test_clew_url_makes_commands_clients_of_a_clew_elsewhere(
         assert "Mondays" in cli("recall", "deploys").out
         assert cli("show", id).code == 0
         refused = cli("export", "-")
-        assert refused.code == 2 and "[STORE_IS_REMOTE]" in refused.err
+        assert refused.code == 2 and "[STORE_IS_REMOTE]" in refused.err and "CLEW_URL" not in refused.err
         cli.patch.setenv("CLEW_TOKEN", "clew_" + "0" * 26 + "_" + "x" * 43)
         assert cli("list").code == 4
     assert not (cli.home / "clew.db").exists()
