@@ -133,12 +133,13 @@ class Clew(Topics):
         """Store one memory; durable when it returns."""
         draft = replace(content, **fields) if isinstance(content, Draft) else Draft(content=content, **fields)
         [stored] = self.remember_many([draft], scope=scope, identity=identity)
-        return stored
+        return remembering.stored(stored)
 
     def remember_many(
         self, drafts: Iterable[Draft], *, scope: Scope | None = None, identity: Identity | None = None
     ) -> Iterator[Remembered]:
-        """Store many in batches; what was yielded is durable. Nothing happens until it is iterated."""
+        """Store many in batches; what was yielded is durable. Nothing happens until it is iterated. What cannot be
+        stored beside what its writer may not see is `refused`, alone of its batch."""
         return self._write(map(observing.refuse_reserved, drafts), scope=scope, identity=identity)
 
     def observe(
@@ -146,7 +147,9 @@ class Clew(Topics):
     ) -> Remembered:
         """Record a call of a local tool in our own words; shown as observed wherever it is injected."""
         [stored] = self._write([observing.draft_of_call(call)], scope=scope, identity=identity)
-        return replace(stored, masked=tuple(sorted({*stored.masked, *observing.secrets_in(call)})))
+        return replace(
+            remembering.stored(stored), masked=tuple(sorted({*stored.masked, *observing.secrets_in(call)}))
+        )
 
     def _write(
         self, drafts: Iterable[Draft], *, scope: Scope | None = None, identity: Identity | None = None

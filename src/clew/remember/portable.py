@@ -468,7 +468,8 @@ class _Import:
         drafts = [entry.draft for entry in entries]
         done = list(self._target.write(drafts, scope=scope, identity=self._target.identity))
         held = sum(bool(answer.quarantined) for answer in done)
-        known = 0 if revived else sum(answer.deduplicated and not answer.quarantined for answer in done)
+        there = sum((answer.deduplicated or bool(answer.refused)) and not answer.quarantined for answer in done)
+        known = 0 if revived else there
         self._report.quarantined += held
         self._report.known += known
         self._report.added += len(done) - known - held

@@ -31,6 +31,7 @@ from clew.remember import key_names
 from clew.remember.classify import demanded, highest
 from clew.remember.graph import Entry, GraphPolicy, draft_of, map_memories, remap, remap_id
 from clew.remember.lifecycle import (
+    TEXT_TAKEN,
     May,
     is_expired,
     key_taken,
@@ -41,6 +42,7 @@ from clew.remember.lifecycle import (
     revive,
     soft_delete,
     supersede,
+    text_taken,
 )
 from clew.remember.prepare import MAX_LIST_ITEMS, NEW_WEIGHT, WritePolicy, draft_memory, embedding_text, index_terms
 from clew.remember.trust import TRUSTS
@@ -90,6 +92,13 @@ def remember(
 def _claims(batch: Sequence[Draft], may_configure: Callable[[], bool] | None) -> bool:
     is_given = any(draft.classification or draft.weight != NEW_WEIGHT for draft in batch)
     return is_given and may_configure is not None and may_configure()
+
+
+def stored(answer: Remembered) -> Remembered:
+    """The answer to one memory alone, of which nothing else came in."""
+    if answer.refused:
+        raise text_taken()
+    return answer
 
 
 def _explained(answer: Remembered, policy: WritePolicy) -> Remembered:
@@ -308,7 +317,7 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime, may: Ma
     if known and not may_read(may, known):
         # It cannot be stored beside what says the same in the same place. So nothing happens, and the answer
         # repeats what was said, without the id of what is hidden.
-        return Remembered(replace(memory, id=""), True, masked=item.masked)
+        return Remembered(replace(memory, id=""), masked=item.masked, refused=TEXT_TAKEN)
     replaced = _replaced(tx, item, known, now, may)
     for old in replaced:  # also when the text is known: what it was told to replace has ended all the same
         supersede(tx, old, replace(memory, id=known.id) if known else memory, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -172,9 +173,10 @@ def test_a_repeat_of_what_others_said_under_a_key_replaces_nothing(memory: Clew)
 
 def test_a_repeat_of_what_one_may_not_read_shows_and_stores_nothing(memory: Clew) -> None:
     said = memory.remember("the merger is in june", title="board", classification="restricted", scope=SHOP).memory
-    again = memory.remember("the merger is in june", title="mine", layer="rule", scope=SHOP, identity=BOT)
-    assert (again.id, again.deduplicated, again.memory.title) == ("", True, "mine")
-    assert said.id not in json.dumps(again.as_json())
+    with pytest.raises(Conflict) as refused:
+        memory.remember("the merger is in june", title="mine", layer="rule", scope=SHOP, identity=BOT)
+    told = str(vars(refused.value))
+    assert refused.value.code == "MEMORY_TEXT_TAKEN" and said.id not in told and "merger" not in told
     assert memory.show(said.id) == said
     assert len(memory.list(scope=SHOP)) == 1
 
@@ -182,14 +184,14 @@ def test_a_repeat_of_what_one_may_not_read_shows_and_stores_nothing(memory: Clew
 def test_what_one_may_not_read_replaces_nothing_by_a_repeat(memory: Clew) -> None:
     hidden = memory.remember("the merger is in june", classification="restricted", scope=SHOP).id
     old = memory.remember("there is no merger", scope=SHOP, identity=BOT).id
-    again = memory.remember("the merger is in june", supersedes=old, scope=SHOP, identity=BOT)
-    assert again.superseded is None
+    again = partial(memory.remember, "the merger is in june", supersedes=old, scope=SHOP, identity=BOT)
+    assert code_of(again) == "MEMORY_TEXT_TAKEN"
     assert hidden not in json.dumps(memory.show(old, scope=SHOP, identity=BOT).as_json())
 
 
 def test_a_repeat_that_is_answered_without_a_row_leaves_no_entry_in_the_audit_log(memory: Clew) -> None:
     memory.remember("the merger is in june", classification="restricted", scope=SHOP)
-    memory.remember("the merger is in june", scope=SHOP, identity=BOT)
+    list(memory.remember_many([Draft(content="the merger is in june")], scope=SHOP, identity=BOT))
     with memory.store.read() as tx:
         entries = [entry.id for entry in tx.audit.latest("local", limit=10) if entry.action == "remember"]
     assert len(entries) == 1 and all(entries)
@@ -200,6 +202,7 @@ def test_the_rest_of_a_batch_is_stored_beside_what_is_hidden(memory: Clew) -> No
     drafts = [Draft(content=text) for text in ("gateway is red", "the merger is in june", "mail is blue")]
     stored = list(memory.remember_many(drafts, scope=SHOP, identity=BOT))
     assert [bool(one.id) for one in stored] == [True, False, True]
+    assert [one.as_json().get("refused") for one in stored] == [None, "MEMORY_TEXT_TAKEN", None]
 
 
 # -- the past of a memory ----------------------------------------------------------------------------
