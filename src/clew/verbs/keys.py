@@ -270,8 +270,9 @@ def revoke_beyond(tx: Tx, org: str, user: str, role: str | None, actor: Identity
     beyond = [
         key for key in tx.keys.of_user(org, user) if role is None or not within_role(role).issuperset(key.roles)
     ]
+    is_member = tx.orgs.role(org, user) is not None  # then it was looked at already who may unmake whom
     for key in beyond:
-        if tx.orgs.role(org, user) is None:  # of members it was looked at already whose owners may unmake whom
+        if not is_member:
             _check_roles(key, actor, "revoke")
         tx.keys.revoke(org, key.id, at=at)
     return [key.id for key in beyond]
