@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from clew.errors import InvalidInput
+from clew.errors import ClewError, InvalidInput
 from clew.model.address import is_shared
 from clew.model.memory import Draft, Memory, Remembered
 from clew.model.org import LOCAL, PERSONAL_PREFIX
@@ -69,12 +70,15 @@ def remember(args: Namespace) -> None:
 
 
 def _routed_elsewhere(memory: Clew, stored: Remembered) -> str | None:
-    """The org that the routing names for the project of what was written into one's own: it did not go there."""
+    """The org that the routing names for the project of what was written into one's own: it did not go there. What
+    was written is, whether or not this can be asked."""
     org, project = stored.memory.org, stored.memory.project
     if not project or not (org == LOCAL or org.startswith(PERSONAL_PREFIX)):
         return None
-    routed = memory.orgs.route(project).org
-    return None if routed == org else routed
+    with suppress(ClewError):
+        routed = memory.orgs.route(project).org
+        return None if routed == org else routed
+    return None
 
 
 def _place_of(args: Namespace, settings: Settings) -> Scope | None:
