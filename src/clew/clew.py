@@ -133,12 +133,13 @@ class Clew(Topics):
         """Store one memory; durable when it returns."""
         draft = replace(content, **fields) if isinstance(content, Draft) else Draft(content=content, **fields)
         [stored] = self.remember_many([draft], scope=scope, identity=identity)
-        return stored
+        return remembering.stored(stored)
 
     def remember_many(
         self, drafts: Iterable[Draft], *, scope: Scope | None = None, identity: Identity | None = None
     ) -> Iterator[Remembered]:
-        """Store many in batches; what was yielded is durable. Nothing happens until it is iterated."""
+        """Store many in batches; what was yielded is durable. Nothing happens until it is iterated. What cannot be
+        stored beside what its writer may not see is `refused`, alone of its batch."""
         return self._write(map(observing.refuse_reserved, drafts), scope=scope, identity=identity)
 
     def observe(
@@ -146,7 +147,9 @@ class Clew(Topics):
     ) -> Remembered:
         """Record a call of a local tool in our own words; shown as observed wherever it is injected."""
         [stored] = self._write([observing.draft_of_call(call)], scope=scope, identity=identity)
-        return replace(stored, masked=tuple(sorted({*stored.masked, *observing.secrets_in(call)})))
+        return replace(
+            remembering.stored(stored), masked=tuple(sorted({*stored.masked, *observing.secrets_in(call)}))
+        )
 
     def _write(
         self, drafts: Iterable[Draft], *, scope: Scope | None = None, identity: Identity | None = None
@@ -165,7 +168,7 @@ class Clew(Topics):
             actor=(identity or Identity()).actor,
             check=door.check_new if door.pep else None,
             may=door.asked,
-            may_lower=door.may_lower,
+            may_configure=door.may_lower,
         )
         is_left = False
         try:
@@ -412,7 +415,11 @@ class Clew(Topics):
         if expected_version is not None:
             old = replace(old, version=expected_version)
         trust = (identity or Identity()).trust
-        policy = replace(self._policy, may_lower="classification" in changes and door.may_lower())
+        policy = replace(
+            self._policy,
+            may_lower="classification" in changes and door.may_lower(),
+            may_weigh="weight" not in changes or door.may_lower(),
+        )
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=policy, trust=trust)
         door.must_write(old, new)
         return self._put(old, new, "edited", identity, door.asked)
@@ -571,6 +578,7 @@ class Clew(Topics):
             store=self.store,
             write=self._write,  # an export of our own may hold what was observed
             policy=self._policy,
+            may_weigh=door.may_lower(),
             now=self.clock.now(),
             identity=identity,
             scope=scope and self._scope(scope, identity),

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.clew import Clew
-from clew.errors import ClewError, Misconfigured
+from clew.errors import ClewError, Misconfigured, NotFound
 from clew.lazy import LazyModule
-from clew.model.address import POSTGRES, is_no_path, scheme_of
+from clew.model.address import POSTGRES, is_no_path, scheme_of, without_password
 from clew.model.facts import ANALYSER, COPY_STATE, PURGE_PENDING
 from clew.model.kinds import check_given
 from clew.model.progress import Progress, no_progress
@@ -177,6 +177,17 @@ def is_new_store(settings: Settings) -> bool:
     return postgres.schema_found(place) is None
 
 
+def check_store(settings: Settings) -> None:
+    """Refuse where opening the store would make it: for what is to be taken out of one."""
+    if is_new_store(settings):
+        place = store_url(settings)
+        raise NotFound(
+            f"there is no store at {place if isinstance(place, Path) else without_password(place)}",
+            code="STORE_NOT_FOUND",
+            next="name the directory of yours by CLEW_HOME, or make a store: clew init",
+        )
+
+
 def migrate(settings: Settings) -> tuple[str, int, int]:
     """Bring the store to the present schema: where it is, the schema it had, the one it has."""
     place = store_url(settings)
@@ -269,7 +280,7 @@ def database_path(settings: Settings, url: str | os.PathLike[str] | None = None)
         raise Misconfigured(
             "this needs the file of the store, which is elsewhere",
             code="STORE_IS_REMOTE",
-            next="do it on the machine of the store, or without CLEW_URL",
+            next="do it on the machine of the store",
         )
     if is_postgres(text):
         raise Misconfigured(

@@ -311,6 +311,9 @@ class ServeSettings:
     max_body_kb: int = _setting(1_024, "largest body of a request", least=1, most=1_048_576)
     rate_per_s: float = _setting(1_000.0, "requests per second that one credential may make", above=0)
     burst: int = _setting(2_000, "requests that one credential may make at once", least=1)
+    connections_per_address: int = _setting(
+        64, "connections that one address may have on the network", least=1, most=256
+    )
     threads: int = _setting(8, "requests worked on at the same time", least=1, most=256)
     answer_tokens: int = _setting(2_000, "size of an answer over MCP, unless one is named", least=200, most=20_000)
     shutdown_s: float = _setting(10.0, "how long a stop waits for requests under way", least=0, most=600)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clew.errors import StoreRefused
+from clew.errors import ClewError, StoreRefused
 from clew.store import postgres, postgres_schema, queries
 from toys import open_toy
 
@@ -114,7 +114,36 @@ def test_a_role_without_rights_is_told_so(empty: str) -> None:
         with pytest.raises(StoreRefused, match=f"'{stranger}' may not read") as refused:
             postgres.open_engine(as_role(empty, stranger))
         connection.execute(f"DROP ROLE {stranger}")
-    assert (refused.value.code, "clew_app" in refused.value.next) == ("POSTGRES_ROLE_REFUSED", True)
+    assert (refused.value.code, refused.value.next) == ("POSTGRES_ROLE_REFUSED", "connect as clew_app")
+
+
+def test_a_role_that_reads_everything_for_backups_is_not_proposed_to_write_as_well(empty: str) -> None:
+    postgres.migrate(empty)
+    with administrator(empty) as connection:
+        backup = f"backup_{connection.info.backend_pid}"
+        connection.execute(f"CREATE ROLE {backup} LOGIN BYPASSRLS")
+        connection.execute(f"GRANT pg_read_all_data TO {backup}")
+        with closing(open_toy(as_role(empty, backup))) as clew, pytest.raises(ClewError) as refused:
+            clew.list()
+        connection.execute(f"DROP ROLE {backup}")
+    assert (refused.value.code, refused.value.next) == ("ROLE_REFUSED", "connect as clew_app")
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("?sslmod=require", True),
+        ("?sslmode=require&application=x", True),
+        ("?password=ge&heim=1", False),
+        ("?x", False),
+    ],
+)
+def test_a_parameter_that_does_not_exist_is_named_and_no_rest_of_a_password(query: str, named: bool) -> None:
+    with pytest.raises(StoreRefused) as refused:
+        postgres.open_engine(f"postgresql://clew_app@127.0.0.1:1/clew{query}")
+    assert refused.value.code == "URL_INVALID"
+    assert ("which is no parameter" in refused.value.message) == named
+    assert "heim" not in refused.value.message
 
 
 def test_a_database_that_is_not_utf8_is_refused(empty: str) -> None:

@@ -165,6 +165,7 @@ def test_an_export_to_stdout_is_no_single_document(cli: Cli, words: list[str]) -
 
 
 def test_a_backup_where_nothing_can_be_written_says_to_name_another_file(cli: Cli) -> None:
+    cli.remember("x")
     (cli.directory / "file").write_text("in the way")
     error = cli("backup", "file/copy.db", "--json").error
     assert error["code"] == "STORE_READ_ONLY" and "copy.db" in error["message"]
@@ -172,6 +173,7 @@ def test_a_backup_where_nothing_can_be_written_says_to_name_another_file(cli: Cl
 
 
 def test_a_backup_over_a_file_names_the_option_that_allows_it(cli: Cli) -> None:
+    cli.remember("x")
     cli("backup", "copy.db")
     again = cli("backup", "copy.db", "--json")
     assert (again.code, again.error["code"]) == (1, "BACKUP_EXISTS") and "--overwrite" in again.error["next"]
@@ -269,6 +271,7 @@ def test_a_full_disk_under_an_export(cli: Cli) -> None:
 
 
 def test_an_export_that_fails_leaves_nothing_behind(cli: Cli) -> None:
+    cli.remember("x")
     (cli.directory / "file").write_text("in the way")
     outcome = cli("export", "file/out.jsonl", "--json")
     assert (outcome.code, outcome.error["code"]) == (3, "FILE_NOT_FOUND")
@@ -285,6 +288,7 @@ def test_text_that_begins_with_a_dash_is_asked_for_behind_two(cli: Cli, text: st
 
 
 def test_an_export_names_the_directory_that_is_missing(cli: Cli) -> None:
+    cli.remember("x")
     err = cli("export", "missing/x.jsonl").err
     assert err.startswith("clew: there is no directory ") and "/missing [FILE_NOT_FOUND]" in err
 

@@ -139,6 +139,7 @@ def test_notes_that_somebody_edits_meanwhile_stay(cli: Cli) -> None:
 
 
 def test_only_notes_that_lie_here_take_the_place_of_others(cli: Cli) -> None:
+    cli.remember("x")
     cli("export", "all.jsonl")
     Path("here").mkdir()
     Path("CLAUDE.md").write_text("- The port is 1.\n")
@@ -322,6 +323,13 @@ def test_an_import_says_how_much_was_private(cli: Cli) -> None:
 def test_importing_a_directory_says_so_and_what_to_do(cli: Cli) -> None:
     error = cli("import", ".", "--json").error
     assert error["message"] == ". is a directory without transcripts" and "clew import CLAUDE.md" in error["next"]
+
+
+@pytest.mark.parametrize("words", [("export", "x"), ("export", "-"), ("backup", "x"), ("graph", "export", "x")])
+def test_of_a_store_that_is_not_there_nothing_is_taken_and_none_is_made(cli: Cli, words: tuple[str, ...]) -> None:
+    outcome = cli(*words)
+    assert outcome.code == 3 and "[STORE_NOT_FOUND]" in outcome.err and "CLEW_HOME" in outcome.err
+    assert not (cli.home / "clew.db").exists() and not (cli.directory / "x").exists()
 
 
 def test_backup_and_restore(cli: Cli) -> None:

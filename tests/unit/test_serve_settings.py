@@ -63,6 +63,10 @@ def taken(rates: Rates) -> int:
     return 100
 
 
+def test_serve_connections_per_address_is_live(served: Callable[..., Clew]) -> None:
+    assert app_of(served(connections_per_address=3)).of_one_address == 3
+
+
 def test_serve_threads_is_live(served: Callable[..., Clew]) -> None:
     workers, meet = daemon_of(served(threads=3))._workers, threading.Barrier(3)
     at_once = [workers.submit(lambda: (meet.wait(10), threading.get_ident())) for _ in range(6)]

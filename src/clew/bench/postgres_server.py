@@ -69,7 +69,7 @@ class PostgresServer:
 
     def _settle(self, place: Path, version: int) -> None:
         self._install, self._user = installed(version), _unprivileged()
-        self._keeper, self._numbers = 0, itertools.count(1)
+        self._keeper, self._numbers, self._is_settled = 0, itertools.count(1), False
         self._administrator: psycopg.Connection[Any] | None = None
         self.place, self.data = place, place / "data"
 
@@ -93,6 +93,7 @@ class PostgresServer:
     def start(self) -> None:
         if self.is_up():
             return
+        self._settle_user()
         if not self.data.exists():
             self._make()
         keeper = str(Path(__file__).with_name("postgres_keeper.py"))
@@ -156,12 +157,18 @@ class PostgresServer:
             self._part_from(name)
             self._administer_by_sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
-    def _make(self) -> None:
+    def _settle_user(self) -> None:
+        """Whose user needs the binaries and a place for its socket, also where its data are there already."""
+        if self._is_settled:
+            return
         self.data.parent.mkdir(parents=True, exist_ok=True)
         for folder in {self.place, self.data.parent} if self._user else set():
             shutil.chown(folder, self._user)
         self.place.chmod(0o755)
         self._install = _readable(self._install, self.place, self._user)
+        self._is_settled = True
+
+    def _make(self) -> None:
         options = ["-A", "trust", "-U", "postgres", "--no-locale", "-E", "UTF8", "--no-sync", "--no-instructions"]
         self._run("initdb", "-D", str(self.data), *options, as_user=True)
 

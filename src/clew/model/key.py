@@ -42,10 +42,13 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key that was just made, with the token that nobody can show again."""
+    """A key that was just made, with the token that nobody can show again. A user who is no member of the org is
+    told of: nobody would come across the key when they leave."""
 
     key: ApiKey
     token: str = field(repr=False)
+    is_of_member: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        return self.key.as_json() | {"token": self.token}
+        told = {} if self.is_of_member else {"is_of_member": False}
+        return self.key.as_json() | {"token": self.token} | told

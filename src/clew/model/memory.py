@@ -216,6 +216,7 @@ class Remembered:
 
     `label_because`: why its text is labelled more strictly than others, where it is.
     `quarantined`: the reasons why it was not remembered but kept apart, under this id, for someone to look at.
+    `refused`: the code of why it was not stored while the rest of its batch was; there is no id then.
     """
 
     memory: Memory
@@ -224,6 +225,7 @@ class Remembered:
     masked: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
     label_because: str = ""
+    refused: str = ""
 
     @property
     def id(self) -> str:
@@ -235,6 +237,8 @@ class Remembered:
             answer["superseded"] = self.superseded
         if self.quarantined:
             answer["quarantined"] = list(self.quarantined)
+        if self.refused:
+            answer["refused"] = self.refused
         if self.label_because:
             answer["label_because"] = self.label_because
         return answer | {"masked": list(self.masked), "memory": self.memory.as_json()}

@@ -56,14 +56,15 @@ class Merged:
 
 def suggest(tx: Tx, reach: Reach, memories: Sequence[Memory], *, now: datetime) -> list[Suggestion]:
     """Groups of near-duplicates among these memories, which whoever asks may read. What is in open conflict is no
-    duplicate, however alike it is."""
+    duplicate, however alike it is, nor is what one keeps to oneself of what others see: that is for its owner to
+    bring up."""
     live = {memory.id: memory for memory in memories if not memory.is_history and not is_expired(memory, now)}
     disputed = {one.pair for one in tx.conflicts.find(reach, now=now, limit=MAX_DISPUTED)}
     near = neighbours(live, tx.conflicts.alike(reach.org, least=NEARLY, now=now))
 
     def may_merge(winner: Memory, loser: Memory) -> bool:
         pair = (min(winner.id, loser.id), max(winner.id, loser.id))
-        return pair not in disputed and _why_not(winner, loser) is None
+        return pair not in disputed and _why_not(winner, loser) is None and _is_for_as_many(winner, loser)
 
     return suggestions(live, near, may_merge=may_merge)
 
@@ -134,13 +135,14 @@ def _take_over(tx: Tx, winner: Memory, new: Memory, now: datetime) -> Memory:
 
 
 def _united(winner: Memory, losers: Sequence[Memory]) -> Memory:
-    """With the labels of the others, as far as they are trusted as much and not more confidential: else a merge
-    would lend words the trust of the one that is kept, or show them to more people. And with a key that one of them
-    had, so that what is written under it next replaces the one that is kept."""
+    """With the labels of the others, as far as they are for as many people, trusted as much and not more
+    confidential: else a merge would lend words the trust of the one that is kept, or show them to more people.
+    And with a key that one of them had, so that what is written under it next replaces the one that is kept."""
     open_ones = [
         loser
         for loser in losers
-        if trust_of(winner.trust, [loser.trust]) == winner.trust
+        if _is_for_as_many(winner, loser)
+        and trust_of(winner.trust, [loser.trust]) == winner.trust
         and highest(winner.classification, loser.classification) == winner.classification
     ]
     keys = [loser.upsert_key for loser in open_ones if loser.upsert_key and _is_same_place(winner, loser)]
@@ -150,6 +152,11 @@ def _united(winner: Memory, losers: Sequence[Memory]) -> Memory:
         paths=united(winner.paths, (loser.paths for loser in open_ones)),
         upsert_key=winner.upsert_key or (keys[0] if keys else None),
     )
+
+
+def _is_for_as_many(winner: Memory, loser: Memory) -> bool:
+    """Whether all who see the winner could see the other one too."""
+    return loser.user in (None, winner.user) and loser.project in (None, winner.project)
 
 
 def _is_same_place(one: Memory, other: Memory) -> bool:

@@ -7,6 +7,8 @@ still a leak. Linear time, as `redact.py` promises: for each name only a bounded
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
 
 from clew.remember.looks import (
     PASSWORDS_ELSEWHERE,
@@ -223,15 +225,37 @@ def _names_a_secret(match: re.Match[str], text: str) -> bool:
     weak = compiled(_WEAK_NAME).match(match["name"])
     if weak is None:
         return True
-    until_name = text[max(0, match.start() - 14) : match.start() + weak.end()]
-    if compiled(_GIT_KEY).search(until_name):
+    called = _called(text[max(0, match.start() - 14) : match.start() + weak.end()])
+    if called.is_of_git:
         return False
-    if compiled(_WEAK_BEFORE).search(until_name) is not None or _is_random_key(match, until_name):
+    if called.is_named or (called.is_closed_key and _is_random_key(match)):
         return True
     if weak[0].lower() == "pw":
-        is_part = _is_setting(match) and until_name.lower().endswith("_pw")  # DB_PW
+        is_part = called.is_part and _is_setting(match)  # DB_PW
         return is_part or match["sep"].isspace() or _is_worded_password(match)
-    return compiled(_ALONE).search(until_name) is not None and _is_for_a_user(match, text)
+    return called.is_alone and _is_for_a_user(match, text)
+
+
+class _Called(NamedTuple):
+    """What an everyday word is by what stands before it."""
+
+    is_of_git: bool
+    is_named: bool  # smtp_pass
+    is_closed_key: bool
+    is_part: bool
+    is_alone: bool
+
+
+@lru_cache(maxsize=1_024)  # where such a word stands everywhere, mostly the same stands before it
+def _called(until_name: str) -> _Called:
+    lowered = until_name.lower()
+    return _Called(
+        compiled(_GIT_KEY).search(until_name) is not None,
+        compiled(_WEAK_BEFORE).search(until_name) is not None,
+        lowered.endswith("key") and compiled(_OPEN_KEY).search(until_name) is None,
+        lowered.endswith("_pw"),
+        compiled(_ALONE).search(until_name) is not None,
+    )
 
 
 def _is_worded_password(match: re.Match[str]) -> bool:
@@ -251,12 +275,10 @@ def _is_for_a_user(match: re.Match[str], text: str) -> bool:
     return is_given and (match["bare"] is None or compiled(_USER_BEFORE).search(before) is not None)
 
 
-def _is_random_key(match: re.Match[str], until_name: str) -> bool:
+def _is_random_key(match: re.Match[str]) -> bool:
     """Whatever key it is, 32 characters that nobody would make up are no column and no cache entry."""
     value = match["bare"] or match["quoted"]
-    if len(value) < 32 or not until_name.lower().endswith("key") or compiled(_OPEN_KEY).search(until_name):
-        return False
-    return looks_random(value)
+    return len(value) >= 32 and looks_random(value)
 
 
 # --- between quotes -------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ class ImportReport:
     checksum: str = "absent"  # ok | mismatch | absent
     quarantined: int = 0  # looked like attacks on their readers, and wait for someone to judge them
     private: int = 0  # passages of notes marked private, and left out
+    lighter: int = 0  # weighed more than the importer may give, and weigh what is new
     dry_run: bool = False
     sessions: int = 0  # of transcripts
     elsewhere: int = 0  # sessions of other projects, left out
@@ -78,6 +79,8 @@ class ImportReport:
             answer |= {"sessions": self.sessions, "elsewhere": self.elsewhere}
         if self.gone:
             answer |= {"gone": self.gone, "replaced": self.replaced}
+        if self.lighter:
+            answer["lighter"] = self.lighter
         if self.edited:
             answer["edited"] = self.edited
         if self.next:

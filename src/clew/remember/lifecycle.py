@@ -16,6 +16,7 @@ from clew.remember.graph import GraphPolicy, remap, remap_id, unmap_quietly
 from clew.remember.prepare import index_terms
 from clew.remember.ties import NONE, retie, ties_of
 
+TEXT_TAKEN = "MEMORY_TEXT_TAKEN"
 SHORTEST_ID = 8  # characters by which the beginning of an id is known
 
 # What policies say about memories, one answer each: `Door.may`. None where everything is allowed.
@@ -133,6 +134,15 @@ def _key_of(holder: str, key: str) -> Conflict:
         f"memory {holder} holds the key '{key}'",
         code="MEMORY_KEY_TAKEN",
         next=f"forget it, or choose another key: clew forget {holder}",
+    )
+
+
+def text_taken() -> Conflict:
+    """By a memory of which neither id nor words are told."""
+    return Conflict(
+        "what says the same is there already, and may not be shown to you",
+        code=TEXT_TAKEN,
+        next="say it in other words, or ask an owner of the org",
     )
 
 

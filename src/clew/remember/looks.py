@@ -7,7 +7,7 @@ that find such strings are in `redact.py` and `assigned.py`.
 import math
 import re
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 
 # What stands for a secret without being one: a variable, a template, a lookup in the environment, a mask.
 _VARIABLE = (
@@ -79,6 +79,7 @@ def is_variable(value: str) -> bool:
     return compiled(_VARIABLE).match(value) is not None
 
 
+@lru_cache(maxsize=1_024)  # of names, which are few
 def names_a_password(name: str) -> bool:
     lowered = name.lower()
     return any(word in lowered for word in ("pass", "pw", "psk", *PRE_SHARED, *PASSWORDS_ELSEWHERE))
@@ -139,8 +140,8 @@ def looks_random(value: str) -> bool:
 
     3.5 bits per character separate 16 random characters of base64 (3.7 to 4.0) from names with numbers.
     """
-    if len(value) > 512 or value.lower().startswith("sha"):
-        return False  # an embedded file, or a checksum such as sha512-...
+    if len(value) > 512 or value.islower() or value.isupper() or value.lower().startswith("sha"):
+        return False  # in one case as a whole; an embedded file, or a checksum such as sha512-...
     piece = max(re.split(r"[^A-Za-z0-9]", value), key=len)
     if len(piece) < 16 or len(re.findall(r"\d+", piece)) < 2 or piece.upper() == piece or piece.lower() == piece:
         return False

@@ -4,12 +4,13 @@ Export: a header line (format, version, count, checksum), then one live memory p
 ones included, all of one snapshot. Earlier versions of a memory are not exported; a backup keeps those.
 
 Import: a file in, a report out. The times, the version and the state of what comes from an export are kept; if the
-owner imports it the ids, too, and with a checksum that holds its trust. What others import gets ids of its own,
-unless it is there already and they may read it: an id that is taken by what they may not read must look like one
-that is free. Nothing that is in the store is overwritten: the same id with the same text is `known`, with another
-text a `conflict`. Told to put all into one place, an import also puts there what is elsewhere already, under an id
-made of the old one and the place, so that it is known the next time. Each batch is durable before the next is read.
-Run twice, the second run adds nothing; interrupted, running it again goes on, since what arrived is known by then.
+owner imports it the ids, too, and with a checksum that holds its trust. What others import weighs no more than what
+is new, unless they configure the org, and gets ids of its own, unless it is there already and they may read it: an
+id that is taken by what they may not read must look like one that is free. Nothing that is in the store is
+overwritten: the same id with the same text is `known`, with another text a `conflict`. Told to put all into one
+place, an import also puts there what is elsewhere already, under an id made of the old one and the place, so that
+it is known the next time. Each batch is durable before the next is read. Run twice, the second run adds nothing;
+interrupted, running it again goes on, since what arrived is known by then.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from clew.remember.imported import ImportReport
 from clew.remember.lifecycle import is_expired, key_holder
 from clew.remember.line import BOM, draft_of, id_in_place, numbered_lines, parse_object, place_of
 from clew.remember.notes import parse_notes
-from clew.remember.prepare import WritePolicy, draft_memory
+from clew.remember.prepare import NEW_WEIGHT, WritePolicy, draft_memory
 from clew.remember.redact import redact
 from clew.values import dataclass
 
@@ -84,6 +85,7 @@ class Target:
     store: Store
     write: Write
     policy: WritePolicy
+    may_weigh: bool = False  # more than what is new
     now: datetime
     identity: Identity
     scope: Scope | None = None  # its project and user, where given, replace those of the file
@@ -251,6 +253,7 @@ class _Import:
         self._moved_ids: dict[str, str] = {}  # old to new
         self._own_ids: dict[str, str] = {}  # the same for those of an importer who keeps none
         self._owns = "owner" in target.identity.roles
+        self._policy = replace(target.policy, may_weigh=target.may_weigh)
         self._max_bytes = line_limit(target.policy)
 
     # -- the two kinds of file ---------------------------------------------------------------------
@@ -378,10 +381,13 @@ class _Import:
 
     def _add(self, number: int, draft: Draft, place: dict[str, str | None]) -> None:
         target = self._target
+        if draft.weight > NEW_WEIGHT and not target.may_weigh:
+            draft = replace(draft, weight=NEW_WEIGHT)
+            self._report.lighter += 1
         try:
             scope = target.scope_of(place)
             key_names.check_place(scope)
-            memory, _masked = draft_memory(draft, scope, now=target.now, policy=target.policy)
+            memory, _masked = draft_memory(draft, scope, now=target.now, policy=self._policy)
         except ClewError as error:
             self._skip(number, error)
             return
@@ -462,7 +468,8 @@ class _Import:
         drafts = [entry.draft for entry in entries]
         done = list(self._target.write(drafts, scope=scope, identity=self._target.identity))
         held = sum(bool(answer.quarantined) for answer in done)
-        known = 0 if revived else sum(answer.deduplicated and not answer.quarantined for answer in done)
+        there = sum((answer.deduplicated or bool(answer.refused)) and not answer.quarantined for answer in done)
+        known = 0 if revived else there
         self._report.quarantined += held
         self._report.known += known
         self._report.added += len(done) - known - held

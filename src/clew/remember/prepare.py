@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from clew import native
-from clew.errors import InvalidInput
+from clew.errors import Denied, InvalidInput
 from clew.model import numbers
 from clew.model.choice import one_of
 from clew.model.ids import new_id
@@ -38,6 +38,7 @@ from clew.values import dataclass
 _SPACES = re.compile(r"\s+")
 GIVEN_ID = re.compile(r"[\w.:@-]{1,120}")  # ids that callers and files bring along
 MAX_LABEL_CHARS = 240
+NEW_WEIGHT = 1.0  # outcomes take from it and bring it back, never beyond
 SHORTEST_SECRET = 12  # no key format is shorter than this
 MAX_LIST_ITEMS = 64
 MAX_METADATA_CHARS = 16_000
@@ -53,6 +54,7 @@ class WritePolicy:
     working_max: int = 200
     strict_token_rule: bool = True
     may_lower: bool = False  # whoever writes may give a laxer label than the words of a text ask for
+    may_weigh: bool = False  # and a weight above what a new memory has, which outcomes do not give either
 
 
 def draft_memory(
@@ -106,7 +108,7 @@ def draft_memory(
         trusted,
         _classification(draft, content, paths, type_, masked, policy, trust=trusted, plain=plain),
         numbers.confidence(draft.confidence),
-        numbers.weight(draft.weight),
+        _weight(draft.weight, policy),
         upsert_key,
         content_hash(content),
         valid_at,
@@ -336,6 +338,18 @@ def _classification(
     asked = one_of("classification", draft.classification, CLASSIFICATIONS)
     is_lowered = policy.may_lower and trust == "user" and not holds_data(text, masked=bool(masked))
     return asked if is_lowered else highest(computed, asked)
+
+
+def _weight(given: float, policy: WritePolicy) -> float:
+    """It multiplies a rank: given freely, one writer's words would stand first for everybody."""
+    weight = numbers.weight(given)
+    if weight > NEW_WEIGHT and not policy.may_weigh:
+        raise Denied(
+            f"a weight above {NEW_WEIGHT:g} is given by those who configure the org",
+            code="WEIGHT_DENIED",
+            next="leave the weight out, or ask an owner or admin of the org",
+        )
+    return weight
 
 
 def _metadata(metadata: Mapping[str, Any], masked: set[str]) -> Mapping[str, Any]:

@@ -31,6 +31,7 @@ from clew.remember import key_names
 from clew.remember.classify import demanded, highest
 from clew.remember.graph import Entry, GraphPolicy, draft_of, map_memories, remap, remap_id
 from clew.remember.lifecycle import (
+    TEXT_TAKEN,
     May,
     is_expired,
     key_taken,
@@ -41,8 +42,9 @@ from clew.remember.lifecycle import (
     revive,
     soft_delete,
     supersede,
+    text_taken,
 )
-from clew.remember.prepare import MAX_LIST_ITEMS, WritePolicy, draft_memory, embedding_text, index_terms
+from clew.remember.prepare import MAX_LIST_ITEMS, NEW_WEIGHT, WritePolicy, draft_memory, embedding_text, index_terms
 from clew.remember.trust import TRUSTS
 from clew.values import dataclass
 
@@ -70,15 +72,15 @@ def remember(
     actor: str = "owner",
     check: Check | None = None,
     may: May | None = None,
-    may_lower: Callable[[], bool] | None = None,
+    may_configure: Callable[[], bool] | None = None,
 ) -> Iterable[Remembered]:
     """Batch by batch; what was yielded is durable. `check` may refuse a batch within its transaction, `may` says
-    what of the memories that are there already may be read and changed, `may_lower` whether a label that was given
-    counts for more than words; it is asked where one was."""
+    what of the memories that are there already may be read and changed, `may_configure` whether a label or a
+    weight that was given counts as of those who configure the org; it is asked where one was."""
     remaining = iter(drafts)
     while batch := list(islice(remaining, BATCH)):
         now = clock.now()
-        drafting = replace(policy, may_lower=True) if _lowers(batch, may_lower) else policy
+        drafting = replace(policy, may_lower=True, may_weigh=True) if _claims(batch, may_configure) else policy
         how = partial(prepare, store=store, embedder=embedder, now=now, policy=drafting, graph=graph, trust=trust)
         with looked_at(batch):
             saving = Saving(how(batch, scope, may=may), now, policy, graph, actor, check, may)
@@ -87,8 +89,16 @@ def remember(
             yield _explained(one, policy) if one.memory.classification in _RAISED else one
 
 
-def _lowers(batch: Sequence[Draft], may_lower: Callable[[], bool] | None) -> bool:
-    return may_lower is not None and any(draft.classification for draft in batch) and may_lower()
+def _claims(batch: Sequence[Draft], may_configure: Callable[[], bool] | None) -> bool:
+    is_given = any(draft.classification or draft.weight != NEW_WEIGHT for draft in batch)
+    return is_given and may_configure is not None and may_configure()
+
+
+def stored(answer: Remembered) -> Remembered:
+    """The answer to one memory alone, of which nothing else came in."""
+    if answer.refused:
+        raise text_taken()
+    return answer
 
 
 def _explained(answer: Remembered, policy: WritePolicy) -> Remembered:
@@ -307,7 +317,7 @@ def _save_one(tx: Tx, item: Prepared, graph: GraphPolicy, now: datetime, may: Ma
     if known and not may_read(may, known):
         # It cannot be stored beside what says the same in the same place. So nothing happens, and the answer
         # repeats what was said, without the id of what is hidden.
-        return Remembered(replace(memory, id=""), True, masked=item.masked)
+        return Remembered(replace(memory, id=""), masked=item.masked, refused=TEXT_TAKEN)
     replaced = _replaced(tx, item, known, now, may)
     for old in replaced:  # also when the text is known: what it was told to replace has ended all the same
         supersede(tx, old, replace(memory, id=known.id) if known else memory, now)

@@ -30,6 +30,7 @@ from clew.store.postgres_errors import (
     store_closed,
     told,
     unreachable,
+    unreadable,
 )
 from clew.store.postgres_pool import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link, Pool
 from clew.store.postgres_queries import compiled
@@ -401,11 +402,7 @@ def connecting(url: str) -> Iterator[None]:
     except psycopg.ProgrammingError as error:
         if isinstance(error, pg.InsufficientPrivilege):
             raise
-        raise StoreRefused(
-            f"'{shown(url)}' is not an address of a PostgreSQL database",
-            code="URL_INVALID",
-            next="write it as postgresql://user@host/database",
-        ) from error
+        raise unreadable(error, url) from error
     except psycopg.OperationalError as error:
         raise not_let_in(error, shown(url)) or told(error, shown(url)) from error
 

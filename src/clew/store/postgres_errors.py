@@ -12,6 +12,7 @@ import psycopg
 from psycopg import errors as pg
 
 from clew.errors import ClewError, Conflict, Misconfigured, StoreRefused, Unavailable
+from clew.model.address import without_password
 
 UNDONE = (pg.SerializationFailure, pg.DeadlockDetected)
 _GIVEN_UP = (pg.IdleInTransactionSessionTimeout, pg.TransactionTimeout)  # by the server, with the connection
@@ -23,6 +24,7 @@ _NOT_LET_IN = re.compile(
 )
 _NO_DATABASE = re.compile(r'database "[^\n]*" does not exist|permission denied for database')
 _CROWDED = re.compile(r"too many clients|too many connections|remaining connection slots")
+_UNKNOWN_PARAMETER = re.compile(r'invalid URI query parameter: "(\w{1,40})"')
 _SEVERAL = "Multiple connection attempts failed"  # one of several servers may come back
 
 
@@ -71,6 +73,18 @@ def not_let_in(error: psycopg.Error, location: str) -> ClewError | None:
         next = "check its name in the URL, or as an administrator of the server: CREATE DATABASE, GRANT CONNECT"
         return Misconfigured(f"there is no database for us at {location}", code="DATABASE_MISSING", next=next)
     return None
+
+
+def unreadable(error: psycopg.Error, url: str) -> StoreRefused:
+    """An address. A parameter that does not exist is named, unless it may be the rest of a password."""
+    location = without_password(url)
+    unknown = None if "password" in url.partition("?")[2] else _UNKNOWN_PARAMETER.search(str(error))
+    if unknown is None:
+        why, next = "is not an address of a PostgreSQL database", "write it as postgresql://user@host/database"
+    else:
+        why = f"is an address with '{unknown[1]}', which is no parameter of a connection"
+        next = "correct its name, such as sslmode, or leave it out"
+    return StoreRefused(f"'{location}' {why}", code="URL_INVALID", next=next)
 
 
 def refused(error: psycopg.Error, location: str) -> StoreRefused:

@@ -104,7 +104,7 @@ def number_found(connection: psycopg.Connection[Any]) -> int | None:
         raise StoreRefused(
             f"the role '{connection.info.user}' may not read Clew's schema",
             code="POSTGRES_ROLE_REFUSED",
-            next=f"name the role {APP_ROLE}, or let this one act as it: GRANT {APP_ROLE} TO {connection.info.user}",
+            next=f"connect as {APP_ROLE}",  # no GRANT: one that reads everything for backups would write as well
         )
     if not may_read or setup_found(connection) is None:
         return 0
@@ -354,5 +354,5 @@ def take_role(connection: psycopg.Connection[Any]) -> None:
         raise Misconfigured(
             f"'{connection.info.user}' may not act as '{APP_ROLE}'",
             code="ROLE_REFUSED",
-            next=f"connect as {APP_ROLE}, or as an administrator: GRANT {APP_ROLE} TO {connection.info.user}",
+            next=f"connect as {APP_ROLE}",  # as above
         ) from error

@@ -82,7 +82,13 @@ class Keys(ConfigVerbs):
             self._note(tx, place, who, Resource("key", id, place), {}, told)
 
         self._clew.store.write(put)
-        return NewKey(key, token)
+        return NewKey(key, token, is_of_member=self._is_of_member(key))
+
+    def _is_of_member(self, key: ApiKey) -> bool:
+        """Whether whoever looks after the org's members comes across its user. An org of one's own has none."""
+        with self._clew.store.read() as tx:
+            has_members = key.user is not None and tx.orgs.find(key.org) is not None
+            return not has_members or tx.orgs.role(key.org, key.user) is not None
 
     def list(
         self,
@@ -259,11 +265,14 @@ def within_role(role: str | None) -> frozenset[str]:
             return frozenset((role,) if role else ())
 
 
-def revoke_beyond(tx: Tx, org: str, user: str, role: str | None, *, at: datetime) -> list[str]:
+def revoke_beyond(tx: Tx, org: str, user: str, role: str | None, actor: Identity, *, at: datetime) -> list[str]:
     """End the keys of a user that go beyond the role it now has in an org: all of them once it has none."""
     beyond = [
-        key.id for key in tx.keys.of_user(org, user) if role is None or not within_role(role).issuperset(key.roles)
+        key for key in tx.keys.of_user(org, user) if role is None or not within_role(role).issuperset(key.roles)
     ]
-    for id in beyond:
-        tx.keys.revoke(org, id, at=at)
-    return beyond
+    is_member = tx.orgs.role(org, user) is not None  # then it was looked at already who may unmake whom
+    for key in beyond:
+        if not is_member:
+            _check_roles(key, actor, "revoke")
+        tx.keys.revoke(org, key.id, at=at)
+    return [key.id for key in beyond]

@@ -122,7 +122,8 @@ class Orgs(Routes):
         return Member(user, role)
 
     def remove_member(self, org: str, user: str | None, *, identity: Identity | None = None) -> None:
-        """Routing leads them there no more, and their keys end. The last owner cannot be removed."""
+        """Routing leads them there no more, and their keys end, also those of one who is no member. The last owner
+        stays."""
         self._put_role(org, user, None, identity or Identity())
 
     def _put_role(self, name: str, user: str | None, role: str | None, identity: Identity) -> None:
@@ -133,16 +134,17 @@ class Orgs(Routes):
 
         def change(tx: Tx) -> None:
             before = tx.orgs.role(org.id, user)
-            if before == role:
-                _check_left(user, role)
+            if before == role is not None:
                 return
             _check_owners(tx, org.id, actor, before, role)
-            if role is None:
-                tx.orgs.drop_member(org.id, user)
-            else:
+            ended = revoke_beyond(tx, org.id, user, role, actor, at=self._clew.now()) if user else []
+            if role is not None:
                 tx.orgs.put_member(org.id, Member(user, role))
+            elif before is not None:
+                tx.orgs.drop_member(org.id, user)
+            elif not ended:
+                raise _no_member(user)
             resource = Resource("org", org.id, org.id)
-            ended = revoke_beyond(tx, org.id, user, role, at=self._clew.now()) if user else []
             after: dict[str, object] = {"role": role} | ({"revoked": ended} if ended else {})
             self._note(tx, org.id, actor, resource, {"member": user, "role": before}, after)
 
@@ -208,12 +210,11 @@ def _check_new(tx: Tx, org: Org) -> None:
             raise Conflict(f"there is an org '{name}' already", code="ORG_EXISTS", next="choose another --slug")
 
 
-def _check_left(user: str | None, role: str | None) -> None:
-    """Nothing changes: fine, unless somebody was to be removed who is not there."""
-    if role is None:
-        raise NotFound(
-            f"'{user or 'the local owner'}' is no member", code="MEMBER_NOT_FOUND", next="see: clew org members ORG"
-        )
+def _no_member(user: str | None) -> NotFound:
+    """Nor is there a key of theirs: who left, or never was in, may have been given one."""
+    return NotFound(
+        f"'{user or 'the local owner'}' is no member", code="MEMBER_NOT_FOUND", next="see: clew org members ORG"
+    )
 
 
 def _check_owners(tx: Tx, org: str, actor: Identity, before: str | None, after: str | None) -> None:

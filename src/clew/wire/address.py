@@ -44,7 +44,8 @@ def address_of(url: str) -> Address:
         return Address("unix", path=rest)
     address = _network_address(url)
     if scheme == "http" and not address.is_loopback:
-        raise _refused("a token is not sent over http, except to this machine", f"use https://{address.host}")
+        encrypted = address._replace(scheme="https").name
+        raise _refused("a token is not sent over http, except to this machine", f"use {encrypted}")
     return address
 
 

@@ -49,9 +49,9 @@ class Got:
 class Asked:
     """`asked.get("/v1/stats", via=LOOPBACK, token=TOKEN)`. Without more: its owner, over the socket."""
 
-    def __init__(self, clew: Clew, routes: Sequence[Route] | None = None) -> None:
+    def __init__(self, clew: Clew, routes: Sequence[Route] | None = None, *, threads: int = 2) -> None:
         self.clew = clew
-        self._pool = ThreadPoolExecutor(2)
+        self._pool = ThreadPoolExecutor(threads)
         authenticate = Authenticator(clew, local_token=TOKEN, owner_uid=UID)
         gate = Gate(hosts=frozenset(("memory.example",)))
         self.app: App = make_app(
@@ -90,6 +90,12 @@ class Asked:
             "state": {"via": via, "peer_uid": uid},
         }
         return asyncio.run(_ask(self.app, scope, content))
+
+    async def request(self, method: str, path: str, body: Any, *, via: str, token: str) -> Got:
+        """One of several at the same time."""
+        content = json.dumps(body).encode()
+        scope = _scope(method, path, _headers(via, token, {}, length=len(content)))
+        return await _ask(self.app, scope | {"client": ("127.0.0.1", 1), "state": {"via": via}}, [content])
 
 
 def _headers(via: str, token: str | None, given: Mapping[str, str], *, length: int | None) -> list[tuple[str, str]]:

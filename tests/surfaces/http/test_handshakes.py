@@ -18,6 +18,7 @@ from loopback_driver import WAIT_S, connected, on_loopback, rest_of
 from test_daemon import Daemon, certificate, daemon, over_tls
 
 from clew.surfaces.http import protocol
+from clew.surfaces.http.crowd import MAX_CONNECTIONS
 from clew.surfaces.http.handshake import Handshake
 
 __all__ = ["daemon"]
@@ -38,7 +39,7 @@ def served(asked: Asked, tmp_path: Path) -> Iterator[uvicorn.Server]:
 def test_a_handshake_that_does_not_come_is_not_waited_for(
     served: uvicorn.Server, begin: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "HEAD_S", 0.1)
+    monkeypatch.setattr(protocol, "FIRST_S", 0.1)
     with closing(connected(served)) as link:
         link.sendall(begin)
         assert rest_of(link) == b""
@@ -85,15 +86,9 @@ def test_a_server_that_stops_does_not_wait_for_handshakes(served: uvicorn.Server
 def test_a_crowd_on_the_network_that_says_nothing_is_not_kept(daemon: Daemon) -> None:
     host, port = daemon.started["network"].rsplit(":", 1)
     with ExitStack() as crowd:
-        for _ in range(3 * protocol.MAX_CONNECTIONS):
+        for _ in range(3 * MAX_CONNECTIONS):
             crowd.enter_context(socket.create_connection((host, int(port)), timeout=WAIT_S))
         assert daemon.ask("GET", "/v1/stats")[0].status == 200
+        assert over_tls(daemon, Authorization=f"Bearer {daemon.key}") == 200
         kept = len(os.listdir(f"/proc/{daemon.started['pid']}/fd")) if sys.platform == "linux" else 0
-    assert kept < protocol.MAX_CONNECTIONS + 100
-
-    def is_let_in() -> bool:
-        with suppress(OSError):
-            return over_tls(daemon, Authorization=f"Bearer {daemon.key}") == 200
-        return False
-
-    assert until(is_let_in)
+    assert kept < MAX_CONNECTIONS + 100

@@ -78,6 +78,16 @@ def test_a_key_is_made_listed_and_revoked_on_the_command_line(cli: Cli) -> None:
     assert cli("key", "revoke", made["id"]).out.startswith("revoked") and "revoked" in cli("key", "list").out
 
 
+def test_a_key_for_somebody_who_is_no_member_is_told_so(cli: Cli) -> None:
+    cli("org", "create", "Acme")
+    assert (
+        "zed is no member of acme: clew org members acme --add zed"
+        in cli("key", "create", "x", "--user", "zed", "--org", "acme").out
+    )
+    cli("org", "members", "acme", "--add", "zed")
+    assert "no member" not in cli("key", "create", "x", "--user", "zed", "--org", "acme").out
+
+
 def test_a_new_key_is_told_with_what_to_do_with_it(cli: Cli) -> None:
     lines = cli("key", "create", "ops", "--role", "operator").out.splitlines()
     assert lines[0].startswith("created key_") and lines[1].startswith("clew_") and "CLEW_TOKEN" in lines[2]

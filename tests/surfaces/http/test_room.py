@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from api_driver import Asked, until
 
+from clew import open as clew_at
 from clew.clew import Clew
 from clew.errors import Unavailable
 from clew.model.scope import Identity
+from clew.store.postgres_errors import unreachable
 from clew.surfaces.http import app as application
 from clew.surfaces.http import bodies
 from clew.surfaces.http.request import NETWORK
@@ -187,12 +189,29 @@ def test_only_the_owner_is_told_where_files_are(broken: Asked, acme: str, caplog
 
 
 def test_a_path_is_not_told_by_a_name_that_begins_like_it(memory: Clew, tmp_path: Path) -> None:
-    from clew.surfaces.http.problems import without_paths
+    from clew.surfaces.http.problems import without_places
 
     error = Unavailable(f"{tmp_path}/a/clew.db and {tmp_path}", code="STORE_IO", details={"file": tmp_path / "x"})
-    told = without_paths(error, [tmp_path / "a", tmp_path])
+    told = without_places(error, [f"{tmp_path}/a", str(tmp_path)])
     assert str(tmp_path) not in told.message + str(told.details) and type(told) is Unavailable
     assert (told.code, error.message) == ("STORE_IO", f"{tmp_path}/a/clew.db and {tmp_path}")
+
+
+def test_where_the_database_is_is_told_to_the_owner_alone(
+    postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def run(call: Call) -> None:
+        raise unreachable(call.clew.store.location)
+
+    with clew_at(postgres_url, home=tmp_path) as memory:
+        token = memory.keys.create("test", user="ann", roles=("member",)).token
+        asked = Asked(memory, [Route("GET", "/v1/it", "it", "It.", run, answer=str)])
+        theirs, own = asked.get("/v1/it", via=NETWORK, token=token), asked.get("/v1/it")
+        asked.close()
+        place = str(memory.store.location)
+    assert place.startswith("postgresql://") and place in own.json["detail"]
+    assert (theirs.status, theirs.json["detail"]) == (503, "the store does not answer")
+    assert place in caplog.text
 
 
 def test_an_empty_body_is_an_empty_file(asked: Asked) -> None:

@@ -95,6 +95,13 @@ def test_show_tells_what_it_found_and_what_not(agent: Agent) -> None:
     assert answer["not_found"] == ["mem_unknown"]
 
 
+def test_show_of_nothing_that_is_there_names_all_that_were_asked_for(agent: Agent) -> None:
+    error = agent.refused("memory_show", ids=["mem_unknown", "mem_missing"])
+    assert error["code"] == "MEMORY_NOT_FOUND"
+    assert "mem_unknown" in error["message"] and "mem_missing" in error["message"]
+    assert agent.refused("memory_show", ids=["mem_unknown"])["code"] == "MEMORY_NOT_FOUND"
+
+
 def test_an_edit_keeps_the_history_and_needs_the_version_it_expects(agent: Agent) -> None:
     id = agent("memory_remember", content="the port is 8000")["id"]
     assert agent("memory_edit", id=id, content="the port is 9000", expected_version=1)["version"] == 2

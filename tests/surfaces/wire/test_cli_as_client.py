@@ -262,7 +262,7 @@ def test_clew_url_makes_commands_clients_of_a_clew_elsewhere(
         assert "Mondays" in cli("recall", "deploys").out
         assert cli("show", id).code == 0
         refused = cli("export", "-")
-        assert refused.code == 2 and "[STORE_IS_REMOTE]" in refused.err
+        assert refused.code == 2 and "[STORE_IS_REMOTE]" in refused.err and "CLEW_URL" not in refused.err
         cli.patch.setenv("CLEW_TOKEN", "clew_" + "0" * 26 + "_" + "x" * 43)
         assert cli("list").code == 4
     assert not (cli.home / "clew.db").exists()
@@ -291,6 +291,31 @@ def test_what_is_remembered_elsewhere_outside_of_any_project_is_private_and_says
         assert "vault" in cli("list", "--all-projects").out
         cli.patch.setenv("CLEW_TOKEN", tokens["bob"])
         assert ("vault" in cli("list", "--all-projects").out) == ("shared" in readers)
+
+
+@pytest.mark.parametrize(
+    ("org", "project", "is_told"),
+    [
+        ("user:ann", "github.com/acme/web", True),
+        ("user:ann", "shop", False),
+        ("acme", "github.com/acme/web", False),
+    ],
+)
+def test_what_ones_own_key_writes_stays_in_ones_own_org_and_says_where_the_route_leads(
+    cli: Cli, clew_at: Callable[..., Clew], tmp_path: Path, org: str, project: str, is_told: bool
+) -> None:
+    far = clew_at(tmp_path / "far")
+    far.orgs.create("Acme", id="acme", owner="ann")
+    with daemon(far) as socket:
+        cli.patch.setenv("CLEW_URL", f"unix://{socket}")
+        cli.patch.setenv("CLEW_TOKEN", far.keys.create("laptop", org=org, user="ann", roles=("owner",)).token)
+        said = cli("remember", "We deploy on Tuesdays.", "--project", project)
+        assert ("leads this project to 'acme'" in said.out) == is_told
+        assert ("--org acme" in said.out) == is_told
+        routed = cli("remember", "And on Fridays.", "--project", project, "--json").json.get("routed_to")
+        assert routed == ("acme" if is_told else None)
+        assert ("--org acme" in cli("org", "route", project).out) == is_told
+        assert "Tuesdays" in cli("recall", "when do we deploy?", "--project", project).out
 
 
 def test_a_project_is_named_to_hooks_also_where_the_clew_is_elsewhere(

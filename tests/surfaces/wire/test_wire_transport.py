@@ -250,6 +250,20 @@ def test_an_address_that_is_not_safe_is_refused_without_being_repeated(url: str)
     assert refused.value.code == "URL_INVALID" and "secret" not in refused.value.message
 
 
+@pytest.mark.parametrize(
+    ("url", "move"),
+    [
+        ("http://clew.acme.dev:7443", "use https://clew.acme.dev:7443"),
+        ("http://[2001:db8::7]:80/memory", "use https://[2001:db8::7]:80/memory"),
+        ("http://clew.acme.dev", "use https://clew.acme.dev"),
+    ],
+)
+def test_the_address_to_use_instead_keeps_its_port_and_path(url: str, move: str) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        address_of(url)
+    assert refused.value.next == move
+
+
 @pytest.mark.parametrize("token", ["a b", "a\nX-Evil: 1", "ä", "a\x00"])
 def test_a_token_that_could_be_more_than_one_header_is_refused(token: str) -> None:
     with pytest.raises(Misconfigured) as refused:

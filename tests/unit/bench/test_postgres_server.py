@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -98,6 +99,15 @@ def test_a_shared_server_stays_until_the_last_user_has_gone(tmp_path: Path) -> N
         assert first.is_up()
     assert not first.is_up()
     assert len(prepared) == 1
+
+
+def test_a_folder_that_was_given_is_kept_and_opened_again() -> None:
+    with tempfile.TemporaryDirectory(prefix="clew-kept-") as kept:
+        Path(kept).chmod(0o755)  # its user has to get there
+        with PostgresServer(Path(kept)) as first:
+            first.sql("create table t (x int); insert into t values (7)")
+        with PostgresServer(Path(kept)) as second:
+            assert second.sql("select x from t") == "7" and second.place != first.place
 
 
 def test_binaries_that_its_user_cannot_read_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,6 +199,31 @@ def test_t48_a_named_org_is_refused_and_never_replaced_by_the_personal_one(team:
         team.orgs.enter(SHOP, org="acme", identity=BOB)
 
 
+def test_who_was_given_a_key_without_being_a_member_is_removed_with_it(team: Clew) -> None:
+    made = [team.keys.create(f"laptop {number}", user="zed", org="acme", identity=OPERATOR) for number in (1, 2)]
+    assert not made[0].is_of_member and made[0].as_json()["is_of_member"] is False
+    team.orgs.remove_member("acme", "zed", identity=ANN)
+    assert [team.keys.authenticate(one.token) for one in made] == [None, None]
+    assert all(one.key.id in str(team.audit.list(identity=BOUND)[0].detail) for one in made)
+    with pytest.raises(NotFound) as refused:
+        team.orgs.remove_member("acme", "zed", identity=ANN)
+    assert refused.value.code == "MEMBER_NOT_FOUND"
+
+
+def test_an_admin_ends_no_key_of_an_owner_who_is_no_member(team: Clew) -> None:
+    made = team.keys.create("laptop", user="zed", org="acme", roles=("owner",), identity=OPERATOR)
+    team.orgs.add_member("acme", "amy", "admin", identity=ANN)
+    with pytest.raises(Denied):
+        team.orgs.remove_member("acme", "zed", identity=Identity("user:amy", "amy"))
+    assert team.keys.authenticate(made.token) is not None
+
+
+@pytest.mark.parametrize(("org", "user"), [("acme", "bob"), ("acme", None), ("user:ann", "ann"), ("local", "zed")])
+def test_a_key_of_a_member_or_of_ones_own_org_needs_no_word(team: Clew, org: str, user: str | None) -> None:
+    made = team.keys.create("laptop", user=user, org=org, roles=() if user else ("admin",))
+    assert made.is_of_member and "is_of_member" not in made.as_json()
+
+
 def test_i13_a_named_org_beats_what_the_project_says(team: Clew) -> None:
     assert team.orgs.enter(SHOP, org="user:bob", identity=BOB) == BOB
     assert team.orgs.enter("github.com/stranger/x", org="acme", identity=BOB).org == "acme"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,36 @@ def test_a_member_lowers_no_label_by_an_edit(memory: Clew) -> None:
     id = memory.remember("the roadmap", classification="confidential", scope=SHOP, identity=BOB).id
     assert memory.edit(id, classification="public", scope=SHOP, identity=BOB).classification == "confidential"
     assert memory.edit(id, classification="internal", scope=SHOP, identity=ADMIN).classification == "internal"
+
+
+# -- weights -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", [BOB, BOT, BOBS_BOT])
+def test_a_writer_gives_no_weight_above_that_of_what_is_new(memory: Clew, who: Identity) -> None:
+    id = memory.remember("we deploy on Tuesdays", weight=0.5, scope=SHOP, identity=BOB).id
+    assert code_of(lambda: memory.remember("plant", weight=1.5, scope=SHOP, identity=who)) == "WEIGHT_DENIED"
+    assert code_of(lambda: memory.edit(id, weight=1.5, scope=SHOP, identity=BOB)) == "WEIGHT_DENIED"
+    assert memory.edit(id, weight=1.0, scope=SHOP, identity=BOB).weight == 1.0
+
+
+def test_who_configures_the_org_gives_any_weight_and_others_edits_leave_it(memory: Clew) -> None:
+    id = memory.remember("freeze in December", weight=3.0, scope=SHOP, identity=ADMIN).id
+    assert memory.edit(id, content="freeze from 15 December", scope=SHOP, identity=ADMIN).weight == 3.0
+    assert memory.edit(id, weight=9.0, scope=SHOP, identity=ADMIN).weight == 9.0
+    shared = memory.remember("bob's own", author="bob", scope=SHOP, identity=BOB).id
+    memory.edit(shared, weight=4.0, scope=SHOP, identity=ADMIN)
+    assert memory.edit(shared, title="bob's", scope=SHOP, identity=BOB).weight == 4.0
+
+
+@pytest.mark.parametrize(("who", "weight", "lighter"), [(BOB, 1.0, 1), (ADMIN, 7.0, 0), (Identity(), 7.0, 0)])
+def test_an_import_brings_weights_that_the_importer_may_give(
+    memory: Clew, tmp_path: Path, who: Identity, weight: float, lighter: int
+) -> None:
+    path = written(tmp_path, {"content": "first of all", "weight": 7.0, "project": "shop"})
+    report = memory.import_file(path, identity=who)
+    [found] = memory.list(scope=SHOP)
+    assert (report.added, report.lighter, found.weight) == (1, lighter, weight)
 
 
 # -- the quarantine's release ------------------------------------------------------------------------
@@ -142,9 +173,10 @@ def test_a_repeat_of_what_others_said_under_a_key_replaces_nothing(memory: Clew)
 
 def test_a_repeat_of_what_one_may_not_read_shows_and_stores_nothing(memory: Clew) -> None:
     said = memory.remember("the merger is in june", title="board", classification="restricted", scope=SHOP).memory
-    again = memory.remember("the merger is in june", title="mine", layer="rule", scope=SHOP, identity=BOT)
-    assert (again.id, again.deduplicated, again.memory.title) == ("", True, "mine")
-    assert said.id not in json.dumps(again.as_json())
+    with pytest.raises(Conflict) as refused:
+        memory.remember("the merger is in june", title="mine", layer="rule", scope=SHOP, identity=BOT)
+    told = str(vars(refused.value))
+    assert refused.value.code == "MEMORY_TEXT_TAKEN" and said.id not in told and "merger" not in told
     assert memory.show(said.id) == said
     assert len(memory.list(scope=SHOP)) == 1
 
@@ -152,14 +184,14 @@ def test_a_repeat_of_what_one_may_not_read_shows_and_stores_nothing(memory: Clew
 def test_what_one_may_not_read_replaces_nothing_by_a_repeat(memory: Clew) -> None:
     hidden = memory.remember("the merger is in june", classification="restricted", scope=SHOP).id
     old = memory.remember("there is no merger", scope=SHOP, identity=BOT).id
-    again = memory.remember("the merger is in june", supersedes=old, scope=SHOP, identity=BOT)
-    assert again.superseded is None
+    again = partial(memory.remember, "the merger is in june", supersedes=old, scope=SHOP, identity=BOT)
+    assert code_of(again) == "MEMORY_TEXT_TAKEN"
     assert hidden not in json.dumps(memory.show(old, scope=SHOP, identity=BOT).as_json())
 
 
 def test_a_repeat_that_is_answered_without_a_row_leaves_no_entry_in_the_audit_log(memory: Clew) -> None:
     memory.remember("the merger is in june", classification="restricted", scope=SHOP)
-    memory.remember("the merger is in june", scope=SHOP, identity=BOT)
+    list(memory.remember_many([Draft(content="the merger is in june")], scope=SHOP, identity=BOT))
     with memory.store.read() as tx:
         entries = [entry.id for entry in tx.audit.latest("local", limit=10) if entry.action == "remember"]
     assert len(entries) == 1 and all(entries)
@@ -170,6 +202,7 @@ def test_the_rest_of_a_batch_is_stored_beside_what_is_hidden(memory: Clew) -> No
     drafts = [Draft(content=text) for text in ("gateway is red", "the merger is in june", "mail is blue")]
     stored = list(memory.remember_many(drafts, scope=SHOP, identity=BOT))
     assert [bool(one.id) for one in stored] == [True, False, True]
+    assert [one.as_json().get("refused") for one in stored] == [None, "MEMORY_TEXT_TAKEN", None]
 
 
 # -- the past of a memory ----------------------------------------------------------------------------

@@ -77,6 +77,21 @@ def test_labels_of_what_is_less_trusted_or_more_confidential_are_not_taken_over(
     assert memory.show(kept).tags == ()
 
 
+@pytest.mark.parametrize("private", [Scope(project="shop", user="bob"), Scope(user="bob")])
+def test_what_one_keeps_to_oneself_lends_no_labels_to_what_others_see_and_is_not_suggested(
+    memory: Clew, private: Scope
+) -> None:
+    wide = SHOP if private.project else Scope()
+    shared = memory.remember("Deploys happen on Mondays", scope=wide, identity=BOB).id
+    own = memory.remember(
+        "deploys happen on mondays", tags=("layoffs",), paths=("hr/plan.md",), scope=private, identity=BOB
+    ).id
+    assert list(memory.merges.suggest(private, identity=BOB)) == []
+    done = memory.merges.merge(shared, [own], identity=BOB)
+    assert (done.added_tags, done.added_paths, memory.show(shared).tags) == ((), (), ())
+    assert memory.show(own).superseded_by == shared
+
+
 def test_w18_keys_are_taken_over_without_two_holding_one(memory: Clew) -> None:
     place = Scope(project="shop", user="ada")
     kept = memory.remember("Deploys happen on Mondays", scope=place).id

@@ -1,11 +1,12 @@
 """Every key here is put together at run time, so that no scanner finds a key in this repository."""
 
+import cProfile
 import random
 import string
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.remember.redact import redact, redact_together
@@ -915,6 +916,31 @@ def test_the_cost_grows_with_the_length_and_not_with_its_square(unit: str, head:
     fast = min(seconds(short) for _ in range(3))
     # Eight times the text: 8 is linear, 64 is quadratic; the millisecond forgives the clock's grain.
     assert any(seconds(long) < 24 * fast + 0.001 for _ in range(3))
+
+
+def calls(text: str) -> int:
+    profile = cProfile.Profile()
+    profile.runcall(redact, text)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+@given(
+    st.sampled_from(["key", "KEY", "auth", "pw", "token", "api_key", "Password", "secret"]),
+    st.sampled_from(["=", ":", ": ", "|", "=(", '="', " is ", "=a1 ", ",", ">"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_name_wherever_it_stands_asks_for_as_little_each_time(name: str, sign: str) -> None:
+    """Counted, so that no machine is too slow for it: whoever fills a text with names keeps others waiting."""
+    unit = name + sign
+    redact(unit)  # patterns are compiled once
+    few, many = calls(unit * 100), calls(unit * 800)
+    assert many <= 10 * few and many <= 800 * 120
+
+
+@pytest.mark.parametrize("unit", ["key=", "KEY=", "key=(", "auth,"])
+def test_everyday_words_that_name_no_secret_cost_next_to_nothing(unit: str) -> None:
+    redact(unit * 10)
+    assert calls(unit * 1_000) < 1_000 * 16
 
 
 def many_secrets(count: int) -> str:

@@ -133,7 +133,12 @@ _DETAILS = (
     arg("--thread", help="the conversation or ticket it comes from"),
     *TIMES,
     arg("--confidence", metavar="F", type=float, help="how sure, 0 to 1"),
-    arg("--weight", metavar="F", type=float, help="how much it counts in ranking (1)"),
+    arg(
+        "--weight",
+        metavar="F",
+        type=float,
+        help="how much it counts in ranking (1); more is given by who configures the org",
+    ),
     arg(
         "--classification",
         metavar="C",

@@ -76,6 +76,16 @@ def opened(settings: Settings, *, directly: bool = False, stays: bool = False) -
         yield memory
 
 
+@contextmanager
+def opened_as_it_is(settings: Settings) -> Iterator[Clew]:
+    """The store itself, if there is one: what is taken out of a new one would be nothing, and look like all."""
+    from clew.compose import check_store
+
+    check_store(settings)
+    with opened(settings, directly=True) as memory:
+        yield memory
+
+
 def _stay_on_one_core() -> None:
     """numpy's linear algebra starts a thread for every core as soon as it is imported: some 30 ms of processors,
     and one question has no use for them. Whoever said how many there are to be is obeyed."""

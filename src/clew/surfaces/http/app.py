@@ -7,13 +7,16 @@ the verb, JSON. What goes wrong becomes a problem document; what was not foresee
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -26,11 +29,12 @@ from clew.surfaces.http.auth import needs_the_store
 from clew.surfaces.http.gate import Gate, check_content, too_large
 from clew.surfaces.http.idempotency import HEADER, once, request_hash
 from clew.surfaces.http.limits import Rates
-from clew.surfaces.http.problems import Refusal, folders_of, problem_of, status_of, unexpected, without_paths
+from clew.surfaces.http.problems import Refusal, places_of, problem_of, status_of, unexpected, without_places
 from clew.surfaces.http.request import PROCESS, SOCKET, Request
 from clew.surfaces.http.response import AsgiReceive, AsgiSend, Response
 from clew.surfaces.http.route import JSON, Answer, Call, Credential, Route, Stream, Written
 from clew.surfaces.http.router import Router
+from clew.surfaces.http.shares import Shares
 from clew.surfaces.http.standing import Standing
 from clew.surfaces.http.streams import Streams
 from clew.surfaces.http.understand import body_of, query_of, version_expected
@@ -79,12 +83,16 @@ class App:
         self._authenticate = authenticate
         self._pool = pool
         self._urgent = Workers(URGENT, name="clew-urgent")
+        self._of_one = max(1, clew.settings.serve.threads // 2)
+        self._shares = Shares(pool, self._of_one)
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._gate = gate
         self._serving = Serving(clew)
         serve = clew.settings.serve
-        self._folders = folders_of(clew)
+        self._places = places_of(clew)
         self._rates = Rates(serve.rate_per_s, serve.burst)
         self._max_bytes = serve.max_body_kb << 10
+        self.of_one_address = serve.connections_per_address
         self.standing = standing
         self.tally = standing.tally
         self.streams = Streams()
@@ -132,12 +140,13 @@ class App:
         if route.to_file:
             run, most = partial(self._run, route), asked.max_bytes
             async with bodies.received(self._clew.home, request, receive, max_bytes=most, run=run) as file:
-                return await self._run(route, lambda: self._answer(asked, b"", file))
+                return await in_thread(self._pool_for(asked), lambda: self._answer(asked, b"", file))
         body = await bodies.read(receive, asked.max_bytes) if route.has_body else b""
         if route.on_loop is not None:
-            answered: Response = await route.on_loop(self._clew, asked.who.identity, request, body, receive)
+            async with self._turn_of(asked.who):
+                answered: Response = await route.on_loop(self._clew, asked.who.identity, request, body, receive)
             return answered
-        return await self._run(route, lambda: self._answer(asked, body, None))
+        return await in_thread(self._pool_for(asked), lambda: self._answer(asked, body, None))
 
     def _counted(self, request: Request, found: Identity | Credential) -> Credential:
         if isinstance(found, Identity):
@@ -162,11 +171,23 @@ class App:
     def _pool_of(self, route: Route) -> Executor:
         return self._urgent if route.is_urgent else self._pool
 
+    def _pool_for(self, asked: Asked) -> Executor:
+        """For an answer, which may take long: each credential has its share, the machine's owner all."""
+        if asked.the_route.is_urgent or asked.who.is_local or not asked.who.key:
+            return self._pool_of(asked.the_route)
+        return self._shares.of(asked.who.key)
+
+    def _turn_of(self, credential: Credential) -> AbstractAsyncContextManager[Any]:
+        """The same share of what brings threads of its own."""
+        if credential.is_local:
+            return nullcontext()
+        return self._turns.setdefault(credential.key, asyncio.Semaphore(self._of_one))
+
     # -- a request whose body is there: no task, two calls on the event loop ------------------------------
 
     def hand_over(self, asked: Asked, body: bytes, answered: Callable[[Sent], None]) -> None:
         """A worker answers what `needs_only_its_body`; `answered` is called in its thread."""
-        pool = self._pool_of(asked.the_route)
+        pool = self._pool_for(asked)
         pool.submit(self._answer_or_refusal, asked, body).add_done_callback(lambda done: answered(done.result()))
 
     def _answer_or_refusal(self, asked: Asked, body: bytes) -> Sent:
@@ -244,7 +265,7 @@ class App:
         if isinstance(error, Denied) or (isinstance(error, Refusal) and error.status in (401, 403)):
             self.tally.refused(error.code)
         if not (asked.credential and asked.credential.is_local):
-            error = without_paths(error, self._folders)
+            error = without_places(error, self._places)
         envelope = asked.route.envelope if asked.route else asked.envelope
         if envelope is None:
             return problem_of(error, expects_version=asked.if_match is not None)

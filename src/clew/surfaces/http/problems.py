@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clew.compose import database_path, is_postgres
 from clew.errors import (
     ClewError,
     Conflict,
@@ -23,6 +22,7 @@ from clew.errors import (
     StoreRefused,
     Unavailable,
 )
+from clew.model.address import scheme_of, without_password
 from clew.surfaces.http.response import Response
 from clew.wire.address import is_address
 
@@ -105,34 +105,37 @@ def problem_of(error: ClewError, *, expects_version: bool = False) -> Response:
     return Response(status, msgspec.json.encode(document), MEDIA_TYPE, headers_of(error, status))
 
 
-def folders_of(clew: Clew) -> list[Path]:
-    """Where this server keeps its files. The longest first: one may lie in the other."""
+def places_of(clew: Clew) -> list[str]:
+    """Where this server keeps its files, or the address of its database as messages name it. The longest first: one
+    may lie in the other."""
     url = clew.settings.store.url
-    of_store = [] if is_address(url) or is_postgres(url) else [database_path(clew.settings).parent]
-    return sorted({clew.home, *of_store}, key=lambda folder: -len(str(folder)))
+    of_store = without_password(url) if is_address(url) else str(clew.store.location)
+    if not scheme_of(of_store):
+        of_store = str(Path(of_store).parent)
+    return sorted({str(clew.home), of_store}, key=len, reverse=True)
 
 
-def without_paths(error: ClewError, folders: Sequence[Path]) -> ClewError:
-    """The same for whoever need not know where this server keeps its files. The log has it whole."""
+def without_places(error: ClewError, places: Sequence[str]) -> ClewError:
+    """The same for whoever need not know where this server keeps what it has. The log has it whole."""
     told = (error.message, error.next, *map(str, error.details.values()))
-    if not any(_names(text, folders) for text in told):
+    if not any(_names(text, places) for text in told):
         return error
     if status_of(error) >= 500:
         logger.warning("%s: %s", error.code, error.message)
     hidden = type(error).__new__(type(error))
     hidden.__dict__.update(error.__dict__)
-    hidden.message, hidden.next = _without(error.message, folders), _without(error.next, folders)
-    hidden.details = {key: value for key, value in error.details.items() if not _names(str(value), folders)}
+    hidden.message, hidden.next = _without(error.message, places), _without(error.next, places)
+    hidden.details = {key: value for key, value in error.details.items() if not _names(str(value), places)}
     return hidden
 
 
-def _names(text: str, folders: Sequence[Path]) -> bool:
-    return any(str(folder) in text for folder in folders)
+def _names(text: str, places: Sequence[str]) -> bool:
+    return any(place in text for place in places)
 
 
-def _without(text: str, folders: Sequence[Path]) -> str:
-    for folder in folders:
-        text = text.replace(f"{folder}{os.sep}", "").replace(str(folder), "the store")
+def _without(text: str, places: Sequence[str]) -> str:
+    for place in places:
+        text = text.replace(f"{place}{os.sep}", "").replace(place, "the store")
     return text
 
 

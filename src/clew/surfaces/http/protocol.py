@@ -23,14 +23,15 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from clew.surfaces.http.app import App, Sent
 from clew.surfaces.http.asked import Asked
+from clew.surfaces.http.crowd import OF_ONE, peer_of, who_leaves
 from clew.surfaces.http.problems import Refusal, problem_of
 from clew.surfaces.http.request import LOOPBACK, NETWORK, SOCKET
 from clew.surfaces.http.response import Response
 
 MAX_HEAD = 32 << 10  # bytes of the address and all headers
-MAX_CONNECTIONS = 256  # of one listener at once: with three of them, below what a process may open on most systems
 MAX_HEADERS = 100
-HEAD_S = 20.0  # how long a head may take to arrive
+FIRST_S = 5.0  # how long a handshake may take, and then the first head: nobody has shown a credential yet
+HEAD_S = 20.0  # how long a later head may take to arrive
 TAKE_S = 60.0  # how long a client may leave an answer lying
 SMALL = 32 << 10  # bytes of a body that is collected here; the application waits for larger ones,
 SOON_S = 0.05  # and for those that take longer
@@ -41,6 +42,9 @@ _LOCAL_PEERCRED = 1  # macOS, at the level of the socket's own protocol
 class Protocol(HttpToolsProtocol):
     """One connection."""
 
+    peer = ""
+    came = 0.0  # when it connected, encrypted or not
+    is_heard = False  # a whole head has come, and with it a credential or a refusal
     _head_bytes = 0
     _unread = 0  # bytes since the parser last handed something over: it keeps them
     _timer: asyncio.TimerHandle | None = None
@@ -54,8 +58,9 @@ class Protocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.parser = _Parser(self)
-        if len(self.connections) > MAX_CONNECTIONS:  # most of them say nothing: who came first is waited for
-            transport.abort()
+        self.peer = peer_of(transport.get_extra_info("peername"))
+        self.came = self.came or self.loop.time()
+        if not make_room(self, self.connections, self.app):
             return
         self._at_the_end: list[Callable[[], object]] = []
         told = {**_other_end(transport, is_tls=self.scheme == "https"), "when_gone": self._when_gone}
@@ -149,6 +154,7 @@ class Protocol(HttpToolsProtocol):
             return
         self._unread = 0
         self._head_is_here()
+        self.is_heard = True
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -227,6 +233,11 @@ class Protocol(HttpToolsProtocol):
         cycle.on_response()
         cycle.on_response = _nothing  # it holds this connection, which holds the cycle
 
+    def leave(self) -> None:
+        """For one that comes, or because there is no place: at once, so that it is not counted any more."""
+        self.connections.discard(self)
+        self.transport.abort()
+
     @property
     def _app(self) -> App:
         assert isinstance(self.app, App)
@@ -282,13 +293,22 @@ class Protocol(HttpToolsProtocol):
 
     def _wait_for_head(self) -> None:
         self._head_is_here()
-        self._timer = self.loop.call_later(HEAD_S, self.transport.close)
+        self._timer = self.loop.call_later(HEAD_S if self.is_heard else FIRST_S, self.transport.close)
 
     def _head_is_here(self) -> None:
         self._is_head_due = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def make_room(newcomer: Any, connections: set[Any], app: Any) -> bool:
+    """Whether the newcomer, who is one of the connections, may stay."""
+    of_one = app.of_one_address if isinstance(app, App) else OF_ONE
+    leaves = who_leaves(newcomer, connections, of_one=of_one)
+    if leaves is not None:
+        leaves.leave()
+    return leaves is not newcomer
 
 
 class _Parser(HttpRequestParser):

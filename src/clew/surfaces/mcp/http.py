@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from clew.surfaces.http.problems import folders_of, without_paths
+from clew.surfaces.http.problems import places_of, without_places
 from clew.surfaces.mcp.caller import Caller
 from clew.surfaces.mcp.client import client_name
 from clew.surfaces.mcp.server import Context, make_server
@@ -26,7 +26,7 @@ _WHO = "clew.caller"
 
 def mount_mcp(clew_for: Callable[[Scope], tuple[Clew, Identity]]) -> ASGIApp:
     """`clew_for` tells by the ASGI scope of a request who asks; it is called once for each and must not block."""
-    server = make_server(_caller_of, shown=lambda error, clew: without_paths(error, folders_of(clew)))
+    server = make_server(_caller_of, shown=lambda error, clew: without_places(error, places_of(clew)))
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         scope = {**scope, _WHO: clew_for(scope)}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from clew import ClewError, Draft, Filter, InvalidInput
+from clew import ClewError, Draft, Filter, InvalidInput, NotFound
 from clew.model.times import parse_time
 from clew.surfaces.mcp import arguments as given
 from clew.surfaces.mcp.answers import Document, encoded, fit, fit_text, tokens
@@ -49,8 +49,12 @@ def show(caller: Caller, asked: given.Show) -> Document:
             found.append(caller.clew.show(id, scope=scope, identity=caller.who))
         except ClewError as error:
             missing.append(told.name(id))
-            if error.exit_code != 3 or len(missing) == len(ids):
+            if error.exit_code != 3 or len(ids) == 1:
                 raise
+    if not found:
+        raise NotFound(
+            f"{', '.join(missing)} were not found", code="MEMORY_NOT_FOUND", next="ask again with memory_recall"
+        )
     document: Document = {"memories": [_shown(memory, asked.offset) for memory in found]}
     if missing:
         document["not_found"] = missing

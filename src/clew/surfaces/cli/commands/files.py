@@ -17,7 +17,16 @@ from typing import Any, TextIO
 from clew.errors import ClewError, Conflict, InvalidInput, NotFound
 from clew.model.host import Around
 from clew.surfaces.cli import refusal, render
-from clew.surfaces.cli.context import confirm, file_of, here, opened, project_name, scope_of_id, settings_of
+from clew.surfaces.cli.context import (
+    confirm,
+    file_of,
+    here,
+    opened,
+    opened_as_it_is,
+    project_name,
+    scope_of_id,
+    settings_of,
+)
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.terminal import Style, answer, one_line
@@ -31,7 +40,7 @@ def export_memories(args: Namespace) -> None:
     if is_placed and args.all_projects:
         raise usage("--all-projects excludes --project and --no-project", "give one of them")
     check_one_document(args)
-    with opened(settings_of(args), directly=True) as memory, progress_bar("export") as progress:
+    with opened_as_it_is(settings_of(args)) as memory, progress_bar("export") as progress:
         write = partial(memory.export, scope=scope_of_id(args), all_projects=not is_placed, progress=progress)
         if args.file == "-":
             report = to_stdout(write)
@@ -189,6 +198,8 @@ def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> 
         yield f"left out what {render.memories(len(edited))} said before being edited: clew show {edited[0]}"
     if held := document["quarantined"]:
         yield style("yellow", f"{render.memories(held)} kept in quarantine: clew quarantine list")
+    if lighter := document.get("lighter"):
+        yield f"{render.memories(lighter)} came in with weight 1: who configures the org may give more"
     if hidden := document["private"]:
         yield f"{hidden:,} private {'passage was' if hidden == 1 else 'passages were'} left out"
     if lines := document["left_out"]:
@@ -222,7 +233,7 @@ def _too_little(count: int) -> str:
 
 
 def backup(args: Namespace) -> None:
-    with opened(settings_of(args), directly=True) as memory, progress_bar("backup") as progress:
+    with opened_as_it_is(settings_of(args)) as memory, progress_bar("backup") as progress:
         report = memory.backup(Path(args.file), overwrite=args.overwrite, progress=progress)
     text = f"copied {render.memories(report.memories)} to {one_line(str(report.path))}"
     answer(args, report.as_json(), lambda style: [text])

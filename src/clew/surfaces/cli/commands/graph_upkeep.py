@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.surfaces.cli.commands.files import SHOWN, check_one_document, incomplete, to_stdout, written_whole
-from clew.surfaces.cli.context import file_of, opened, scope_of_id, settings_of
+from clew.surfaces.cli.context import file_of, opened, opened_as_it_is, scope_of_id, settings_of
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.render import known
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line
@@ -69,7 +69,7 @@ def _edges(count: int) -> str:
 
 def export_edges(args: Namespace) -> None:
     check_one_document(args)
-    with opened(settings_of(args), directly=True) as memory, progress_bar("export") as progress:
+    with opened_as_it_is(settings_of(args)) as memory, progress_bar("export") as progress:
         write = partial(memory.graph.export, scope=scope_of_id(args), progress=progress)
         if args.file == "-":
             report = to_stdout(write)

@@ -60,6 +60,9 @@ def _made_lines(made: NewKey, style: Style) -> Iterator[str]:
     yield f"{style('green', 'created')} {_named(made.key)}"
     yield made.token
     yield "keep it now: it is not shown again. Clients take it as CLEW_TOKEN"
+    if not made.is_of_member:
+        user, org = one_line(made.key.user or ""), one_line(made.key.org)
+        yield style("yellow", f"{user} is no member of {org}: clew org members {org} --add {user}")
 
 
 def _listing(page: Sequence[ApiKey], cursor: str | None, now: datetime, style: Style) -> Iterator[str]:

@@ -12,9 +12,11 @@ from clew.surfaces.cli.terminal import Style, answer, columns, one_line
 
 _NOBODY = "(the owner of this machine)"
 _WHO_FOLLOWS = (
-    "commands on this machine keep working in 'local'; the routing is for programs that serve users: "
-    "clew.orgs.enter(project, identity=...) tells them where to work"
+    "commands on this machine keep working in 'local', and with a key in the org that it was made for; the routing "
+    "is for programs that serve users: clew.orgs.enter(project, identity=...) tells them where to work"
 )
+
+_LED_AWAY = ("mapping", "slug", ACTIVE_WORKSPACE)  # from one's own org
 
 
 def create(args: Namespace) -> None:
@@ -87,8 +89,11 @@ def _unused(found: Routing, org: str) -> str:
 
 
 def _routed_lines(routed: Routed, style: Style) -> Iterator[str]:
-    yield f"{style('bold', one_line(routed.org))}  {routed.reason}: {one_line(routed.words)}"
+    org = one_line(routed.org)
+    yield f"{style('bold', org)}  {routed.reason}: {one_line(routed.words)}"
     yield from (f"  passed over: {one_line(words)}" for words in routed.passed)
+    if routed.reason in _LED_AWAY:
+        yield f"  commands and hooks go there with a key that it gave: clew key create NAME --org {org} --user USER"
 
 
 def _routing_lines(found: Routing) -> list[str]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clew.errors import InvalidInput
+from clew.errors import ClewError, InvalidInput
+from clew.model.address import is_shared
 from clew.model.memory import Draft, Memory, Remembered
+from clew.model.org import LOCAL, PERSONAL_PREFIX
 from clew.model.scope import Scope
 from clew.model.times import parse_time
 from clew.settings import Settings
@@ -19,8 +22,11 @@ from clew.surfaces.cli.commands.filters import check_not_blank
 from clew.surfaces.cli.commands.jobs import after_write
 from clew.surfaces.cli.context import json_object, moment, opened, scope_of, scope_of_id, settings_of, text_of
 from clew.surfaces.cli.parser import usage
-from clew.surfaces.cli.terminal import Style, answer
+from clew.surfaces.cli.terminal import Style, answer, one_line
 from clew.wire.address import is_address
+
+if TYPE_CHECKING:
+    from clew import Clew
 
 
 def _to_come(text: str) -> datetime:
@@ -56,9 +62,23 @@ def remember(args: Namespace) -> None:
     draft = Draft(content=text_of(args.text, settings), **_fields(args))
     with opened(settings) as memory:
         stored = memory.remember(draft, scope=scope)
-        told = partial(_told_new, stored, args.classification, is_elsewhere=is_address(settings.store.url))
-        answer(args, stored.as_json(), told)
+        far = is_address(settings.store.url)
+        routed = _routed_elsewhere(memory, stored) if far or is_shared(settings.store.url) else None
+        told = partial(_told_new, stored, args.classification, is_elsewhere=far, routed=routed)
+        answer(args, stored.as_json() | ({"routed_to": routed} if routed else {}), told)
         after_write(memory)
+
+
+def _routed_elsewhere(memory: Clew, stored: Remembered) -> str | None:
+    """The org that the routing names for the project of what was written into one's own: it did not go there. What
+    was written is, whether or not this can be asked."""
+    org, project = stored.memory.org, stored.memory.project
+    if not project or not (org == LOCAL or org.startswith(PERSONAL_PREFIX)):
+        return None
+    with suppress(ClewError):
+        routed = memory.orgs.route(project).org
+        return None if routed == org else routed
+    return None
 
 
 def _place_of(args: Namespace, settings: Settings) -> Scope | None:
@@ -87,8 +107,14 @@ def edit(args: Namespace) -> None:
         after_write(memory)
 
 
-def _told_new(stored: Remembered, asked: str | None, style: Style, *, is_elsewhere: bool) -> Iterator[str]:
+def _told_new(
+    stored: Remembered, asked: str | None, style: Style, *, is_elsewhere: bool, routed: str | None
+) -> Iterator[str]:
     yield from render.remembered(stored, style, is_elsewhere=is_elsewhere)
+    if routed:
+        own, there = one_line(stored.memory.org), one_line(routed)
+        yield style("yellow", f"kept in '{own}', though the routing leads this project to '{there}'")
+        yield f"to work there use a key that it gave: clew key create NAME --org {there} --user USER"
     yield from (style("yellow", line) for line in labels.of_new(stored, asked))
 
 

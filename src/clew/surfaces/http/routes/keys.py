@@ -49,9 +49,10 @@ class KeyShown(Shape, frozen=True, kw_only=True):
 
 
 class KeyMade(KeyShown, frozen=True, kw_only=True):
-    """`token` is not shown again."""
+    """`token` is not shown again. `is_of_member` is there, and false, where its user is no member of the org."""
 
     token: str
+    is_of_member: bool | Maybe = ABSENT
 
 
 class KeysShown(Shape, frozen=True, kw_only=True):

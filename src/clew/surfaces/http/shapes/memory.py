@@ -53,6 +53,7 @@ class RememberedShown(Shape, frozen=True, kw_only=True):
     superseded: str | Maybe = ABSENT
     quarantined: list[str] | Maybe = ABSENT
     label_because: str | Maybe = ABSENT
+    refused: str | Maybe = ABSENT
 
 
 class ConflictShown(Shape, frozen=True, kw_only=True):

@@ -1,0 +1,143 @@
+"""One credential keeps half of the threads busy at most; what else it asks waits, and nobody else does."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_driver import Asked, until
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.clew import Clew
+from clew.surfaces.http.request import NETWORK
+from clew.surfaces.http.response import Response
+from clew.surfaces.http.route import Call, Route
+from clew.surfaces.http.shares import Shares
+from clew.surfaces.http.workers import Workers
+
+WAIT_S = 30
+
+
+@pytest.fixture
+def pool() -> Iterator[Workers]:
+    pool = Workers(4)
+    yield pool
+    pool.close(WAIT_S)
+
+
+def test_what_is_more_than_a_share_waits_and_others_are_answered(pool: Workers) -> None:
+    shares, held, begun = Shares(pool, 2), threading.Event(), Counter[str]()
+
+    def hold() -> None:
+        begun["ann"] += 1
+        held.wait(WAIT_S)
+
+    waiting = [shares.of("ann").submit(hold) for _ in range(9)]
+    assert until(lambda: begun["ann"] == 2)
+    assert shares.of("bob").submit(lambda: "answered").result(WAIT_S) == "answered"
+    assert begun["ann"] == 2
+    held.set()
+    assert [one.result(WAIT_S) for one in waiting] == [None] * 9 and begun["ann"] == 9
+
+
+def test_what_fails_gives_its_place_back(pool: Workers) -> None:
+    share = Shares(pool, 1).of("ann")
+    failing: list[Future[object]] = [share.submit(lambda: 1 / 0) for _ in range(3)]
+    assert [type(one.exception(WAIT_S)) for one in failing] == [ZeroDivisionError] * 3
+    assert share.submit(int, "7", base=8).result(WAIT_S) == 7
+
+
+def test_what_waits_when_the_server_stops_is_told_so() -> None:
+    pool, held = Workers(1), threading.Event()
+    share = Shares(pool, 1).of("ann")
+    first, second = share.submit(held.wait, WAIT_S), share.submit(int)
+    pool.close(0)
+    held.set()
+    assert first.result(WAIT_S) and isinstance(second.exception(WAIT_S), RuntimeError)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=40), st.integers(1, 3))
+@settings(max_examples=30, deadline=None)
+def test_everything_is_done_once_in_its_order_and_nobody_is_remembered(asked: list[str], of_one: int) -> None:
+    done: list[tuple[str, int]] = []
+    busy, most, lock = Counter[str](), Counter[str](), threading.Lock()
+
+    def work(who: str, at: int) -> None:
+        with lock:
+            busy[who] += 1
+            most[who] = max(most[who], busy[who])
+        with lock:
+            done.append((who, at))
+            busy[who] -= 1
+
+    with ThreadPoolExecutor(4) as pool:
+        shares = Shares(pool, of_one)
+        for one in [shares.of(who).submit(work, who, at) for at, who in enumerate(asked)]:
+            one.result(WAIT_S)
+    assert sorted(done) == sorted((who, at) for at, who in enumerate(asked))
+    assert all(count <= of_one for count in most.values())
+    assert not shares._busy and not shares._waiting
+
+
+def test_what_is_answered_on_the_event_loop_has_the_same_share(
+    clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    """As tools over MCP are, in threads of their own."""
+    memory, busy = clew_at(tmp_path, serve={"threads": 4}), Counter[str]()
+    most = Counter[str]()
+
+    async def slow(_clew: Any, who: Any, *_rest: Any) -> Response:
+        busy[who.user] += 1
+        most[who.user] = max(most[who.user], busy[who.user])
+        for _ in range(20):
+            await asyncio.sleep(0)
+        busy[who.user] -= 1
+        return Response(200, b"{}")
+
+    route = Route("POST", "/v1/it", "it", "It.", print, answer=str, body=bytes, on_loop=slow)
+    asked, users = Asked(memory, [route]), ("ann", "bob")
+    tokens = [memory.keys.create(user, user=user, roles=("member",)).token for user in users]
+
+    async def all_at_once() -> None:
+        asks = [asked.request("POST", "/v1/it", {}, via=NETWORK, token=token) for token in tokens * 6]
+        await asyncio.gather(*asks)
+
+    asyncio.run(all_at_once())
+    asked.close()
+    assert most == {"ann": 2, "bob": 2}
+
+
+def test_a_member_who_asks_much_at_once_keeps_nobody_waiting(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
+    held, begun = threading.Event(), threading.Semaphore(0)
+
+    def slow(call: Call) -> str:
+        if call.identity.user == "ann":
+            begun.release()
+            held.wait(WAIT_S)
+        return "done"
+
+    memory = clew_at(tmp_path, serve={"threads": 4})
+    tokens = {user: memory.keys.create(user, user=user, roles=("member",)).token for user in ("ann", "bob")}
+    asked = Asked(memory, [Route("GET", "/v1/it", "it", "It.", slow, answer=str)], threads=4)
+    got: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: got.append(asked.get("/v1/it", via=NETWORK, token=tokens["ann"]).status))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    assert all(begun.acquire(timeout=WAIT_S) for _ in range(2))
+    assert asked.get("/v1/it", via=NETWORK, token=tokens["bob"]).status == 200
+    assert not begun.acquire(blocking=False)
+    held.set()
+    for thread in threads:
+        thread.join(WAIT_S)
+    asked.close()
+    assert got == [200] * 8
