@@ -274,7 +274,7 @@ class Doors:
         return Door(identity, scope, None if self._stands_open(identity, has_added) else self._pep(), has_added)
 
     def _stands_open(self, identity: Identity, has_added: bool) -> bool:
-        """For the owner, unless policies were added or the agent that acts with this right is suspended."""
+        """For the owner, unless policies were added or something is kept from the agent that acts with it."""
         if "owner" not in identity.roles or has_added:
             return False
-        return not (identity.agent and self._stored.rights(identity.org, identity.agent).suspended)
+        return not (identity.agent and self._stored.rights(identity.org, identity.agent).narrow)

@@ -67,6 +67,7 @@ class Loaded:
     ids: tuple[str, ...]
     version: str  # of its text: decisions are kept under it
     is_grouped: bool  # rows with equal attributes may share a decision
+    has_added: bool = False
 
     def name(self, internal: str) -> str:
         """Cedar numbers policies in the order of the text."""
@@ -127,7 +128,8 @@ class Engine:
         if len(handle) != len(ids):
             raise _broken("the policies do not add up")
         version = sha256(text.encode()).hexdigest()[:16]
-        return Loaded(handle, ids, version, is_grouped=not any(one.names_rows for one in described))
+        is_grouped = not any(one.names_rows for one in described)
+        return Loaded(handle, ids, version, is_grouped=is_grouped, has_added=bool(added))
 
     def ids_of(self, text: str, name: str) -> tuple[str, ...]:
         """In order; a policy without an @id is called after the file. A text that is broken has none."""
