@@ -542,9 +542,11 @@ class Clew(Topics):
             reach = Reach.belonging(scope, own=identity.user, all_projects=all_projects)
         door = self._doors.door(identity, scope)
         door.check_action("export")
+        now = self.clock.now()
+        note = partial(auditing.note_export, self.store, reach, kind="memory", identity=identity, now=now)
         with self.store.read() as tx:
-            may = door.may_each("export")
-            return portable.export_memories(tx, reach, file, progress=progress, may=may)
+            may = door.may_each("read", "export")
+            return portable.export_memories(tx, reach, file, progress=progress, note=note, may=may)
 
     def import_file(
         self,

@@ -59,8 +59,8 @@ class Door:
         """For steps that ask about what they come across; None where they need not."""
         return self.may if self.pep else None
 
-    def may_each(self, action: str) -> Callable[[Memory], bool]:
-        return lambda memory: self.may(action, [memory])[0]
+    def may_each(self, *actions: str) -> Callable[[Memory], bool]:
+        return lambda memory: all(self.may(action, [memory])[0] for action in actions)
 
     def readable(self, found: Iterable[T], memory_of: Callable[[T], Memory]) -> list[T]:
         """Those that may be read, in their order."""

@@ -121,14 +121,22 @@ def check_open(file: TextIO) -> None:
 
 
 def export_memories(
-    tx: Tx, reach: Reach, file: TextIO, *, progress: Progress, may: Callable[[Memory], bool] = lambda memory: True
+    tx: Tx,
+    reach: Reach,
+    file: TextIO,
+    *,
+    progress: Progress,
+    note: Callable[[int, str], None],
+    may: Callable[[Memory], bool] = lambda memory: True,
 ) -> ExportReport:
-    """Twice through the snapshot, since the header comes first; never more than a page in memory."""
+    """Twice through the snapshot, since the header comes first; never more than a page in memory. What is going to
+    be written is told to `note` before anything is."""
     count, digest = 0, sha256()
     for line in _lines(tx, reach, may):
         count += 1
         digest.update(line.encode())
     report = ExportReport(count, _signature(digest.hexdigest()))
+    note(report.count, report.checksum)
     file.write(json.dumps({"format": FORMAT, "version": VERSION, **report.as_json()}) + "\n")
     for done, line in enumerate(_lines(tx, reach, may), 1):
         file.write(line)
