@@ -41,14 +41,15 @@ _PREFIX = re.compile(r"^for policy `[^`]*`, ")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a file of policies, and from which line on."""
+    """What is wrong with a file of policies, and from which line on. A warning refuses nothing."""
 
     line: int
     policy: str
     message: str
+    level: str = "error"  # error | warning
 
     def as_json(self) -> dict[str, Any]:
-        return {"line": self.line, "policy": self.policy, "message": self.message}
+        return {"line": self.line, "policy": self.policy, "message": self.message, "level": self.level}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,10 @@ class Engine:
         """What is wrong with one file; `taken` are ids of policies that are in force already."""
         return _with_room(partial(self._problems, text, set(taken)))
 
+    def warnings(self, text: str) -> list[Problem]:
+        """Of a file without problems: what it says and was hardly meant."""
+        return _with_room(partial(_warnings, text))
+
     def _problems(self, text: str, taken: Iterable[str] = ()) -> list[Problem]:
         if too_much := _too_much(text):
             return [too_much]
@@ -216,10 +221,30 @@ def _too_much(text: str) -> Problem | None:
     return None
 
 
+def _in_order(node: cedarpy.pst.PolicySet) -> list[cedarpy.pst.Template]:
+    named = sorted(node.static_policies.items(), key=lambda item: int(item[0].removeprefix("policy")))
+    return [policy for _internal, policy in named]
+
+
+def _warnings(text: str) -> list[Problem]:
+    found = zip(statements(text), _in_order(cedarpy.policies_to_pst(text)), _described(text, "").ids, strict=True)
+    said = 'it leaves what goes into prompts to agents; "action in" for "action ==" forbids that, too'
+    return [Problem(line, id, said, "warning") for (line, _), policy, id in found if _leaves_inject(policy)]
+
+
+def _leaves_inject(policy: cedarpy.pst.Template) -> bool:
+    """A forbid of reading alone that is about agents as well; what a user may not read is asked of users."""
+    if policy.effect != "forbid" or getattr(getattr(policy.action, "entity", None), "id", "") != "read":
+        return False
+    named = getattr(policy.principal, "entity_type", None) or getattr(
+        getattr(policy.principal, "entity", None), "type", None
+    )
+    return isinstance(policy.action, cedarpy.pst.ActionEq) and str(named) != "Mem::User"
+
+
 def _described(text: str, name: str) -> PolicyText:
     node = cedarpy.policies_to_pst(text)
-    policies = sorted(node.static_policies.items(), key=lambda item: int(item[0].removeprefix("policy")))
-    annotated = [policy.annotations.get("id") for _internal, policy in policies]
+    annotated = [policy.annotations.get("id") for policy in _in_order(node)]
     ids = tuple(id or f"{name}#{number}" for number, id in enumerate(annotated, 1))
     named = {str(uid.type) for uid in cedarpy.pst.entity_uids(node)}
     return PolicyText(ids, names_rows=not named.isdisjoint(NAMED_ROWS))

@@ -52,10 +52,12 @@ class Policies:
     def check(
         self, text: str, *, name: str = "policy", org: str | None = None, identity: Identity | None = None
     ) -> list[engine.Problem]:
-        """What is wrong with a text, and where; beside the shipped policies and those in force."""
+        """What is wrong with a text, and where; beside the shipped policies and those in force. Of one that may be
+        loaded, what was hardly meant: warnings."""
         stored = self._allowed(org, identity)
         with self._clew.store.read() as tx:
-            return added.problems_with(tx, self._engine, text, org=stored, name=added.checked_name(name))
+            found = added.problems_with(tx, self._engine, text, org=stored, name=added.checked_name(name))
+        return found or self._engine.warnings(text)
 
     def load(
         self, text: str, *, name: str, org: str | None = None, identity: Identity | None = None
