@@ -50,7 +50,7 @@ def test_each_export_is_told_with_who_how_many_and_what(clew: Clew) -> None:
     with clew.store.read() as tx:
         [entry] = tx.audit.latest("local", limit=10, action="export")
         assert verify_log(tx, "local").ok
-    assert (entry.actor, entry.kind, entry.content_hash) == ("bob", "memory", digest)
+    assert (entry.actor, entry.kind, entry.content_hash) == ("user:bob", "memory", digest)
     assert json.loads(entry.detail) == {"count": 2, "projects": ["shop"], "users": ["", "bob"]}
 
 

@@ -242,7 +242,7 @@ class Door:
         return f"in project '{self.scope.project}'" if self.scope and self.scope.project else "here"
 
     def _denied(self, action: str, what: str) -> ClewError:
-        who = self.identity.actor
+        who = self.identity.name
         return Denied(
             f"'{who}' may not {action} {what}",
             code=f"{action.upper()}_DENIED",

@@ -440,7 +440,7 @@ class _Import:
         importer may read. What names them follows, as above."""
         for entry in batch:
             if entry.draft.id is not None and not self._may_read(tx, entry.draft.id):
-                own = id_in_place(entry.draft, entry.scope, self._target.identity.actor)
+                own = id_in_place(entry.draft, entry.scope, self._target.identity.name)
                 is_hidden = _is_there(tx, entry.scope.org, own) and not self._may_read(tx, own)
                 self._own_ids[entry.draft.id] = new_id("mem") if is_hidden else own
         return [entry.with_ids(self._own_ids) for entry in batch]

@@ -117,7 +117,7 @@ class Policies:
         )
         if not decision:
             raise Denied(
-                f"'{who.actor}' may not look after the policies of org '{name}'",
+                f"'{who.name}' may not look after the policies of org '{name}'",
                 code="POLICY_DENIED",
                 next="ask an owner or admin of the org, or the operator for other orgs",
             )
@@ -221,7 +221,7 @@ class Quarantine:
         )
         if not allowed:
             raise Denied(
-                f"'{who.actor}' may not review what is in quarantine",
+                f"'{who.name}' may not review what is in quarantine",
                 code="REVIEW_DENIED",
                 next="ask an owner, admin or reviewer of the org",
             )
