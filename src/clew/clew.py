@@ -414,6 +414,7 @@ class Clew(Topics):
         trust = (identity or Identity()).trust
         policy = replace(self._policy, may_lower="classification" in changes and door.may_lower())
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=policy, trust=trust)
+        door.check_author(old, new)
         door.must_write(old, new)
         return self._put(old, new, "edited", identity, door.asked)
 

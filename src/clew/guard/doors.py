@@ -6,7 +6,7 @@ ones the owner's door stands open and Cedar is not even loaded. Everybody else i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -97,11 +97,22 @@ class Door:
             raise self._denied(action, "memories")
 
     def may_lower(self) -> bool:
-        """Whether a label that is given counts for more than words: if it is of people who configure the org."""
+        """Whether a label that is given counts for more than words, and another's name as the author's: from people
+        who configure the org."""
         if self.identity.agent or self.pep is None:
             return not self.identity.agent
         org = self.identity.org
         return all(self._may("configure", [access.Resource("org", org, org)]))
+
+    def check_author(self, old: Memory, new: Memory) -> None:
+        """Refuse to say that the words are another's: policies go by it."""
+        if new.author in (None, old.author, self._own_name) or self.may_lower():
+            return
+        raise Denied(
+            f"'{self.identity.name}' may not say that the author is '{new.author}'",
+            code="AUTHOR_DENIED",
+            next="leave the author as it is, or ask an owner or admin of the org",
+        )
 
     def narrowed(self, reach: Reach) -> Reach:
         """The reach for looking at the graph, which has no rights of its own: only what memories that may be read
@@ -142,13 +153,28 @@ class Door:
     # -- writing -----------------------------------------------------------------------------------
 
     def signed(self, drafts: Iterable[Draft]) -> Iterable[Draft]:
-        """What a user adds to what all share says who wrote it: the writer may correct it later."""
-        if self.pep is None or (self.scope and self.scope.user):
+        """What a user adds to what all share says who wrote it: the writer may correct it later. Another's name
+        counts only from those who configure the org, or anyone's words would pass for it; else it is left out."""
+        if self.pep is None and not self.identity.agent:
             return drafts
-        user = None if entities.acts_as_agent(self.identity, "write") else self.identity.user
-        if user is None:
-            return drafts
-        return (draft if draft.author or draft.past else replace(draft, author=user) for draft in drafts)
+        return self._signed(
+            drafts, None if self.pep is None or (self.scope and self.scope.user) else self._own_name
+        )
+
+    def _signed(self, drafts: Iterable[Draft], name: str | None) -> Iterator[Draft]:
+        own, may_name_others = self._own_name, None
+        for draft in drafts:
+            author = draft.author
+            if author not in (None, own):
+                may_name_others = self.may_lower() if may_name_others is None else may_name_others
+                author = author if may_name_others else None
+            author = author if author or draft.past else name
+            yield draft if author == draft.author else replace(draft, author=author)
+
+    @property
+    def _own_name(self) -> str | None:
+        """Of the user who writes; an agent by itself signs nothing."""
+        return None if entities.acts_as_agent(self.identity, "write") else self.identity.user
 
     def check_new(self, tx: Tx, prepared: Sequence[Prepared], now: datetime) -> None:
         """Refuse a batch in which one may not be written, or would replace what this identity may not change."""
