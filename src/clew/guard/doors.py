@@ -6,10 +6,10 @@ ones the owner's door stands open and Cedar is not even loaded. Everybody else i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.errors import ClewError, Denied
 from clew.lazy import LazyModule
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clew.guard.pep import Pep
     from clew.guard.stored import StoredRights
     from clew.model import access
-    from clew.ports import Tx
+    from clew.ports import Store, Tx
     from clew.recall import context_trace as traces
     from clew.recall.context import Context
     from clew.remember import lifecycle
@@ -254,6 +254,16 @@ class Door:
             cursor = page[-1].id
         return kept[:limit]
 
+    def without_hidden_parents(self, store: Store, found: Sequence[T]) -> list[T]:
+        """What was found, without the ids of what it derives from that may not be read."""
+        derived = {id for one in found for id in _memory_of(one).parents} if self.pep else set()
+        if not derived:
+            return list(found)
+        with store.read() as tx:
+            there = tx.memories.get_many(Reach.everything(self.identity.org), sorted(derived))
+        seen = {memory.id for memory in self.readable(there.values(), lambda memory: memory)}
+        return [one if seen.issuperset(_memory_of(one).parents) else _with_parents(one, seen) for one in found]
+
     # -- asking ------------------------------------------------------------------------------------
 
     def _may(self, action: str, rows: Sequence[access.Resource]) -> list[bool]:
@@ -274,6 +284,18 @@ class Door:
             code=f"{action.upper()}_DENIED",
             next="name the project it belongs to, or ask an owner or admin of the org",
         )
+
+
+def _memory_of(one: Any) -> Memory:
+    """Answers are memories, or values with one in their field `memory`."""
+    memory: Memory = one if isinstance(one, Memory) else one.memory
+    return memory
+
+
+def _with_parents(one: T, seen: Collection[str]) -> T:
+    memory = _memory_of(one)
+    told: Any = replace(memory, parents=tuple(id for id in memory.parents if id in seen))
+    return told if one is memory else replace(one, memory=told)  # type: ignore[type-var]
 
 
 def _alone(result: Result, rank: int) -> Result:
