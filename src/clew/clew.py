@@ -264,7 +264,14 @@ class Clew(Topics):
         if run is not None and self.settings.graph.snapshot:
             kept = self.settings.graph.snapshots_kept
             snapshots.keep_snapshot(recalled, run, query, directory=self._snapshots_at, kept=kept)
-        return recalled if run is None or door is None else door.recalled(recalled)
+        if run is None or door is None:
+            return recalled
+        told = door.recalled(recalled)
+        return (
+            told
+            if door.pep is None
+            else replace(told, results=door.without_hidden_parents(self.store, told.results))
+        )
 
     @takes(RecallOptions)
     def xray(
@@ -346,7 +353,12 @@ class Clew(Topics):
                 now=self.clock.now(),
                 refused=door.refused,
             )
-        return door.context(found)
+        told = door.context(found)
+        names = ("rules", "working", "long_term", "added") if door.pep else ()
+        kept: dict[str, Any] = {
+            name: door.without_hidden_parents(self.store, getattr(told, name)) for name in names
+        }
+        return replace(told, **kept)
 
     def last_graph_recall(self, *, identity: Identity | None = None) -> Snapshot | None:
         """What the graph did in the last recall that kept a snapshot, whoever asked: so for the operator."""
@@ -364,7 +376,9 @@ class Clew(Topics):
     def show(self, id: str, *, scope: Scope | None = None, identity: Identity | None = None) -> Memory:
         reach, door = self._reach_of_id(scope, identity), self._doors.door(identity, scope)
         with self._or_held(id, identity), self.store.read() as tx:
-            return edit.must_get(tx, reach, id, now=self.clock.now(), may=door.asked)
+            found = edit.must_get(tx, reach, id, now=self.clock.now(), may=door.asked)
+        [told] = door.without_hidden_parents(self.store, [found])
+        return told
 
     @contextmanager
     def _or_held(self, id: str, identity: Identity | None) -> Iterator[None]:
@@ -395,7 +409,8 @@ class Clew(Topics):
             find = partial(tx.memories.find, reach, wanted or Filter(), now=self.clock.now())
             if cursor is not None:
                 check_cursor(cursor, "mem", is_known=partial(door.is_seen, tx, reach))
-            return door.page(lambda count, after: find(limit=count, cursor=after), limit, cursor)
+            found = door.page(lambda count, after: find(limit=count, cursor=after), limit, cursor)
+        return door.without_hidden_parents(self.store, found)
 
     @takes(Draft)
     def edit(
@@ -421,6 +436,7 @@ class Clew(Topics):
             may_weigh="weight" not in changes or door.may_lower(),
         )
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=policy, trust=trust)
+        door.check_author(old, new)
         door.must_write(old, new)
         return self._put(old, new, "edited", identity, door.asked)
 
@@ -432,7 +448,8 @@ class Clew(Topics):
         with self._or_held(id, identity), self.store.read() as tx:
             memory = edit.must_get(tx, reach, id, deleted=True, may=door.asked)
             versions = tx.memories.versions(memory)
-        return door.readable(versions, lambda version: edit.as_held_by(memory, version))
+        kept = door.readable(versions, lambda version: edit.as_held_by(memory, version))
+        return door.without_hidden_parents(self.store, kept)
 
     def revert(
         self,
@@ -549,9 +566,11 @@ class Clew(Topics):
             reach = Reach.belonging(scope, own=identity.user, all_projects=all_projects)
         door = self._doors.door(identity, scope)
         door.check_action("export")
+        now = self.clock.now()
+        note = partial(auditing.note_export, self.store, reach, kind="memory", identity=identity, now=now)
         with self.store.read() as tx:
-            may = door.may_each("export")
-            return portable.export_memories(tx, reach, file, progress=progress, may=may)
+            may = door.may_each("read", "export")
+            return portable.export_memories(tx, reach, file, progress=progress, note=note, may=may)
 
     def import_file(
         self,

@@ -181,7 +181,8 @@ def test_no_row_is_moved_into_another_org(app: Connection, filled: list[str]) ->
 def test_rows_of_another_org_are_neither_changed_nor_deleted(app: Connection, filled: list[str]) -> None:
     with bound(app, "one"):
         for table in filled:
-            assert app.execute(f"UPDATE {table} SET org_id = org_id WHERE org_id = 'two'").rowcount == 0
+            if table != "audit":  # of which nothing is changed at all, see below
+                assert app.execute(f"UPDATE {table} SET org_id = org_id WHERE org_id = 'two'").rowcount == 0
             assert app.execute(f"DELETE FROM {table} WHERE org_id = 'two'").rowcount == 0
 
 
@@ -202,6 +203,7 @@ def test_rows_of_another_org_are_neither_changed_nor_deleted(app: Connection, fi
         "CREATE TABLE clew.mine (said text)",
         "INSERT INTO clew_migrations VALUES (99, 'mine')",
         "TRUNCATE memories",
+        "UPDATE audit SET actor = 'nobody'",
         *(
             f"{verb} {table}"
             for table in ("org_owner_mappings", "org_routing")

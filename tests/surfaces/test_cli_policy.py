@@ -45,6 +45,15 @@ def test_the_shipped_policies_can_be_read_and_checked_by_their_own_rules(cli: Cl
     assert {problem["message"] for problem in checked.json["problems"]} == {"another policy has this id"}
 
 
+def test_a_file_that_is_too_deep_ends_nothing_but_its_own_check(cli: Cli) -> None:
+    (cli.directory / "deep.cedar").write_text(
+        f"permit (principal, action, resource) when {{ {'true && ' * 3000}true }};"
+    )
+    checked = cli("policy", "check", "deep.cedar")
+    assert checked.code == 2 and "100 are allowed" in checked.out
+    assert cli("policy", "load", "deep.cedar", "--json").error["code"] == "POLICY_INVALID"
+
+
 def test_a_policy_for_all_orgs_from_stdin(cli: Cli) -> None:
     loaded = cli("policy", "load", "-", "--name", "common", "--org", "*", "--json", stdin=CLOSED.encode()).json
     assert (loaded["name"], loaded["org"], loaded["version"]) == ("common", "*", 1) and "text" not in loaded

@@ -20,6 +20,7 @@ from functools import partial
 from clew.errors import InvalidInput
 from clew.model.access import Denial
 from clew.model.audit import AuditEntry, AuditHead, ChainReport, Unchained, seal
+from clew.model.scope import Identity, Reach
 from clew.ports import Store, Tx
 
 RESTORE = "restore"  # numbers are never given twice, so a restore leaves a gap before its entry
@@ -47,6 +48,22 @@ def note_denials(tx: Tx, denials: Iterable[Denial], at: datetime) -> None:
             policy_ids=denial.decision.policies,
             detail={"wanted": denial.action, "reason": denial.decision.reason},
         )
+
+
+def note_export(
+    store: Store, reach: Reach, count: int, checksum: str, *, kind: str, identity: Identity, now: datetime
+) -> None:
+    """Before the first line is written: whoever goes away in the middle has had what came before."""
+    places = {"projects": reach.projects, "users": reach.users}
+    told = {name: "*" if among is None else list(among) for name, among in places.items()}
+
+    def note(tx: Tx) -> None:
+        tx.audit.note(
+            identity.org, at=now, actor=identity.actor, action="export", kind=kind, id="*",
+            content_hash=checksum.removeprefix("sha256:"), detail={"count": count, **told},
+        )  # fmt: skip
+
+    store.write(note)
 
 
 class Denials:

@@ -6,10 +6,10 @@ ones the owner's door stands open and Cedar is not even loaded. Everybody else i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.errors import ClewError, Denied
 from clew.lazy import LazyModule
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from clew.guard.pep import Pep
     from clew.guard.stored import StoredRights
     from clew.model import access
-    from clew.ports import Tx
+    from clew.ports import Store, Tx
     from clew.recall import context_trace as traces
     from clew.recall.context import Context
     from clew.remember import lifecycle
@@ -59,8 +59,8 @@ class Door:
         """For steps that ask about what they come across; None where they need not."""
         return self.may if self.pep else None
 
-    def may_each(self, action: str) -> Callable[[Memory], bool]:
-        return lambda memory: self.may(action, [memory])[0]
+    def may_each(self, *actions: str) -> Callable[[Memory], bool]:
+        return lambda memory: all(self.may(action, [memory])[0] for action in actions)
 
     def readable(self, found: Iterable[T], memory_of: Callable[[T], Memory]) -> list[T]:
         """Those that may be read, in their order."""
@@ -97,11 +97,22 @@ class Door:
             raise self._denied(action, "memories")
 
     def may_lower(self) -> bool:
-        """Whether a label that is given counts for more than words: if it is of people who configure the org."""
+        """Whether a label that is given counts for more than words, and another's name as the author's: from people
+        who configure the org."""
         if self.identity.agent or self.pep is None:
             return not self.identity.agent
         org = self.identity.org
         return all(self._may("configure", [access.Resource("org", org, org)]))
+
+    def check_author(self, old: Memory, new: Memory) -> None:
+        """Refuse to say that the words are another's: policies go by it."""
+        if new.author in (None, old.author, self._own_name) or self.may_lower():
+            return
+        raise Denied(
+            f"'{self.identity.name}' may not say that the author is '{new.author}'",
+            code="AUTHOR_DENIED",
+            next="leave the author as it is, or ask an owner or admin of the org",
+        )
 
     def narrowed(self, reach: Reach) -> Reach:
         """The reach for looking at the graph, which has no rights of its own: only what memories that may be read
@@ -142,13 +153,28 @@ class Door:
     # -- writing -----------------------------------------------------------------------------------
 
     def signed(self, drafts: Iterable[Draft]) -> Iterable[Draft]:
-        """What a user adds to what all share says who wrote it: the writer may correct it later."""
-        if self.pep is None or (self.scope and self.scope.user):
+        """What a user adds to what all share says who wrote it: the writer may correct it later. Another's name
+        counts only from those who configure the org, or anyone's words would pass for it; else it is left out."""
+        if self.pep is None and not self.identity.agent:
             return drafts
-        user = None if entities.acts_as_agent(self.identity, "write") else self.identity.user
-        if user is None:
-            return drafts
-        return (draft if draft.author or draft.past else replace(draft, author=user) for draft in drafts)
+        return self._signed(
+            drafts, None if self.pep is None or (self.scope and self.scope.user) else self._own_name
+        )
+
+    def _signed(self, drafts: Iterable[Draft], name: str | None) -> Iterator[Draft]:
+        own, may_name_others = self._own_name, None
+        for draft in drafts:
+            author = draft.author
+            if author not in (None, own):
+                may_name_others = self.may_lower() if may_name_others is None else may_name_others
+                author = author if may_name_others else None
+            author = author if author or draft.past else name
+            yield draft if author == draft.author else replace(draft, author=author)
+
+    @property
+    def _own_name(self) -> str | None:
+        """Of the user who writes; an agent by itself signs nothing."""
+        return None if entities.acts_as_agent(self.identity, "write") else self.identity.user
 
     def check_new(self, tx: Tx, prepared: Sequence[Prepared], now: datetime) -> None:
         """Refuse a batch in which one may not be written, or would replace what this identity may not change."""
@@ -228,6 +254,16 @@ class Door:
             cursor = page[-1].id
         return kept[:limit]
 
+    def without_hidden_parents(self, store: Store, found: Sequence[T]) -> list[T]:
+        """What was found, without the ids of what it derives from that may not be read."""
+        derived = {id for one in found for id in _memory_of(one).parents} if self.pep else set()
+        if not derived:
+            return list(found)
+        with store.read() as tx:
+            there = tx.memories.get_many(Reach.everything(self.identity.org), sorted(derived))
+        seen = {memory.id for memory in self.readable(there.values(), lambda memory: memory)}
+        return [one if seen.issuperset(_memory_of(one).parents) else _with_parents(one, seen) for one in found]
+
     # -- asking ------------------------------------------------------------------------------------
 
     def _may(self, action: str, rows: Sequence[access.Resource]) -> list[bool]:
@@ -242,12 +278,24 @@ class Door:
         return f"in project '{self.scope.project}'" if self.scope and self.scope.project else "here"
 
     def _denied(self, action: str, what: str) -> ClewError:
-        who = self.identity.actor
+        who = self.identity.name
         return Denied(
             f"'{who}' may not {action} {what}",
             code=f"{action.upper()}_DENIED",
             next="name the project it belongs to, or ask an owner or admin of the org",
         )
+
+
+def _memory_of(one: Any) -> Memory:
+    """Answers are memories, or values with one in their field `memory`."""
+    memory: Memory = one if isinstance(one, Memory) else one.memory
+    return memory
+
+
+def _with_parents(one: T, seen: Collection[str]) -> T:
+    memory = _memory_of(one)
+    told: Any = replace(memory, parents=tuple(id for id in memory.parents if id in seen))
+    return told if one is memory else replace(one, memory=told)  # type: ignore[type-var]
 
 
 def _alone(result: Result, rank: int) -> Result:
@@ -274,7 +322,7 @@ class Doors:
         return Door(identity, scope, None if self._stands_open(identity, has_added) else self._pep(), has_added)
 
     def _stands_open(self, identity: Identity, has_added: bool) -> bool:
-        """For the owner, unless policies were added or the agent that acts with this right is suspended."""
+        """For the owner, unless policies were added or something is kept from the agent that acts with it."""
         if "owner" not in identity.roles or has_added:
             return False
-        return not (identity.agent and self._stored.rights(identity.org, identity.agent).suspended)
+        return not (identity.agent and self._stored.rights(identity.org, identity.agent).narrow)

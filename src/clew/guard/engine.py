@@ -7,15 +7,18 @@ until the next one takes its place as a whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 from clew.errors import Misconfigured
 from clew.guard.entities import NAMED_ROWS
+from clew.guard.policy_text import MAX_DEPTH, deepest, statements
 from clew.lazy import LazyModule
 from clew.model.access import AddedPolicy, Decision
 from clew.values import dataclass
@@ -25,25 +28,28 @@ if TYPE_CHECKING:
 else:
     cedarpy = LazyModule("cedarpy")
 
+T = TypeVar("T")
 POLICIES = Path(__file__).with_name("policies.cedar")
 SCHEMA = Path(__file__).with_name("schema.cedarschema")
 MAX_CHARS = 64_000  # of one file: every policy is looked at for every question
 MAX_POLICIES = 100
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|;|[^\s"/;]+|[/"]', re.DOTALL)
+STACK = 16 * 2**20  # for reading: what stays untouched of it is no memory
+_SIZING = threading.Lock()
 _PREFIX = re.compile(r"^for policy `[^`]*`, ")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a file of policies, and from which line on."""
+    """What is wrong with a file of policies, and from which line on. A warning refuses nothing."""
 
     line: int
     policy: str
     message: str
+    level: str = "error"  # error | warning
 
     def as_json(self) -> dict[str, Any]:
-        return {"line": self.line, "policy": self.policy, "message": self.message}
+        return {"line": self.line, "policy": self.policy, "message": self.message, "level": self.level}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,7 @@ class Loaded:
     ids: tuple[str, ...]
     version: str  # of its text: decisions are kept under it
     is_grouped: bool  # rows with equal attributes may share a decision
+    has_added: bool = False
 
     def name(self, internal: str) -> str:
         """Cedar numbers policies in the order of the text."""
@@ -91,7 +98,7 @@ class Engine:
     @cached_property
     def shipped(self) -> PolicyText:
         """Refuses to start with a shipped set that is not valid, or in which a policy has no id."""
-        problems = self.problems(self.shipped_text)
+        problems = self._problems(self.shipped_text)
         if problems:
             raise _broken(f"the shipped policies are not valid: line {problems[0].line}: {problems[0].message}")
         described = _described(self.shipped_text, "shipped")
@@ -104,13 +111,13 @@ class Engine:
         asked = tuple((policy.name, policy.text) for policy in added)
         loaded = self._loaded.get(asked)
         if loaded is None:
-            loaded = self._loaded[asked] = self._parsed(added)
+            loaded = self._loaded[asked] = _with_room(partial(self._parsed, added))
         return loaded
 
     def _parsed(self, added: Sequence[AddedPolicy]) -> Loaded:
         texts, described = [self.shipped_text], [self.shipped]
         for policy in added:
-            problems = self.problems(policy.text)
+            problems = self._problems(policy.text)
             if problems:
                 message = f"the policy '{policy.name}' is not valid: {problems[0].message}"
                 raise _broken(message, next=f"load another in its place, or: clew policy drop {policy.name}")
@@ -122,38 +129,48 @@ class Engine:
         if len(handle) != len(ids):
             raise _broken("the policies do not add up")
         version = sha256(text.encode()).hexdigest()[:16]
-        return Loaded(handle, ids, version, is_grouped=not any(one.names_rows for one in described))
+        is_grouped = not any(one.names_rows for one in described)
+        return Loaded(handle, ids, version, is_grouped=is_grouped, has_added=bool(added))
 
     def ids_of(self, text: str, name: str) -> tuple[str, ...]:
         """In order; a policy without an @id is called after the file. A text that is broken has none."""
+        if _too_much(text):
+            return ()
         try:
-            return _described(text, name).ids
+            return _with_room(partial(_described, text, name)).ids
         except ValueError:
             return ()
 
     def problems(self, text: str, *, taken: Iterable[str] = ()) -> list[Problem]:
         """What is wrong with one file; `taken` are ids of policies that are in force already."""
-        if len(text) > MAX_CHARS:
-            return [Problem(1, "", f"it has {len(text):,} characters; {MAX_CHARS:,} are allowed")]
-        statements = list(_statements(text))
+        return _with_room(partial(self._problems, text, set(taken)))
+
+    def warnings(self, text: str) -> list[Problem]:
+        """Of a file without problems: what it says and was hardly meant."""
+        return _with_room(partial(_warnings, text))
+
+    def _problems(self, text: str, taken: Iterable[str] = ()) -> list[Problem]:
+        if too_much := _too_much(text):
+            return [too_much]
+        parts = list(statements(text))
         try:
             handle = cedarpy.PolicySet.from_str(text)
             ids = _described(text, "").ids
         except ValueError as error:
-            return [_where_it_breaks(statements, str(error))]
+            return [_where_it_breaks(parts, str(error))]
         if handle.templates():
             return [Problem(1, "", "it holds a template (?principal or ?resource); only whole policies are taken")]
         if not 0 < len(handle) <= MAX_POLICIES:
             return [Problem(1, "", f"it holds {len(handle)} policies; 1 to {MAX_POLICIES} are allowed")]
-        return [*self._invalid(text, statements, ids), *_taken(statements, ids, set(taken))]
+        return [*self._invalid(text, parts, ids), *_taken(parts, ids, set(taken))]
 
-    def _invalid(self, text: str, statements: Sequence[tuple[int, str]], ids: Sequence[str]) -> Iterator[Problem]:
+    def _invalid(self, text: str, parts: Sequence[tuple[int, str]], ids: Sequence[str]) -> Iterator[Problem]:
         result = cedarpy.validate_policies(text, self.schema)
         if not result.validation_passed and not result.errors:
             yield Problem(1, "", "it does not validate")
         for error in result.errors:
             number = int(error.policy_id.removeprefix("policy") or 0)
-            yield Problem(statements[number][0], ids[number], _PREFIX.sub("", error.error))
+            yield Problem(parts[number][0], ids[number], _PREFIX.sub("", error.error))
 
     def ask(self, loaded: Loaded, requests: Sequence[dict[str, Any]], entities: str) -> list[Decision]:
         """One decision per request, in order. Entities are parsed with the schema, which also tells the engine
@@ -181,31 +198,60 @@ def _decision(loaded: Loaded, result: cedarpy.AuthzResult) -> Decision:
 # -- text ------------------------------------------------------------------------------------------
 
 
+def _with_room(read: Callable[[], T]) -> T:
+    """On a stack of known size, whatever the thread that asks has left of its own."""
+    with ThreadPoolExecutor(1, "clew-policies") as threads:
+        with _SIZING:  # which is said for every thread that begins
+            before = threading.stack_size(STACK)
+            try:
+                reading = threads.submit(read)
+            finally:
+                threading.stack_size(before)
+        return reading.result()
+
+
+def _too_much(text: str) -> Problem | None:
+    """INVARIANT: Cedar reads no text that was not looked at here."""
+    if len(text) > MAX_CHARS:
+        return Problem(1, "", f"it has {len(text):,} characters; {MAX_CHARS:,} are allowed")
+    depth, line = deepest(text)
+    if depth > MAX_DEPTH:
+        what = f"it goes {depth:,} deep, brackets and links of chains such as && and || counted together"
+        return Problem(line, "", f"{what}; {MAX_DEPTH} are allowed (a set of names is flat: [...].contains(...))")
+    return None
+
+
+def _in_order(node: cedarpy.pst.PolicySet) -> list[cedarpy.pst.Template]:
+    named = sorted(node.static_policies.items(), key=lambda item: int(item[0].removeprefix("policy")))
+    return [policy for _internal, policy in named]
+
+
+def _warnings(text: str) -> list[Problem]:
+    found = zip(statements(text), _in_order(cedarpy.policies_to_pst(text)), _described(text, "").ids, strict=True)
+    said = 'it leaves what goes into prompts to agents; "action in" for "action ==" forbids that, too'
+    return [Problem(line, id, said, "warning") for (line, _), policy, id in found if _leaves_inject(policy)]
+
+
+def _leaves_inject(policy: cedarpy.pst.Template) -> bool:
+    """A forbid of reading alone that is about agents as well; what a user may not read is asked of users."""
+    if policy.effect != "forbid" or getattr(getattr(policy.action, "entity", None), "id", "") != "read":
+        return False
+    named = getattr(policy.principal, "entity_type", None) or getattr(
+        getattr(policy.principal, "entity", None), "type", None
+    )
+    return isinstance(policy.action, cedarpy.pst.ActionEq) and str(named) != "Mem::User"
+
+
 def _described(text: str, name: str) -> PolicyText:
     node = cedarpy.policies_to_pst(text)
-    policies = sorted(node.static_policies.items(), key=lambda item: int(item[0].removeprefix("policy")))
-    annotated = [policy.annotations.get("id") for _internal, policy in policies]
+    annotated = [policy.annotations.get("id") for policy in _in_order(node)]
     ids = tuple(id or f"{name}#{number}" for number, id in enumerate(annotated, 1))
     named = {str(uid.type) for uid in cedarpy.pst.entity_uids(node)}
     return PolicyText(ids, names_rows=not named.isdisjoint(NAMED_ROWS))
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """The line on which each policy begins, and its text; comments and strings may hold semicolons."""
-    start: int | None = None
-    for token in _TOKEN.finditer(text):
-        if token[0].startswith("//"):
-            continue
-        start = token.start() if start is None else start
-        if token[0] == ";":
-            yield text.count("\n", 0, start) + 1, text[start : token.end()]
-            start = None
-    if start is not None:
-        yield text.count("\n", 0, start) + 1, text[start:]
-
-
-def _where_it_breaks(statements: Sequence[tuple[int, str]], message: str) -> Problem:
-    for line, statement in statements:
+def _where_it_breaks(parts: Sequence[tuple[int, str]], message: str) -> Problem:
+    for line, statement in parts:
         try:
             cedarpy.PolicySet.from_str(statement)
         except ValueError as error:
@@ -213,8 +259,8 @@ def _where_it_breaks(statements: Sequence[tuple[int, str]], message: str) -> Pro
     return Problem(1, "", message)
 
 
-def _taken(statements: Sequence[tuple[int, str]], ids: Sequence[str], taken: set[str]) -> Iterator[Problem]:
-    for (line, _statement), id in zip(statements, ids, strict=False):
+def _taken(parts: Sequence[tuple[int, str]], ids: Sequence[str], taken: set[str]) -> Iterator[Problem]:
+    for (line, _statement), id in zip(parts, ids, strict=False):
         if id in taken:
             yield Problem(line, id, "another policy has this id")
         taken.add(id)

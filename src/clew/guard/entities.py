@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from clew.model.access import AccessContext, Resource
@@ -20,6 +20,9 @@ TYPES = {"memory": "Observation", "node": "GraphNode", "project": "Project", "or
 NAMED_ROWS = ("Mem::Observation", "Mem::GraphNode")  # a policy that names one of these decides by id
 AGENT_ONLY = ("inject", "transfer")
 USER_ONLY = ("delete", "export", "import", "review", "configure", "operate")
+ASKED_OF_AGENT = {"read": "read", "export": "read", "write": "write", "feedback": "feedback", "delete": "write"}
+# Whose memory it is, who may bring it back, and who looks after what is held.
+DECIDED_OF_USER = frozenset({"forbid.private.agent", "forbid.deleted", "forbid.quarantined"})
 POWERS = frozenset({"owner", "admin", "operator"})  # with one of these it acts as a user, even without a name
 
 Ref = dict[str, str]
@@ -57,6 +60,16 @@ def principal_of(identity: Identity, action: str, rights: AgentRights) -> Princi
     if identity.org == "local" and "owner" in roles:
         roles.add("operator")  # as `Identity.check_operator` has it
     return Principal("User", identity.org, identity.user or "", roles=tuple(sorted(roles)), rights=rights)
+
+
+def agent_beside(principal: Principal, identity: Identity, *, has_added: bool) -> Principal | None:
+    """The agent that acts with a user's credential, where policies may keep something from it. Of one that nobody
+    described, the default clearance is no word."""
+    rights = principal.rights
+    if not identity.agent or principal.kind == "Agent" or not (has_added or rights.narrow):
+        return None
+    known = rights if rights.described else replace(rights, clearance=3)
+    return Principal("Agent", identity.org, identity.agent, identity.user, rights=known)
 
 
 def acts_as_agent(identity: Identity, action: str) -> bool:

@@ -15,11 +15,22 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from clew.errors import ClewError
 from clew.guard.engine import Engine, Loaded
-from clew.guard.entities import TYPES, AttributeClass, Question, class_of, principal_of, resource_reference
+from clew.guard.entities import (
+    ASKED_OF_AGENT,
+    DECIDED_OF_USER,
+    TYPES,
+    AttributeClass,
+    Question,
+    agent_beside,
+    class_of,
+    principal_of,
+    resource_reference,
+)
 from clew.model.access import ACTIONS, AccessContext, AddedPolicies, Decision, Denial, PolicySource, Resource
 from clew.model.config import AgentRights
 from clew.model.scope import Identity
@@ -73,14 +84,20 @@ class Pep:
         *,
         rights: AgentRights | None = None,
         grants: Sequence[str] = (),
+        readers: Sequence[Identity] = (),
         deadline_s: float | None = None,
     ) -> list[Decision]:
         """One decision per row, in order; a row that was not found is None, and denied. Rights that are not given
-        are looked up."""
+        are looked up. `readers` are the users who get to see what is injected: each must be allowed to read it."""
         until = None if deadline_s is None else self._clock() + deadline_s
         try:
             question = self._question(identity, action, context, rights, tuple(sorted(grants)))
-            decisions = self._decided(question, resources, until)
+            loaded = self.in_force(question.principal.org)
+            decisions = self._decided(question, resources, loaded, until)
+            if identity.agent:
+                decisions = self._of_agent_too(identity, question, resources, loaded, until, decisions)
+            if loaded.has_added and action == "inject":
+                decisions = self._of_readers_too(readers, question, resources, loaded, until, decisions)
             self._failed = ""
         except Exception as error:  # FC-2: whatever went wrong, nobody is let in for it
             if not isinstance(error, _Refused | TimeoutError):
@@ -130,7 +147,9 @@ class Pep:
         rights: AgentRights | None,
         grants: tuple[str, ...],
     ) -> Question:
-        if rights is None and identity.agent and self._rights_of:
+        if rights is not None:
+            rights = replace(rights, described=True)
+        elif identity.agent and self._rights_of:
             rights = self._rights_of(identity.org, identity.agent)
         principal = principal_of(identity, action, rights or AgentRights())
         if isinstance(principal, str):
@@ -141,10 +160,44 @@ class Pep:
             raise _Refused("missing_org")
         return Question(principal, action, context, grants)
 
-    def _decided(
-        self, question: Question, resources: Sequence[Resource | None], until: float | None
+    def _of_agent_too(
+        self,
+        identity: Identity,
+        question: Question,
+        resources: Sequence[Resource | None],
+        loaded: Loaded,
+        until: float | None,
+        decisions: list[Decision],
     ) -> list[Decision]:
-        loaded = self.in_force(question.principal.org)
+        """An agent with a user's credential: what the user may, but for what a policy forbids the agent. It needs
+        no permit of its own, and whose a memory is was decided of the user."""
+        agent = agent_beside(question.principal, identity, has_added=loaded.has_added)
+        action = ASKED_OF_AGENT.get(question.action)
+        if agent is None or action is None:
+            return decisions
+        asked = replace(question, principal=agent, action=action)
+        return _both(decisions, map(_unless_forbidden, self._decided(asked, resources, loaded, until)))
+
+    def _of_readers_too(
+        self,
+        readers: Sequence[Identity],
+        question: Question,
+        resources: Sequence[Resource | None],
+        loaded: Loaded,
+        until: float | None,
+        decisions: list[Decision],
+    ) -> list[Decision]:
+        """What may not be read cannot be injected: `inject` is asked of the agent, and what is said of users does
+        not reach it. Without added policies nothing is."""
+        for reader in readers:
+            asked = self._question(reader, "read", question.context, None, question.grants)
+            read = self._decided(asked, resources, loaded, until)
+            decisions = _both(decisions, self._of_agent_too(reader, asked, resources, loaded, until, read))
+        return decisions
+
+    def _decided(
+        self, question: Question, resources: Sequence[Resource | None], loaded: Loaded, until: float | None
+    ) -> list[Decision]:
         rows = [_Row.of(resource, question, loaded) for resource in resources]
         asked = {row.key: row.resource for row in rows if row.resource}
         answers = self._answers(question, asked, loaded, until)
@@ -230,6 +283,18 @@ class _Row:
 
 class _Refused(Exception):
     """No question for Cedar: its argument is the reason."""
+
+
+def _both(one: Sequence[Decision], other: Iterable[Decision]) -> list[Decision]:
+    return [
+        first if second.allowed or not first.allowed else second for first, second in zip(one, other, strict=True)
+    ]
+
+
+def _unless_forbidden(decision: Decision) -> Decision:
+    """Trouble stays a no."""
+    is_said = decision.reason == "forbidden" and not DECIDED_OF_USER.issuperset(decision.policies)
+    return decision if is_said or decision.reason not in _SETTLED else Decision(True)
 
 
 def _nothing_added(_org: str) -> AddedPolicies:

@@ -33,6 +33,7 @@ class Decider(Protocol):
         *,
         rights: AgentRights | None = ...,
         grants: Sequence[str] = ...,
+        readers: Sequence[Identity] = ...,
         deadline_s: float | None = ...,
     ) -> list[Decision]: ...
 
@@ -49,12 +50,13 @@ class LateDecider:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """The agent of a session, as policies see it, and whom to ask about it."""
+    """The agent of a session, as policies see it, the users who get to see what it is told, and whom to ask."""
 
     identity: Identity
     context: AccessContext
     pep: Decider
     rights: AgentRights | None = None  # None: as the policy enforcement point knows them
+    readers: tuple[Identity, ...] = ()
     deadline_s: float | None = None
 
     @classmethod
@@ -85,8 +87,9 @@ class Asker:
         if not own:
             return [False] * len(resources)
         decisions = self.pep.decide(
-            self.identity, "inject", own, self.context, rights=self.rights, deadline_s=self.deadline_s
-        )
+            self.identity, "inject", own, self.context,
+            rights=self.rights, readers=self.readers, deadline_s=self.deadline_s,
+        )  # fmt: skip
         if len(decisions) != len(own):
             return [False] * len(resources)
         answers = iter(decisions)
@@ -94,6 +97,14 @@ class Asker:
 
     def _untrusted(self, memory: Memory) -> str | None:
         return FOREIGN if memory.org != self.org else why_not_injected(memory)
+
+
+def readers_of(scope: Scope, asking: Identity | None) -> tuple[Identity, ...]:
+    """The user whose session it is, and the one by whose credential it is asked for, whose roles are known."""
+    given = (asking,) if asking and asking.user and asking.org == scope.org else ()
+    if scope.user is None or any(one.user == scope.user for one in given):
+        return given
+    return (*given, Identity(scope.org, scope.user, roles=()))
 
 
 @cache

@@ -84,7 +84,7 @@ class InStore:
         scope = Scope(session.org, session.project, session.user, session.agent, session.id)
         return Situation(
             scope=scope,
-            asker=asker_for(scope, event, self.pep, deadline_s=self.config.latency_ms / 1_000),
+            asker=asker_for(scope, event, self.pep, by=identity, deadline_s=self.config.latency_ms / 1_000),
             budget_tokens=self.config.budget_tokens or switched.recall.observation_budget,
             most_bytes=self.policy.max_text_bytes,
             work_type=work_type,

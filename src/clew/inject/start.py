@@ -19,7 +19,7 @@ from clew.deliver import queue
 from clew.deliver.sessions import lock_key
 from clew.deliver.states import DeliverPolicy
 from clew.guard.render import said_in
-from clew.inject.access import Asker, Decider
+from clew.inject.access import Asker, Decider, readers_of
 from clew.inject.block import Choice, GraphOptions, Transfer, build_session_memory_block
 from clew.inject.candidates import MemoryStore, Uncounted
 from clew.inject.gates import OPEN, delivery_gate, first_closed, graph_gate, memory_gate, work_type_gate
@@ -71,6 +71,7 @@ class Starter:
     summaries: Callable[[AgentSession, str], Sequence[SessionSummary]] | None = None
     work_type: str = "feature"
     failures: Counter[str] = field(default_factory=Counter)
+    by: Identity | None = None  # by whose credential
 
     # -- telling -----------------------------------------------------------------------------------
 
@@ -154,7 +155,7 @@ class Starter:
             store=self.memories,
             cross_project_transfer=self._transfer(session),
             graph=self._graph(session, switched),
-            asker=asker_of(session, self.pep),
+            asker=asker_of(session, self.pep, by=self.by),
             budget_tokens=recall.observation_budget,
             summaries=self._summaries(session, query_text),
             choice=choice,
@@ -314,11 +315,11 @@ def query_of(session: AgentSession) -> str:
     )
 
 
-def asker_of(session: AgentSession, pep: Decider, *, deadline_s: float | None = None) -> Asker:
+def asker_of(session: AgentSession, pep: Decider, *, by: Identity | None) -> Asker:
     """The session's agent, as its row says: nobody names another one."""
     scope = Scope(session.org, session.project, session.user, session=session.id)
     identity = Identity(session.org, session.user, session.agent, ())
-    return replace(Asker.of(identity, scope, pep=pep), deadline_s=deadline_s)
+    return replace(Asker.of(identity, scope, pep=pep), readers=readers_of(scope, by))
 
 
 def draft_of(session: AgentSession, block: Block) -> InjectDraft:

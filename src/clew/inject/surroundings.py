@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from typing import Protocol
 
-from clew.inject.access import Asker, Decider
+from clew.inject.access import Asker, Decider, readers_of
 from clew.inject.budget import ContextBudgetConfig
 from clew.inject.config import InSessionConfig
 from clew.inject.deadline import Ticket
@@ -77,7 +77,7 @@ class Alone:
         work_type = self._config.work_type
         return Situation(
             scope=scope,
-            asker=asker_for(scope, event, self._pep, deadline_s=self._config.latency_ms / 1_000),
+            asker=asker_for(scope, event, self._pep, by=identity, deadline_s=self._config.latency_ms / 1_000),
             budget_tokens=self._config.budget_tokens or ContextBudgetConfig().resolve(scope.org, work_type),
             work_type=work_type,
             skip=None if agent else "no_agent",
@@ -97,8 +97,10 @@ class Alone:
         return None
 
 
-def asker_for(scope: Scope, event: VerbEvent, pep: Decider | None, *, deadline_s: float) -> Asker:
+def asker_for(
+    scope: Scope, event: VerbEvent, pep: Decider | None, *, by: Identity | None, deadline_s: float
+) -> Asker:
     """The session's agent. Memory scope `org` asks without a project, which policies take for the whole org."""
     identity = Identity(scope.org, scope.user, scope.agent, ())
-    asker = replace(Asker.of(identity, scope, pep=pep), deadline_s=deadline_s)
+    asker = replace(Asker.of(identity, scope, pep=pep), readers=readers_of(scope, by), deadline_s=deadline_s)
     return asker.in_whole_org() if event.memory_scope == "org" else asker

@@ -63,14 +63,21 @@ class RecallSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentRights:
-    """What is known of an agent beyond its credential."""
+    """What is known of an agent beyond its credential. One that nobody `described` may this by itself, and next to
+    a user what the user may."""
 
     clearance: int = 2
     suspended: bool = False
     can_write: bool = True
+    described: bool = False
+
+    @property
+    def narrow(self) -> bool:
+        """Whether something is kept from the agent that its user may."""
+        return self.suspended or (self.described and (self.clearance < 3 or not self.can_write))
 
     def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {"clearance": self.clearance, "suspended": self.suspended, "can_write": self.can_write}
 
 
 @dataclass(frozen=True, slots=True)

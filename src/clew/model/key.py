@@ -29,7 +29,7 @@ class ApiKey:
 
     @property
     def identity(self) -> Identity:
-        return Identity(org=self.org, user=self.user, agent=self.agent, roles=self.roles)
+        return Identity(org=self.org, user=self.user, agent=self.agent, roles=self.roles, key=self.name)
 
     def is_valid(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)

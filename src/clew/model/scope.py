@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import field
 from typing import Any, NoReturn
 
 from clew.errors import Denied, InvalidInput, NotFound
@@ -54,6 +55,7 @@ class Identity:
     user: str | None = None
     agent: str | None = None
     roles: tuple[str, ...] = ("owner",)
+    key: str = field(default="", compare=False)  # by which it came, where that is all there is to name it
 
     def __post_init__(self) -> None:
         for name in ("org", "user", "agent"):
@@ -69,9 +71,21 @@ class Identity:
         return "agent" if self.agent else "user"
 
     @property
-    def actor(self) -> str:
-        """How the audit log names it."""
+    def name(self) -> str:
+        """In messages, and where what somebody did before is told from what others did."""
         return self.user or self.agent or "owner"
+
+    @property
+    def actor(self) -> str:
+        """Who did it, for the audit log and beside what was changed: a user, an agent, or both, told apart."""
+        powers = [role for role in ("owner", "admin", "operator") if role in self.roles]
+        if self.user:
+            who = [_named("user", self.user)]
+        elif self.agent and not powers:
+            who = []
+        else:
+            who = [_named("key", self.key) if self.key else (*powers, "nobody")[0]]
+        return " via ".join([*who, _named("agent", self.agent)] if self.agent else who)
 
     @property
     def _kind(self) -> str:
@@ -208,6 +222,11 @@ def _check_name(name: str, value: str | None, limit: int) -> None:
 
 def _refuse(name: str, trouble: str, move: str) -> NoReturn:
     raise InvalidInput(f"{name} {trouble}", code=f"{name.upper()}_ID_INVALID", next=move)
+
+
+def _named(kind: str, name: str) -> str:
+    """No name holds a space after this, so that none can look like two."""
+    return f"{kind}:{name.replace('%', '%25').replace(' ', '%20')}"
 
 
 OWNER = Identity()  # of one's own machine: who asks without a credential

@@ -89,13 +89,17 @@ class EdgesImported:
 # -- export ----------------------------------------------------------------------------------------
 
 
-def export_edges(tx: Tx, reach: Reach, file: TextIO, *, now: datetime, progress: Progress) -> ExportReport:
-    """Twice through the snapshot, since the header comes first; never more than a page in memory."""
+def export_edges(
+    tx: Tx, reach: Reach, file: TextIO, *, now: datetime, progress: Progress, note: Callable[[int, str], None]
+) -> ExportReport:
+    """Twice through the snapshot, since the header comes first; never more than a page in memory. What is going to
+    be written is told to `note` before anything is."""
     count, digest = 0, sha256()
     for line in _lines(tx, reach, now):
         count += 1
         digest.update(line.encode())
     report = ExportReport(count, f"sha256:{digest.hexdigest()}")
+    note(report.count, report.checksum)
     file.write(json.dumps({"format": FORMAT, "version": VERSION, **report.as_json()}) + "\n")
     for done, line in enumerate(_lines(tx, reach, now), 1):
         file.write(line)

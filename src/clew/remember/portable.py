@@ -123,14 +123,22 @@ def check_open(file: TextIO) -> None:
 
 
 def export_memories(
-    tx: Tx, reach: Reach, file: TextIO, *, progress: Progress, may: Callable[[Memory], bool] = lambda memory: True
+    tx: Tx,
+    reach: Reach,
+    file: TextIO,
+    *,
+    progress: Progress,
+    note: Callable[[int, str], None],
+    may: Callable[[Memory], bool] = lambda memory: True,
 ) -> ExportReport:
-    """Twice through the snapshot, since the header comes first; never more than a page in memory."""
+    """Twice through the snapshot, since the header comes first; never more than a page in memory. What is going to
+    be written is told to `note` before anything is."""
     count, digest = 0, sha256()
     for line in _lines(tx, reach, may):
         count += 1
         digest.update(line.encode())
     report = ExportReport(count, _signature(digest.hexdigest()))
+    note(report.count, report.checksum)
     file.write(json.dumps({"format": FORMAT, "version": VERSION, **report.as_json()}) + "\n")
     for done, line in enumerate(_lines(tx, reach, may), 1):
         file.write(line)
@@ -438,7 +446,7 @@ class _Import:
         importer may read. What names them follows, as above."""
         for entry in batch:
             if entry.draft.id is not None and not self._may_read(tx, entry.draft.id):
-                own = id_in_place(entry.draft, entry.scope, self._target.identity.actor)
+                own = id_in_place(entry.draft, entry.scope, self._target.identity.name)
                 is_hidden = _is_there(tx, entry.scope.org, own) and not self._may_read(tx, own)
                 self._own_ids[entry.draft.id] = new_id("mem") if is_hidden else own
         return [entry.with_ids(self._own_ids) for entry in batch]

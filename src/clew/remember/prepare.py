@@ -8,10 +8,10 @@ import sys
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, reduce
 from hashlib import sha256
 from os import PathLike, fspath
 from types import MappingProxyType
@@ -63,14 +63,14 @@ def draft_memory(
     *,
     now: datetime,
     policy: WritePolicy,
-    parents: Mapping[str, str] = NOTHING,
+    parents: Sequence[Memory] = (),
     trust: str = "user",
     new: str | None = None,
 ) -> tuple[Memory, tuple[str, ...]]:
     """The memory to store, and which kinds of secret were masked in it.
 
-    `parents` maps parent ids to their trust: what is derived is never trusted more than its sources, nor than
-    `trust`, which is that of whoever says it. `new` is an id for a draft that brings none.
+    What is derived is never trusted more than its `parents`, nor than `trust`, which is that of whoever says it;
+    its label is at least the strictest of theirs. `new` is an id for a draft that brings none.
     """
     masked: set[str] = set()
     content = _checked_text(draft.content, policy.max_chars)
@@ -98,7 +98,7 @@ def draft_memory(
     if masked and (whole := _masked_together(draft)) is not None:
         memory, more = draft_memory(whole, scope, now=now, policy=policy, parents=parents, trust=trust, new=new)
         return memory, tuple(sorted(masked.union(more)))
-    trusted = _trusted(draft.origin, draft.trust, (trust, *parents.values()))
+    trusted = _trusted(draft.origin, draft.trust, (trust, *(parent.trust for parent in parents)))
     # In the order of its fields: naming 35 of them takes as long as making the memory.
     memory = Memory(
         _given_id(draft.id) or new or new_id("mem", at_ms=begun.ms),
@@ -106,7 +106,10 @@ def draft_memory(
         type_, layer, title, content, tags, category, paths, author, thread, at, origin, tool_call,
         tuple(draft.parents),
         trusted,
-        _classification(draft, content, paths, type_, masked, policy, trust=trusted, plain=plain),
+        _classification(
+            draft, content, paths, type_, masked, policy, trust=trusted, plain=plain,
+            above=[parent.classification for parent in parents],
+        ),
         numbers.confidence(draft.confidence),
         _weight(draft.weight, policy),
         upsert_key,
@@ -321,11 +324,12 @@ def _classification(
     *,
     trust: str,
     plain: bool = False,
+    above: Sequence[str] = (),
 ) -> str:
-    """Computed; a caller may ask for a stricter label. A laxer one takes the right to lower it, words that are
-    trusted as a user's own, and a text that only speaks of such data."""
+    """Computed, and not below the labels it is derived from; a caller may ask for a stricter one. A laxer one takes
+    the right to lower it, words that are trusted as a user's own, and a text that only speaks of such data."""
     text = content if not draft.title else f"{draft.title}\n{content}"
-    computed = classify(
+    of_text = classify(
         text,
         paths=paths,
         type=type_,
@@ -333,6 +337,7 @@ def _classification(
         strict_token_rule=policy.strict_token_rule,
         plain=plain and not draft.title,
     )
+    computed = reduce(highest, above, of_text)
     if draft.classification is None:
         return computed
     asked = one_of("classification", draft.classification, CLASSIFICATIONS)

@@ -21,7 +21,7 @@ from clew.lazy import LazyModule
 from clew.model.audit import digest_of_ids
 from clew.model.ids import new_ids
 from clew.model.kinds import looked_at
-from clew.model.memory import NOTHING, Draft, Memory, Prepared, Remembered
+from clew.model.memory import Draft, Memory, Prepared, Remembered
 from clew.model.scope import Reach, Scope
 from clew.model.times import to_micros
 from clew.ports import Clock, Embedder, Store, Tx
@@ -125,7 +125,7 @@ def prepare(
     how = partial(draft_memory, scope=scope, now=now, policy=policy, trust=trust)
     ids = new_ids("mem", len(drafts), at_ms=to_micros(now) // 1000)
     drafted = [
-        how(draft, parents=_trust_of_parents(draft, parents), new=id) for draft, id in zip(drafts, ids, strict=True)
+        how(draft, parents=_parents_of(draft, parents), new=id) for draft, id in zip(drafts, ids, strict=True)
     ]
     vectors = pack_vectors(embedder, [embedding_text(memory.title, memory.content) for memory, _masked in drafted])
     return [
@@ -136,7 +136,7 @@ def prepare(
             masked=masked,
             supersedes=draft.supersedes,
             has_given_id=draft.id is not None,
-            has_given_label=draft.classification is not None,
+            has_given_label=draft.classification is not None or bool(draft.parents),
             suspicions=quarantine.suspicions(memory) if memory.trust != "user" else (),
         )
         for draft, (memory, masked), (vector, space) in zip(drafts, drafted, vectors, strict=True)
@@ -489,8 +489,8 @@ def _parents(drafts: Sequence[Draft], scope: Scope, store: Store, may: May | Non
     return found
 
 
-def _trust_of_parents(draft: Draft, parents: Mapping[str, Memory]) -> Mapping[str, str]:
-    return {id: parents[id].trust for id in draft.parents if id in parents} if draft.parents else NOTHING
+def _parents_of(draft: Draft, parents: Mapping[str, Memory]) -> Sequence[Memory]:
+    return [parents[id] for id in draft.parents if id in parents] if draft.parents else ()
 
 
 def _compact_working(tx: Tx, owners: set[tuple[str, str | None]], now: datetime, policy: WritePolicy) -> None:

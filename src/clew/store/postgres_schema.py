@@ -42,6 +42,7 @@ ORDER BY 1
 _GRANTS = (
     "GRANT USAGE ON SCHEMA {schema} TO {role}",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
+    "REVOKE UPDATE ON audit FROM {role}",  # an entry is never changed
     "REVOKE INSERT, UPDATE, DELETE ON clew_migrations, clew_setup FROM {role}",
     "REVOKE ALL ON org_owner_mappings, org_routing FROM {role}",  # a user's: by functions only
     "GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",

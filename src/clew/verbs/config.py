@@ -43,7 +43,7 @@ class ConfigVerbs:
             named = f"{resource.kind} '{resource.id}'" if resource.id else f"the {resource.kind}"
             asked = "the operator" if action == "operate" else "an owner or admin of the org"
             raise Denied(
-                f"'{identity.actor}' may not {action} {named}", code=f"{action.upper()}_DENIED", next=f"ask {asked}"
+                f"'{identity.name}' may not {action} {named}", code=f"{action.upper()}_DENIED", next=f"ask {asked}"
             )
 
     def _note(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from clew.errors import Misconfigured
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from clew.clew import Clew
     from clew.graph import case as cases
+    from clew.guard import audit as auditing
     from clew.model.explored import Explored, Facts, FoundPath, GraphStatus, Neighborhood
     from clew.model.listed import GraphChanges, GraphListed
     from clew.model.scope import Scope
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from clew.relate import edges_file
     from clew.remember.portable import ExportReport
 else:
-    cases = LazyModule("clew.graph.case")
+    cases, auditing = LazyModule("clew.graph.case"), LazyModule("clew.guard.audit")
     exploring, counting, listing, named, connecting, recalling, telling = (
         LazyModule(f"clew.recall.{name}")
         for name in ("explore", "graph_status", "listed", "named", "path", "recall", "triplets")
@@ -194,8 +196,10 @@ class GraphVerbs:
         """Write every edge as JSON Lines: for the owner the whole org, unless a scope narrows it."""
         self._clew._doors.door(identity, scope).check_action("export")
         reach, now = self._reach_of_id(scope, identity), self._clew.now()
+        who = identity or Identity()
+        note = partial(auditing.note_export, self._clew.store, reach, kind="edge", identity=who, now=now)
         with self._view(reach, scope, identity) as view:
-            return edges_file.export_edges(view.tx, view.reach, file, now=now, progress=progress)
+            return edges_file.export_edges(view.tx, view.reach, file, now=now, progress=progress, note=note)
 
     def import_file(
         self,

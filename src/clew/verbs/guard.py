@@ -52,10 +52,12 @@ class Policies:
     def check(
         self, text: str, *, name: str = "policy", org: str | None = None, identity: Identity | None = None
     ) -> list[engine.Problem]:
-        """What is wrong with a text, and where; beside the shipped policies and those in force."""
+        """What is wrong with a text, and where; beside the shipped policies and those in force. Of one that may be
+        loaded, what was hardly meant: warnings."""
         stored = self._allowed(org, identity)
         with self._clew.store.read() as tx:
-            return added.problems_with(tx, self._engine, text, org=stored, name=added.checked_name(name))
+            found = added.problems_with(tx, self._engine, text, org=stored, name=added.checked_name(name))
+        return found or self._engine.warnings(text)
 
     def load(
         self, text: str, *, name: str, org: str | None = None, identity: Identity | None = None
@@ -115,7 +117,7 @@ class Policies:
         )
         if not decision:
             raise Denied(
-                f"'{who.actor}' may not look after the policies of org '{name}'",
+                f"'{who.name}' may not look after the policies of org '{name}'",
                 code="POLICY_DENIED",
                 next="ask an owner or admin of the org, or the operator for other orgs",
             )
@@ -219,7 +221,7 @@ class Quarantine:
         )
         if not allowed:
             raise Denied(
-                f"'{who.actor}' may not review what is in quarantine",
+                f"'{who.name}' may not review what is in quarantine",
                 code="REVIEW_DENIED",
                 next="ask an owner, admin or reviewer of the org",
             )

@@ -87,7 +87,7 @@ class Injection:
             session = may.must_read(tx, session_id) if dry_run else may.must_see(tx, session_id)
         if not dry_run:
             _check_claimed(session)
-        report = self.starter.start(
+        report = replace(self.starter, by=identity).start(
             session, dry_run=dry_run, held=held, most_tokens=most_tokens, rules_only=rules_only
         )
         if not may.reads(session):
@@ -111,7 +111,8 @@ class Injection:
         scope, who = self._clew._scope(scope, identity), self._clew.sessions.active(identity)
         asked = steps.new_session(scope, steps.WorkItem(), agent=who.agent or "agent", now=self._clew.now())
         session = replace(asked, id=scope.session or "asked")  # chance draws by it: same question, same block
-        return self.starter.look(session, query[:MAX_ASKED], budget_tokens=budget_tokens).for_agents()
+        starter = replace(self.starter, by=who)
+        return starter.look(session, query[:MAX_ASKED], budget_tokens=budget_tokens).for_agents()
 
     def log(self, session_id: str, *, identity: Identity | None = None) -> list[ContextInjectionLog]:
         """What was shown in a session, oldest first, and which memories policies kept out: those of them that

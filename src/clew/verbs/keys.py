@@ -235,7 +235,7 @@ def _check_rights(key: ApiKey, who: Identity) -> None:
     if key.user in (None, who.user) or is_operator(who) or "owner" in who.roles:
         return
     raise Denied(
-        f"'{who.actor}' may not make keys for '{key.user}'", code="USER_DENIED", next="ask an owner of the org"
+        f"'{who.name}' may not make keys for '{key.user}'", code="USER_DENIED", next="ask an owner of the org"
     )
 
 
@@ -243,7 +243,7 @@ def _check_roles(key: ApiKey, who: Identity, what: str) -> None:
     missing = sorted(set(key.roles) - _within(who))
     if missing:
         raise Denied(
-            f"'{who.actor}' may not {what} a key with the role {missing[0]}",
+            f"'{who.name}' may not {what} a key with the role {missing[0]}",
             code="ROLE_ESCALATION",
             next="ask an owner of the org, or the operator of this Clew for an operator's key",
         )

@@ -77,7 +77,7 @@ class Learning:
         context = AccessContext(session.org, session.project, user=identity.user)
         if not all(decision.allowed for decision in pep.decide(identity, "feedback", [place], context)):
             raise Denied(
-                f"'{identity.actor}' may not tell how session {session.id} came out",
+                f"'{identity.name}' may not tell how session {session.id} came out",
                 code="FEEDBACK_DENIED",
                 next="ask an owner or admin of the org",
             )
@@ -126,16 +126,16 @@ class Learning:
         self._clew._doors.door(identity, place).must("feedback", memory, asked=memory_id)
         if right is not None:
             self._clew.link(right.id, "supersedes", memory.id, scope=scope, identity=identity)
-        judge = partial(self._judged, memory=memory, verdict=verdict, actor=identity.actor, now=self._clew.now())
+        judge = partial(self._judged, memory=memory, verdict=verdict, by=identity, now=self._clew.now())
         counted = self._clew.store.write(judge)
         return self.show(memory.id, scope=scope, identity=identity), counted
 
-    def _judged(self, tx: Tx, *, memory: Memory, verdict: str, actor: str, now: datetime) -> bool:
+    def _judged(self, tx: Tx, *, memory: Memory, verdict: str, by: Identity, now: datetime) -> bool:
         judge = partial(feeding.judge, tx, org=memory.org, memory=memory.id, verdict=verdict)
-        counted = judge(user=actor, now=now)
+        counted = judge(user=by.name, now=now)
         if counted:
             tx.audit.note(
-                memory.org, at=now, actor=actor, action="feedback", id=memory.id,
+                memory.org, at=now, actor=by.actor, action="feedback", id=memory.id,
                 content_hash=memory.content_hash, detail={"verdict": verdict},
             )  # fmt: skip
         return counted

@@ -220,7 +220,7 @@ def _no_member(user: str | None) -> NotFound:
 def _check_owners(tx: Tx, org: str, actor: Identity, before: str | None, after: str | None) -> None:
     """Owners are made and unmade by owners, or an admin could take the org over; and one stays."""
     if "owner" in (before, after) and not (is_operator(actor) or "owner" in actor.roles):
-        raise Denied(f"'{actor.actor}' may not make or unmake owners", code="OWNER_ONLY", next="ask an owner")
+        raise Denied(f"'{actor.name}' may not make or unmake owners", code="OWNER_ONLY", next="ask an owner")
     if before == "owner" and tx.orgs.owners(org) == 1:
         raise Conflict(
             f"org '{org}' would have no owner", code="LAST_OWNER", next="make somebody else an owner first"

@@ -37,7 +37,7 @@ def person(clew: Clew, identity: Identity | None, project: str, what: str) -> Id
     """Someone who may write in the project and is not just an agent, which could make it look like another."""
     identity = identity or Identity()
     if _PEOPLE.isdisjoint(identity.roles):
-        raise Denied(f"'{identity.actor}' may not {what}", code="MEMBER_ONLY", next="ask a member of the org")
+        raise Denied(f"'{identity.name}' may not {what}", code="MEMBER_ONLY", next="ask a member of the org")
     clew._doors.door(identity, Scope(org=identity.org, project=project)).check_place()
     return identity
 
@@ -45,7 +45,7 @@ def person(clew: Clew, identity: Identity | None, project: str, what: str) -> Id
 def _checked(clew: Clew, identity: Identity, what: str, roles: frozenset[str]) -> Identity:
     if roles.isdisjoint(identity.roles) or not _may_configure(clew, identity):
         raise Denied(
-            f"'{identity.actor}' may not {what}", code="ADMIN_ONLY", next="ask an owner or admin of the org"
+            f"'{identity.name}' may not {what}", code="ADMIN_ONLY", next="ask an owner or admin of the org"
         )
     return identity
 

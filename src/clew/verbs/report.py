@@ -30,7 +30,7 @@ def report(
     is_whole = powers.is_caretaker(clew, who)
     if not is_whole and (who.agent or not who.user):
         raise Denied(
-            f"'{who.actor}' may not see what was done in the org",
+            f"'{who.name}' may not see what was done in the org",
             code="REPORT_DENIED",
             next="ask a user of the org, or someone who looks after it",
         )

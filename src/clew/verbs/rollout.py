@@ -154,7 +154,7 @@ class Rollout:
             _refuse_blocked(self._measure(tx, org, now=now))
         before = tx.rollout.mode(org)
         if before is None or before.mode != mode:
-            tx.rollout.set_mode(org, mode, by=identity.actor, at=now)
+            tx.rollout.set_mode(org, mode, by=identity.name, at=now)
             was = before.mode if before else self._clew._rollout_policy.default_mode
             upkeep.note_change(tx, org, identity.actor, {"mode": was}, {"mode": mode}, now=now)
 
@@ -174,7 +174,7 @@ class Rollout:
         org, now = identity.org, self._clew.now()
         before = tx.rollout.policy(org) or Policy()
         if before.default_strategy != strategy:
-            policy = Policy(strategy, last_evaluated_at=now, updated_at=now, updated_by=identity.actor)
+            policy = Policy(strategy, last_evaluated_at=now, updated_at=now, updated_by=identity.name)
             tx.rollout.put_policy(org, policy)
             changed = {"default_strategy": before.default_strategy}, {"default_strategy": strategy}
             upkeep.note_change(tx, org, identity.actor, *changed, now=now)

@@ -187,7 +187,7 @@ def test_making_and_revoking_is_audited_without_the_token(acme: Clew) -> None:
     made = acme.keys.create("ci", user="ann", identity=OWNER)
     acme.keys.revoke(made.key.id, identity=OWNER)
     told = [entry for entry in acme.audit.list(identity=OWNER) if entry.kind == "key"]
-    assert [(entry.actor, entry.id) for entry in told] == [("otto", made.key.id)] * 2
+    assert [(entry.actor, entry.id) for entry in told] == [("user:otto", made.key.id)] * 2
     assert "revoked" in told[0].detail and '"user":"ann"' in told[1].detail.replace(" ", "")
     assert acme.audit.verify(identity=OWNER).ok
 

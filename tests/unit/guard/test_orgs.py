@@ -156,7 +156,7 @@ def test_every_change_is_audited_where_it_belongs(team: Clew) -> None:
         entries = tx.audit.latest("acme", limit=5)
         [routed] = tx.audit.latest("user:ann", limit=5)
     assert [(one.actor, one.action, one.kind) for one in entries] == [
-        ("ann", "configure", "org"), ("ann", "configure", "org"), ("owner", "configure", "org")
+        ("user:ann", "configure", "org"), ("user:ann", "configure", "org"), ("owner", "configure", "org")
     ]  # fmt: skip
     assert (routed.kind, routed.id) == ("routing", "ann")
 

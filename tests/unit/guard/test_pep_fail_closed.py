@@ -204,7 +204,7 @@ def test_fc10_a_denial_is_logged_with_its_policies_and_without_content() -> None
     [denial] = pep.log
     assert heard == [denial] and pep.counts == {"forbid.quarantined": 1}
     assert denial.as_json() == {
-        "org": "acme", "principal": "bot", "action": "inject", "kind": "memory", "id": "mem_1",
+        "org": "acme", "principal": "agent:bot", "action": "inject", "kind": "memory", "id": "mem_1",
         "reason": "forbidden", "policies": ["forbid.quarantined"],
     }  # fmt: skip
 

@@ -100,6 +100,8 @@ TABLE: list[tuple[str, str, tuple[Any, ...], str, tuple[Any, ...]]] = [
     ("forbid.sensitivity_over_clearance", "-", (BOT, "read", SECRET, SHOP), "+", (BOT, "read", CONFIDENTIAL, SHOP)),
     ("forbid.sensitivity_over_clearance", "-", (BOT, "inject", CONFIDENTIAL, SHOP, AgentRights(clearance=1)),
      "+", (BOT, "inject", CONFIDENTIAL, SHOP, AgentRights(clearance=2))),
+    ("forbid.write.read_only", "-", (BOT, "write", ROW, SHOP, AgentRights(can_write=False)),
+     "+", (BOT, "read", ROW, SHOP, AgentRights(can_write=False))),
     ("forbid.inject.restricted", "-", (BOT, "inject", SECRET, SHOP, AgentRights(clearance=3)),
      "+", (BOT, "read", SECRET, SHOP, AgentRights(clearance=3))),
     ("forbid.quarantined", "-", (OWNER, "read", QUARANTINED, SHOP), "+", (OWNER, "review", QUARANTINED, SHOP)),

@@ -99,6 +99,14 @@ def forbidden(who: Principal, action: str, row: Resource, where: AccessContext) 
     )  # fmt: skip
 
 
+def kept_from_agent(identity: Identity, who: Principal, action: str, row: Resource) -> bool:
+    """What is said of the agent that acts with a user's credential."""
+    if not identity.agent or who.kind == "Agent":
+        return False
+    reads, writes = action in ("read", "export"), action in ("write", "feedback", "delete")
+    return (reads and row.sensitivity > who.rights.clearance) or (writes and not who.rights.can_write)
+
+
 def fits(who: Principal, action: str, row: Resource, where: AccessContext) -> bool:
     """What the schema says an action is about."""
     right_kind = row.kind in KINDS.get(action, ("memory", "node")) and not (
@@ -129,6 +137,7 @@ def test_cedar_and_the_reference_agree(
             and fits(who, action, row, where)
             and permitted(who, action, row, where, grants if where.project else [])
             and not forbidden(who, action, row, where)
+            and not kept_from_agent(identity, who, action, row)
         )
         assert decision.allowed == expected, (row, decision)
         assert decision.reason not in ("evaluation_error", "engine_error") and not PEP.health

@@ -181,8 +181,8 @@ def test_loading_and_dropping_are_audited(memory: Clew) -> None:
     with memory.store.read() as tx:
         entries = list(tx.audit.entries("acme"))
     assert [(entry.action, entry.actor, entry.kind) for entry in entries] == [
-        ("policy_load", "olga", "policy"),
-        ("policy_drop", "olga", "policy"),
+        ("policy_load", "user:olga", "policy"),
+        ("policy_drop", "user:olga", "policy"),
     ]
 
 

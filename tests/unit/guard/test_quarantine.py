@@ -126,7 +126,7 @@ def test_a_release_is_audited_without_the_text(memory: Clew) -> None:
     with memory.store.read() as tx:
         entries = [entry for entry in tx.audit.latest("local", limit=10) if entry.id == id]
     actions = {entry.action: entry.actor for entry in entries}
-    assert actions["quarantine_release"] == "rex"
+    assert actions["quarantine_release"] == "user:rex"
     assert "quarantine" in actions
     assert ATTACK not in str(entries)
 

@@ -318,7 +318,7 @@ def test_who_told_an_outcome_is_in_the_audit_log(memory: Clew, when: str) -> Non
     if when == "later":
         memory.learn.feedback(session.id, "rework", identity=BOB)
     [entry] = memory.audit.list(action="feedback")
-    assert (entry.actor, entry.kind, entry.id) == ("bob", "session", session.id)
+    assert (entry.actor, entry.kind, entry.id) == ("user:bob", "session", session.id)
     assert entry.as_json()["detail"] == {"outcome": "rework"}
 
 

@@ -74,7 +74,7 @@ def test_every_change_is_audited_with_before_and_after(memory: Clew) -> None:
     memory.matrix.set("chore", org="acme", identity=OPERATOR, observation_budget=100)  # changes nothing
     with memory.store.read() as tx:
         [entry] = tx.audit.latest("acme", limit=5)
-    assert (entry.actor, entry.kind) == ("op", "matrix")
+    assert (entry.actor, entry.kind) == ("user:op", "matrix")
     assert '"after":{"observation_budget":100}' in entry.detail and '"observation_budget":null' in entry.detail
 
 

@@ -331,7 +331,7 @@ def test_verdicts_and_outcomes_are_in_the_audit_log(memory: Clew) -> None:
     memory.learn.feedback(shown(memory, id), "accepted")
     with memory.store.read() as tx:
         entries = tx.audit.latest("local", limit=10, action="feedback")
-    assert [(one.actor, one.kind) for one in entries] == [("owner", "session"), ("kim", "memory")]
+    assert [(one.actor, one.kind) for one in entries] == [("owner", "session"), ("user:kim", "memory")]
 
 
 def test_an_agent_that_may_not_write_teaches_nothing(memory: Clew) -> None:

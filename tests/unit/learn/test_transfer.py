@@ -358,7 +358,7 @@ def test_grants_are_for_owner_and_admin_and_audited(memory: Clew) -> None:
     told = [(entry.action, entry.actor, entry.id, entry.detail) for entry in memory.audit.list()]
     assert told == [
         ("revoke_transfer", "owner", "web", '{"source":"shop"}'),
-        ("grant_transfer", "eve", "web", '{"source":"shop"}'),
+        ("grant_transfer", "user:eve", "web", '{"source":"shop"}'),
     ]
 
 

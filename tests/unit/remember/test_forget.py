@@ -405,7 +405,7 @@ def test_the_audit_log_holds_ids_and_hashes_only(memory: Clew, tmp_path: Path) -
     with memory.store.read() as tx:
         connection = tx.session.connection  # type: ignore[attr-defined]
         entries = connection.execute("SELECT actor, action, memory_id, content_hash FROM audit").fetchall()
-    assert entries[-1:] == [("ada", "forget_hard", stored.id, stored.content_hash)]
+    assert entries[-1:] == [("user:ada", "forget_hard", stored.id, stored.content_hash)]
 
 
 def test_a_receipt_names_only_what_this_call_forgot(memory: Clew) -> None:

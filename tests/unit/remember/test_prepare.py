@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.errors import InvalidInput
-from clew.model.memory import Draft, Memory
+from clew.model.memory import CLASSIFICATIONS, Draft, Memory
 from clew.model.scope import Scope
 from clew.recall.analyse import hash_term, terms
 from clew.remember.prepare import WritePolicy, content_hash, draft_memory, index_terms
@@ -235,10 +235,18 @@ def test_the_label_is_computed_on_the_masked_text() -> None:
 )
 def test_what_is_derived_is_never_trusted_more_than_any_parent(origin: str, parents: list[str]) -> None:
     levels = ("untrusted", "tool", "agent", "user")
-    known = {f"mem_{number}": trust for number, trust in enumerate(parents)}
-    draft = Draft(content="x", origin=origin, parents=tuple(known))
+    known = [replace(drafted(), trust=trust) for trust in parents]
+    draft = Draft(content="x", origin=origin, parents=tuple(parent.id for parent in known))
     memory, _ = draft_memory(draft, Scope(), now=NOW, policy=WritePolicy(), parents=known)
     assert all(levels.index(memory.trust) <= levels.index(trust) for trust in parents)
+
+
+@given(st.sampled_from([None, *CLASSIFICATIONS]), st.lists(st.sampled_from(CLASSIFICATIONS)))
+def test_what_is_derived_has_at_least_the_label_of_every_parent(given_label: str | None, labels: list[str]) -> None:
+    known = [replace(drafted(), classification=label) for label in labels]
+    draft = Draft(content="x", classification=given_label)
+    memory, _ = draft_memory(draft, Scope(), now=NOW, policy=WritePolicy(), parents=known)
+    assert all(CLASSIFICATIONS.index(memory.classification) >= CLASSIFICATIONS.index(label) for label in labels)
 
 
 def test_a_memory_is_valid_from_when_it_happened() -> None:

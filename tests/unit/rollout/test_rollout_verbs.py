@@ -82,7 +82,7 @@ def test_metrics_do_not_tell_how_much_another_org_asks(clew: Clew) -> None:
 def test_a_mode_that_is_set_is_audited_with_who_and_what(clew: Clew) -> None:
     clew.rollout.set("shadow", identity=Identity(user="ada"))
     entry = clew.audit.list(limit=1)[0].as_json()
-    assert (entry["actor"], entry["action"], entry["kind"]) == ("ada", "configure", "rollout")
+    assert (entry["actor"], entry["action"], entry["kind"]) == ("user:ada", "configure", "rollout")
     assert entry["detail"] == {"before": {"mode": "canary"}, "after": {"mode": "shadow"}}
     assert clew.rollout.show().as_json()["rollout"]["updatedBy"] == "ada"
 

@@ -173,7 +173,7 @@ def test_the_log_holds_no_text_of_a_memory(memory: Clew) -> None:
 def test_the_actor_is_who_asked(memory: Clew) -> None:
     memory.remember("by the owner")
     memory.remember("by ada", identity=Identity(user="ada"))
-    assert [entry.actor for entry in memory.audit.list()] == ["ada", "owner"]
+    assert [entry.actor for entry in memory.audit.list()] == ["user:ada", "owner"]
 
 
 def test_working_memories_that_run_out_are_noted(memory: Clew, clock: ToldClock) -> None:

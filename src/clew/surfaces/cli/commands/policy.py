@@ -22,10 +22,10 @@ def check(args: Namespace) -> int:
     text = _text(args.file)
     with opened(settings_of(args)) as memory:
         problems = memory.policies.check(text, name=_name(args), org=args.org)
-    found = [problem.as_json() for problem in problems]
-    document = {"file": args.file, "valid": not found, "problems": found}
+    is_valid = all(problem.level == "warning" for problem in problems)
+    document = {"file": args.file, "valid": is_valid, "problems": [problem.as_json() for problem in problems]}
     answer(args, document, partial(_check_lines, document))
-    return 2 if found else 0
+    return 0 if is_valid else 2
 
 
 def _check_lines(document: Document, style: Style) -> Iterator[str]:
@@ -34,7 +34,8 @@ def _check_lines(document: Document, style: Style) -> Iterator[str]:
     for problem in document["problems"]:
         policy = f" [{one_line(problem['policy'])}]" if problem["policy"] else ""
         where = f"{one_line(document['file'])}:{problem['line']}:"
-        yield f"{where}{policy} {style('red', one_line(problem['message']))}"
+        colour, mark = ("yellow", "warning: ") if problem["level"] == "warning" else ("red", "")
+        yield f"{where}{policy} {style(colour, mark + one_line(problem['message']))}"
 
 
 def load(args: Namespace) -> None:

@@ -36,6 +36,7 @@ class ProblemShown(Shape, frozen=True, kw_only=True):
     line: int
     policy: str
     message: str
+    level: Literal["error", "warning"]
 
 
 class CheckedShown(Shape, frozen=True, kw_only=True):
