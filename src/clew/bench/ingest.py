@@ -21,6 +21,7 @@ from clew.bench.dates import when
 from clew.compose import make_embedder
 from clew.errors import InvalidInput
 from clew.model.memory import NOTHING
+from clew.remember.observe import refuse_reserved
 from clew.remember.prepare import draft_memory
 from clew.values import dataclass
 
@@ -148,7 +149,7 @@ def _ingest(memory: clew.Clew, corpus: dict[str, Any], scope: clew.Scope, losses
 def _refused(memory: clew.Clew, draft: clew.Draft, scope: clew.Scope) -> str:
     """Why it cannot be kept. Asked before anything is written: there one refusal is that of all."""
     try:
-        draft_memory(draft, scope, now=memory.now(), policy=memory._policy)
+        draft_memory(refuse_reserved(draft), scope, now=memory.now(), policy=memory._policy)
     except InvalidInput as error:
         return error.message
     return ""

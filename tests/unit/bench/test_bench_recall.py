@@ -367,19 +367,42 @@ def test_a_unit_that_clew_keeps_nothing_of_is_left_out_and_told_and_never_found(
         {"id": "s", "text": "<private>all of it is private</private>"},
         {"id": "l", "text": "word " * 100_001},
         {"id": "c", "text": "\u0001"},
+        {"id": "n", "text": "a NUL\0 within"},
+        {"id": "h", "text": "half of a \ud83d"},
     ]
     hidden = {"id": "q3", "text": "private", "gold": ["s"], "category": "hidden"}
     file = with_units(tmp_path, *odd, questions=[PORT, LUNCH, hidden])
     report = run([file], embedder="none")
     entry = report["files"]["more.jsonl"]
-    assert entry["units"] == 7 and entry["left_out"]["count"] == 3
+    assert entry["units"] == 9 and entry["left_out"]["count"] == 5
     assert [said.partition(":")[0] for said in entry["left_out"]["such_as"]] == [
         f"unit {id} of talk" for id in ("s", "l", "c")
     ]
     assert entry["scores"]["hidden"]["recall@20"] == 0 and entry["scores"]["fact"]["recall@2"] == 1
     shown = table(report)
-    assert "3 units are nothing that Clew keeps: left out, and never found" in shown
+    assert "5 units are nothing that Clew keeps: left out, and never found" in shown
     assert "500,004 characters; the limit is 500,000" in shown and "gold" not in shown
+
+
+def test_a_unit_left_out_is_named_with_its_reason(tmp_path: Path) -> None:
+    file = with_units(tmp_path, {"id": "n", "text": "a NUL\0 within"}, {"id": "h", "text": "half of a \ud83d"})
+    assert run([file], embedder="none")["files"]["more.jsonl"]["left_out"]["such_as"] == [
+        "unit n of talk: the content holds a NUL character",
+        "unit h of talk: the content holds half of a character",
+    ]
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud83d"])
+def test_odd_labels_and_questions_end_no_run(tmp_path: Path, odd: str) -> None:
+    labels = dict.fromkeys(("title", "author", "thread", "at"), f"a{odd}b")
+    file = with_units(
+        tmp_path,
+        {"id": "o", "text": "a parcel arrived", **labels},
+        questions=[PORT, {"id": "o", "text": f"which parcel {odd}", "gold": ["o"], "category": odd}],
+    )
+    report = run([file], embedder="static", rankings=tmp_path / "ranked.jsonl")
+    assert report["files"]["more.jsonl"]["scores"]["all"]["recall@2"] == 1
+    assert "left_out" not in report["files"]["more.jsonl"]
 
 
 @pytest.mark.parametrize("name", ["", " ", "two\nlines", "\ud83d", "n" * 5_000])
