@@ -37,7 +37,7 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
     if not file.is_file():
         raise _refused(file, "is no regular file", "write its lines to a file first")
     try:
-        for number, line in _lines(file):
+        for number, line in lines_of(file):
             if line.strip():
                 yield _corpus(parsed(line, number), number)
     except _Odd as error:
@@ -72,14 +72,13 @@ def _refused(file: Path, what: str, next_move: str) -> InvalidInput:
     return InvalidInput(f"{file} {what}", code="BENCH_DATA_INVALID", next=next_move)
 
 
-def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+def lines_of(file: Path) -> Iterator[tuple[int, bytes]]:
     """With their numbers. They are taken apart before they are decoded: then it is known which one is broken."""
-    with file.open("rb") as raw:
-        is_packed = raw.read(2) == _PACKED
     number = 0
     try:
-        with gzip.open(file, "rb") if is_packed else file.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
+        with file.open("rb") as raw:
+            is_packed = raw.peek(2).startswith(_PACKED)
+            for number, line in enumerate(gzip.GzipFile(fileobj=raw) if is_packed else raw, 1):
                 yield number, line.removeprefix(_MARK) if number == 1 else line
     except EOFError as error:
         raise Unreadable(f"it is cut off after line {number}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections.abc import Callable
 from datetime import date
 from itertools import product
 from pathlib import Path
@@ -262,6 +263,15 @@ def test_a_file_is_not_replaced_by_its_copy(tmp_path: Path) -> None:
         run([written(tmp_path, "talk.jsonl")], tmp_path)
     with pytest.raises(InvalidInput, match="two files"):
         run([written(tmp_path, "a.jsonl"), written(tmp_path / "more", "a.jsonl")], tmp_path / "out")
+
+
+@pytest.mark.parametrize("link", [Path.hardlink_to, Path.symlink_to])
+def test_a_file_is_not_replaced_through_a_link(tmp_path: Path, link: Callable[[Path, Path], None]) -> None:
+    file, out = written(tmp_path, "talk.jsonl"), tmp_path / "out"
+    out.mkdir()
+    link(out / "talk.jsonl", file)
+    with pytest.raises(InvalidInput, match="would be replaced"):
+        run([file], out)
 
 
 def test_a_broken_file_leaves_nothing_behind(tmp_path: Path) -> None:

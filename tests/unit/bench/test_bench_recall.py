@@ -289,9 +289,23 @@ def test_an_option_that_names_no_file_is_refused(tmp_path: Path, option: str, na
 @pytest.mark.parametrize("name", ["nowhere/ranked.jsonl", "", "talk.jsonl"])
 def test_rankings_without_a_place_are_refused_before_anything_is_measured(tmp_path: Path, name: str) -> None:
     file, asked = written(tmp_path), []
-    with pytest.raises(InvalidInput, match=r"no directory|cannot be written|is what is measured"):
+    with pytest.raises(InvalidInput, match=r"no directory|cannot be written|is what is read"):
         run([file], embedder="none", rankings=tmp_path / name, progress=lambda *told: asked.append(told))
     assert not asked and json.loads(file.read_text())["corpus"] == "talk"
+
+
+def test_a_baseline_is_not_replaced_by_the_rankings_that_are_compared_with_it(tmp_path: Path) -> None:
+    ranked = baseline_of(tmp_path, LINE)
+    with pytest.raises(InvalidInput, match="is what is read"):
+        run([written(tmp_path)], embedder="none", rankings=ranked, baseline=ranked)
+    assert json.loads(ranked.read_text()) == LINE
+
+
+def test_compressed_rankings_are_a_baseline_like_others(tmp_path: Path) -> None:
+    file, ranked = written(tmp_path), tmp_path / "ranked.jsonl.gz"
+    run([file], embedder="none", rankings=ranked)
+    assert gzip.decompress(ranked.read_bytes()).startswith(b'{"file": "talk.jsonl"')
+    assert run([file], embedder="none", baseline=ranked)["baseline"]["pairs"] == 2
 
 
 def with_questions(folder: Path, *questions: dict[str, Any]) -> Path:
