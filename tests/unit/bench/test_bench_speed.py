@@ -136,10 +136,21 @@ def test_a_plot_is_written_or_refused_before_anything_is_measured(
     assert speed.measure(asked) is report
     assert (tmp_path / "growth.svg").read_text().startswith("<svg")
     monkeypatch.delattr(speed, "run")
-    with pytest.raises(InvalidInput, match="not there"):
-        speed.measure(Namespace(url=None, sizes=None, quick=True, plot=str(tmp_path / "no" / "growth.svg")))
+    for place in (str(tmp_path / "no" / "growth.svg"), str(tmp_path), "", "-"):
+        with pytest.raises(InvalidInput, match=r"no directory|cannot be written|names no file"):
+            speed.measure(Namespace(url=None, sizes=None, quick=True, plot=place))
     with pytest.raises(InvalidInput, match="not drawn"):
         speed.measure(Namespace(url="postgres", sizes=None, quick=True, plot="growth.svg"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_figures_are_told_also_when_the_plot_cannot_be_written(
+    report: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speed, "run", lambda sizes, *, quick, progress: dict(report))
+    told = speed.measure(Namespace(url=None, sizes=None, quick=True, plot="/dev/full"))
+    assert told["not_written"] == {"file": "/dev/full", "reason": "No space left on device"}
+    assert speed.table(told) == speed.table(report)
 
 
 def test_writes_are_measured_one_by_one_and_by_several_threads_at_once(report: dict[str, Any]) -> None:
