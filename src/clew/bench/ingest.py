@@ -79,6 +79,7 @@ class Losses:
     """What figures are lower for, and nobody would see: by kind, each one that was lost."""
 
     left_out: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
     times_not_read: list[str] = field(default_factory=list)
     gold_not_found: list[str] = field(default_factory=list)
 
@@ -99,6 +100,8 @@ class Losses:
 
 _TOLD = {
     "left_out": "{count} units are nothing that Clew keeps: left out, and never found. {such_as}",
+    "merged": "{count} units say what another says, and lose what is theirs of author, thread, time and title: "
+    "{such_as}",
     "times_not_read": "{count} units have a time that is not understood, and count as said now: {such_as}",
     "gold_not_found": "{count} units that questions have as gold are not there, and count as misses: {such_as}",
 }
@@ -139,11 +142,19 @@ def _ingest(memory: clew.Clew, corpus: dict[str, Any], scope: clew.Scope, losses
         kept.append((unit["id"], draft))
         if draft.at is None and unit.get("at"):
             losses.times_not_read.append(repr(unit["at"]))
-    by_memory: dict[str, list[str]] = {}
+    by_memory: dict[str, list[tuple[str, clew.Draft]]] = {}
     remembered = memory.remember_many([draft for _unit, draft in kept], scope=scope)
-    for (unit, _draft_of_it), one in zip(kept, remembered, strict=True):
-        by_memory.setdefault(one.id, []).append(unit)
-    return by_memory
+    for (unit, draft), one in zip(kept, remembered, strict=True):
+        sharing = by_memory.setdefault(one.id, [])
+        sharing.append((unit, draft))
+        if _has_other_labels(draft, than=sharing[0][1]):
+            losses.merged.append(f"unit {unit} of {corpus['corpus']} with unit {sharing[0][0]}")
+    return {id: [unit for unit, _draft_of_it in sharing] for id, sharing in by_memory.items()}
+
+
+def _has_other_labels(draft: clew.Draft, *, than: clew.Draft) -> bool:
+    names = ("title", "author", "thread", "at")
+    return any(getattr(draft, name) not in (None, getattr(than, name)) for name in names)
 
 
 def _refused(memory: clew.Clew, draft: clew.Draft, scope: clew.Scope) -> str:

@@ -398,6 +398,19 @@ def test_a_unit_that_clew_keeps_nothing_of_is_left_out_and_told_and_never_found(
     assert "500,004 characters; the limit is 500,000" in shown and "gold" not in shown
 
 
+def test_units_of_one_text_whose_labels_are_lost_are_counted(tmp_path: Path) -> None:
+    same = "Bob: lunch  is at noon"
+    more = [
+        {"id": "a", "text": same, "author": "Ann", "thread": "t", "title": "Food"},
+        {"id": "b", "text": same, "author": "Bob", "thread": "t", "title": "Food"},
+        {"id": "c", "text": same, "at": "2024-05-02"},
+    ]
+    report = run([with_units(tmp_path, *more)], embedder="none")
+    lost = {"count": 2, "such_as": ["unit a of talk with unit 2", "unit c of talk with unit 2"]}
+    assert report["files"]["more.jsonl"]["merged"] == lost
+    assert "2 units say what another says, and lose what is theirs of author" in table(report)
+
+
 def test_a_unit_left_out_is_named_with_its_reason(tmp_path: Path) -> None:
     file = with_units(tmp_path, {"id": "n", "text": "a NUL\0 within"}, {"id": "h", "text": "half of a \ud83d"})
     assert run([file], embedder="none")["files"]["more.jsonl"]["left_out"]["such_as"] == [
