@@ -25,6 +25,7 @@ from clew.bench.boosting import boost
 from clew.bench.corpora import check_categories, read_corpora
 from clew.bench.fitting import Example, fit
 from clew.bench.ingest import Asking, Losses, ingested, lost
+from clew.bench.lines import in_lines
 from clew.bench.metrics import CUTOFFS, Score, score_ranking, summarise
 from clew.bench.places import check_place, write
 from clew.errors import InvalidInput
@@ -190,4 +191,4 @@ def table(report: dict[str, Any]) -> str:
             cells = [means[f"recall@{k}"] for k in CUTOFFS] + [means["ndcg@10"]]
             label = f"{file} ({report['questions'][file]})" if name == "all" else f"  {name}"
             lines.append(f"{label:24}" + "".join(f"{cell:8.3f}" for cell in cells))
-    return "\n".join(lines)
+    return in_lines(lines)

@@ -26,6 +26,7 @@ from typing import Any
 
 from clew.bench.corpora import read_corpora
 from clew.bench.dates import since_1970
+from clew.bench.lines import in_lines
 from clew.bench.perturb_names import Renaming, renaming
 from clew.bench.places import is_one_of, written
 from clew.errors import InvalidInput
@@ -143,4 +144,4 @@ def table(report: dict[str, Any]) -> str:
         years = ", ".join(str(by) for by in sorted({corpus["years"] for corpus in corpora}, reverse=True))
         lines.append(f"{name:28}{len(corpora):9d}{names:9d}  {years}")
     lines.append(f"written to {report['out']}, seed {report['seed']}")
-    return "\n".join(lines)
+    return in_lines(lines)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clew.bench.ingest import lost
+from clew.bench.lines import in_lines
 from clew.bench.metrics import FIGURES
 
 SHORT = {figure: figure.replace("recall", "R").replace("ndcg", "N") for figure in FIGURES}
@@ -13,7 +14,7 @@ Entry = Mapping[str, Any]
 
 
 def table(report: Entry) -> str:
-    return "\n".join(_lines(report))
+    return in_lines(_lines(report))
 
 
 def _lines(report: Entry) -> Iterator[str]:

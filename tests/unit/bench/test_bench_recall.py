@@ -462,6 +462,20 @@ def test_ablations_without_the_graph_are_refused() -> None:
         measure(parse(["bench", "recall", "talk.jsonl", "--ablations", "--no-graph"]))
 
 
+def test_an_embedder_without_a_name_is_refused() -> None:
+    for name in ("", " ", "static,minilm"):
+        with pytest.raises(InvalidInput, match="--embedder"):
+            parse(["bench", "recall", "talk.jsonl", "--embedder", name])
+
+
+def test_names_do_not_break_the_table(tmp_path: Path) -> None:
+    odd = {"id": "o\r", "text": "", "at": "yester\u2028day"}
+    report = run([with_units(tmp_path, odd, questions=[PORT | {"category": "two\nlines\tand"}])], embedder="none")
+    shown = table(report)
+    assert "  two\\nlines\\tand " in shown
+    assert shown.splitlines() == shown.split("\n") and len(shown.split("\n")) == 7
+
+
 def test_the_command_line_asks_for_ablations_a_baseline_and_categories(tmp_path: Path) -> None:
     file, ranked = str(written(tmp_path)), str(tmp_path / "ranked.jsonl")
     common = ["bench", "recall", file, "--embedder", "none"]
