@@ -2,7 +2,7 @@
 
 A corpus has a name, units (id, text, and perhaps author, thread, at, title) and questions (id, text, and perhaps
 category and gold: the ids of the units that answer it). Ids may be numbers, gold may be a single id, empty or
-missing; here ids are texts and gold is a list. What cannot be understood is refused, with the place where it stands.
+missing; here ids are texts and gold is a list. What cannot be understood is refused, with its place in the file.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from clew.errors import InvalidInput
 from clew.model.memory import NOTHING
 from clew.remember.observe import refuse_reserved
 from clew.remember.prepare import draft_memory
+from clew.settings import Settings
 from clew.values import dataclass
 
 LABEL_CHARS = 240  # of a title, an author or a thread are taken, as many as a memory can have
@@ -51,6 +52,11 @@ class Asking:
 
     def opened(self, store: Path, more: Mapping[str, Any] = NOTHING) -> clew.Clew:
         return clew.open(store, home=self.home, **_sections(self.settings | dict(more)))
+
+    def in_force(self) -> Settings:
+        """With those of the user and of the directory this runs in."""
+        with tempfile.TemporaryDirectory() as folder, self.opened(Path(folder) / "bench.db") as memory:
+            return memory.settings
 
     def check(self) -> None:
         """Recall does without a model that fails. A figure must not: it would be that of words alone."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import clew
 from clew.bench.ablations import FULL, Ablation, compared, ladder
+from clew.bench.conditions import OF_RECALL, conditions
 from clew.bench.corpora import check_categories, read_corpora
 from clew.bench.ingest import Asking, Losses, ingested
 from clew.bench.intervals import estimates
@@ -25,7 +26,6 @@ from clew.bench.rankings import Answer, Asked, Pairs, against, paired
 from clew.bench.recall_table import table as table
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
-from clew.settings import load_settings
 from clew.values import dataclass
 
 RANKED = 100  # long enough for every cut-off and for a second look at the misses
@@ -82,12 +82,9 @@ def run(
     asked = _asked(files, asking, categories)
     versus = Against(paired(baseline, asked) if baseline else None, tuple(categories))
     asking.check()
-    report: dict[str, Any] = {
-        "embedder": embedder or load_settings(home=home).embed.provider,
-        "graph": graph,
-        "relate": relate,
-        "files": {},
-    }
+    settings = asking.in_force()
+    report = conditions(settings, OF_RECALL)
+    report |= {"embedder": settings.embed.provider, "graph": graph, "relate": relate, "files": {}}
     if versus.pairs:
         told = {"pairs": versus.pairs.known, "other_files": dict(versus.pairs.other_files)}
         report["baseline"] = {"file": str(baseline)} | told

@@ -18,7 +18,9 @@ import apsw
 
 import clew
 from clew.bench import speed_plot, speed_store, speed_table, speed_writes
+from clew.bench.conditions import conditions
 from clew.bench.places import check_place, named, write
+from clew.bench.speed_cold import opened
 from clew.bench.speed_figures import growth
 from clew.bench.speed_store import QUICK, Rounds
 from clew.errors import InvalidInput
@@ -61,7 +63,7 @@ def run(sizes: Sequence[int], *, quick: bool = False, progress: Progress = no_pr
     rounds, sizes = QUICK if quick else Rounds(), sorted(set(sizes))
     beside = _beside_bare(rounds)
     total = len(beside) + speed_store.STEPS * len(sizes)
-    report: dict[str, Any] = {"machine": machine(), "ingest": {}, "single_writes": {}, "stores": {}}
+    report = _conditions() | {"machine": machine(), "ingest": {}, "single_writes": {}, "stores": {}}
     for done, (part, step) in enumerate(beside):
         progress(done, total)
         report[part] |= step()
@@ -89,6 +91,11 @@ def _ingest(rounds: Rounds, chars: int, graph: bool) -> dict[str, Any]:
     """So many of short texts, a fifth of long ones."""
     count = rounds.ingest if chars == 250 else rounds.ingest // 5
     return {f"{chars}{' with graph' if graph else ''}": speed_writes.ingest(count, chars, graph=graph)}
+
+
+def _conditions() -> dict[str, Any]:
+    with speed_writes.folder() as home, opened(home) as memory:
+        return conditions(memory.settings)
 
 
 def machine() -> dict[str, Any]:

@@ -473,7 +473,7 @@ def test_names_do_not_break_the_table(tmp_path: Path) -> None:
     report = run([with_units(tmp_path, odd, questions=[PORT | {"category": "two\nlines\tand"}])], embedder="none")
     shown = table(report)
     assert "  two\\nlines\\tand " in shown
-    assert shown.splitlines() == shown.split("\n") and len(shown.split("\n")) == 7
+    assert shown.splitlines() == shown.split("\n") and len(shown.split("\n")) == 8
 
 
 def test_the_command_line_asks_for_ablations_a_baseline_and_categories(tmp_path: Path) -> None:
@@ -493,6 +493,23 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_measured(tmp_pa
     with pytest.raises(Misconfigured) as refused:
         run([written(tmp_path)], embedder="minilm", progress=lambda *told: asked.append(told))
     assert refused.value.code in ("MODEL_MISSING", "EXTRA_MISSING") and (0, 2) not in asked[1:]
+
+
+def test_what_is_set_otherwise_is_told_and_what_an_option_says_is_not_told_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = run([written(tmp_path)], embedder="none")
+    assert (report["clew"], report["settings"]) == (clew.__version__, {})
+    assert f"measured by Clew {clew.__version__}, with settings as they come, embedder none" in table(report)
+    for name, value in {
+        "RANK__REFINE": "false",
+        "EMBED__URL": "http://me:secret@host",
+        "SERVE__BURST": "7",
+    }.items():
+        monkeypatch.setenv(f"CLEW_{name}", value)
+    report = run([written(tmp_path)], embedder="none")
+    assert report["settings"] == {"rank.refine": False, "embed.url": "(an address)"}
+    assert "with rank.refine = False, embed.url = (an address), embedder none" in table(report)
 
 
 def test_settings_and_models_are_those_of_the_home_that_is_named(tmp_path: Path) -> None:

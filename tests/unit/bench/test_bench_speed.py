@@ -247,3 +247,11 @@ def test_the_tool_that_is_asked_over_mcp_exists() -> None:
     from clew.surfaces.mcp.table import BY_NAME
 
     assert surfaces.TOOL in BY_NAME
+
+
+def test_what_is_set_otherwise_is_told_and_where_somebody_keeps_memories_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CLEW_SERVE__THREADS", "3")
+    monkeypatch.setenv("CLEW_URL", "/home/ann/clew.db")
+    assert speed._conditions()["settings"] == {"serve.threads": 3}
