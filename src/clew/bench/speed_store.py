@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from clew.bench.speed_figures import Taken, figure, peak_memory_mb, resident_mb
 from clew.values import dataclass
 
 FILL, STEPS = 10, 27  # of a size; filling the store counts as many as it takes long
+ENDS_S = 30.0  # within which it ends what it has started
 COMMAND = (sys.executable, "-P", "-m", "clew.bench.speed_store")
 Told = Callable[[int], object]  # how many of these are done
 
@@ -50,7 +52,9 @@ def in_process(size: int, rounds: Rounds, told: Told) -> dict[str, Any]:
     """`measure` in a new process."""
     with speed_writes.folder() as home:
         asked = json.dumps({"size": size, "home": str(home), "rounds": asdict(rounds)})
-        with subprocess.Popen([*COMMAND, asked], stdout=subprocess.PIPE, text=True) as process:
+        # In a session of its own: Ctrl-C is said to us alone, and we say it when it can be understood.
+        pipe = subprocess.PIPE
+        with subprocess.Popen([*COMMAND, asked], stdout=pipe, text=True, start_new_session=True) as process:
             row = _listen(process, told)
         if process.returncode or row is None:
             raise RuntimeError(f"the process that measures {size:,} memories ended with {process.returncode}")
@@ -58,19 +62,36 @@ def in_process(size: int, rounds: Rounds, told: Told) -> dict[str, Any]:
 
 
 def _listen(process: subprocess.Popen[str], told: Told) -> dict[str, Any] | None:
-    row = None
+    row, is_up = None, False
     assert process.stdout
     try:
         for line in process.stdout:
+            is_up = True
             heard = json.loads(line)
             if isinstance(heard, dict):
                 row = heard
             else:
                 told(heard)
-    except BaseException:  # nobody waits for the row any more; it ends what it has started itself
-        process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+    except BaseException:  # nobody waits for the row any more
+        _end(process, is_up=is_up)
         raise
     return row
+
+
+def _end(process: subprocess.Popen[str], *, is_up: bool) -> None:
+    """One that is up ends what it has started. Before, while it imports, it would only tell where it was."""
+    try:
+        if is_up:
+            process.terminate()
+            process.wait(timeout=ENDS_S)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        if os.name == "posix":
+            with suppress(ProcessLookupError):  # nothing of its session is left
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
 
 
 def measure(size: int, home: Path, rounds: Rounds, told: Told) -> dict[str, Any]:
@@ -143,7 +164,9 @@ def _tell(value: Any) -> None:
 
 if __name__ == "__main__":
     given = json.loads(sys.argv[1])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        _tell(0)
         _tell(measure(given["size"], Path(given["home"]), Rounds(**given["rounds"]), _tell))
     except KeyboardInterrupt:
         sys.exit(130)

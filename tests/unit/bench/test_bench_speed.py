@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -175,6 +177,49 @@ def test_a_size_is_measured_in_a_process_that_tells_how_far_it_is(monkeypatch: p
     monkeypatch.setattr(speed_store, "COMMAND", (sys.executable, "-I", "-S", "-c", "raise SystemExit(3)"))
     with pytest.raises(RuntimeError, match="7 memories ended with 3"):
         speed_store.in_process(7, FEW, told.append)
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, folder: Path, says: str) -> None:
+    """As a terminal does, by the process itself or by its first word."""
+
+    def interrupt(_done: int) -> None:
+        raise KeyboardInterrupt
+
+    up = "import os, pathlib, signal, sys"
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(speed_store, "COMMAND", (sys.executable, "-I", "-S", "-c", f"{up}\n{says}"))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            speed_store.in_process(7, FEW, interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_a_process_that_is_interrupted_before_it_measures_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    interrupted(monkeypatch, tmp_path, "os.kill(os.getppid(), signal.SIGINT); signal.pause()")
+    assert not capfd.readouterr().err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_a_process_that_measures_ends_what_it_has_started_before_its_store_is_removed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    says = """
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+try:
+    print(0, flush=True)
+    signal.pause()
+except KeyboardInterrupt:
+    sum(range(30_000_000))  # longer than an interrupted wait for it would be
+    (pathlib.Path(eval(sys.argv[1])["home"]).parent.parent / "ended").touch()
+"""
+    (tmp_path / "within").mkdir()
+    interrupted(monkeypatch, tmp_path / "within", says)
+    assert (tmp_path / "ended").exists() and not list((tmp_path / "within").iterdir())
 
 
 def test_each_step_can_be_the_first_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
