@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from clew.bench.dates import when
 from clew.bench.perturb import SHIFTS, measure, moved, perturbed, run, table
+from clew.bench.perturb_names import GIVEN
 from clew.errors import InvalidInput
 from clew.surfaces.cli.parser import parse
 
@@ -85,6 +86,25 @@ def test_a_surname_is_the_word_after_a_given_name_and_a_place_is_no_person() -> 
 def test_a_word_that_also_occurs_in_lower_case_is_no_name() -> None:
     corpus = talk("Thanks Rose! A rose is a rose. I told Rose. Rose's rose. We met Rose.")
     assert other_of(corpus)[0]["units"][0]["text"] == corpus["units"][0]["text"]
+
+
+def test_a_name_in_an_address_is_one_still_and_changes_there_too() -> None:
+    texts = ["I told Darlow that Darlow's film is out", "so Darlow said", "mail darlow.reed@example.com"]
+    texts.append("or (see https://films.example/in/darlow-reed/ or films.example/in/darlow)")
+    other, names, _years = other_of(talk(*texts))
+    told = " ".join(unit["text"] for unit in other["units"])
+    assert "darlow" not in told.lower() and told.count(names["Darlow"].lower()) == 3
+
+
+def test_a_nickname_stays_short_for_the_name_that_it_begins() -> None:
+    _other, names, _years = other_of(talk("I told Melanie that Melanie's late", "Melanie and I", author="Mel"))
+    assert names["Melanie"].startswith(names["Mel"]) and len(names["Mel"]) == 3
+
+
+def test_names_that_begin_each_other_stay_apart_where_the_short_form_is_taken() -> None:
+    every = " ".join(sorted({name[:3].lower() for name in GIVEN}))
+    _other, names, _years = other_of(talk(f"Ask Melanie: {every}", author="Mel"))
+    assert not names["Melanie"].startswith(names["Mel"])
 
 
 def test_an_author_called_like_a_word_is_renamed_only_where_a_name_stands() -> None:
