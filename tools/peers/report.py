@@ -167,9 +167,21 @@ def _search(peers: dict[str, Row], reasons: Reasons) -> str:
         head += [f"{int(size):,}: p50 / p95", "of which embedding", "questions"]
     rows = [
         [row["title"], *(cell for size in sizes for cell in _search_cells(row, size, reasons))]
-        for row in peers.values()
+        for peer in peers.values()
+        for row in _states(peer)
     ]
     return "### Search, ten results, embedding of the question included\n\n" + _table(head, rows)
+
+
+def _states(row: Row) -> list[Row]:
+    """A peer that works on in the background is asked right after the import, and once nothing is left to do."""
+    settled = {size: found["settled"] for size, found in row.get("speed", {}).items() if "settled" in found}
+    if not settled:
+        return [row]
+    return [
+        row | {"title": f"{row['title']}, right after the import"},
+        row | {"title": f"{row['title']}, once its background is done", "speed": settled},
+    ]
 
 
 def _search_cells(row: Row, size: str, reasons: Reasons) -> list[str]:

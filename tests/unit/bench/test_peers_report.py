@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from clew.bench.texts import questions, texts
+
 PEERS = Path(__file__).parents[3] / "tools" / "peers"
 BEGIN, END = "<!-- peers: begin, written by tools/peers/report.py -->", "<!-- peers: end -->"
 INSTALL = {"mb": 124.0, "compiled_mb": 20.0, "packages": 11, "install_s": 22.1, "python": "3.11"}
@@ -75,6 +77,17 @@ def test_every_failure_is_shown_with_its_reason(tmp_path: Path) -> None:
     assert "Absent, install: needs Python 3.12 or newer" in page
 
 
+def test_a_peer_with_a_background_is_shown_in_both_states(tmp_path: Path) -> None:
+    settled = SEARCH | {"ms_p50": 0.92, "waited_s": 60.1}
+    late = {"error": "not run: 900 of 9,000 jobs of its background done in 46 s; the rest would pass the limit"}
+    speed = {"10000": SEARCH | {"settled": settled}, "100000": SEARCH | {"settled": late}}
+    page = written(tmp_path, clew=clew_row(speed=speed), other=clew_row(title="Other"))
+    assert "| Clew, right after the import | 1.5 / 2.5 | 0.11 | 200 | 1.5 / 2.5 | 0.11 | 200 |" in page
+    assert "| Clew, once its background is done | 0.9 / 2.5 | 0.11 | 200 | not run [1] | - | - |" in page
+    assert "| Other | 1.5 / 2.5 | 0.11 | 200 | - | - | - |" in page
+    assert "1. Clew, once its background is done, 100,000 memories: not run: 900 of 9,000 jobs" in page
+
+
 def test_a_part_of_a_file_stands_beside_clew_on_the_same_part_only(tmp_path: Path) -> None:
     part = SCORES | {"corpora": 1, "units": 419, "questions": 150, "recall@10": 0.5, "max_units": 450}
     same = {"talks": part | {"recall@10": 0.85}}
@@ -133,3 +146,20 @@ def test_a_measurement_tells_what_each_question_brought_up(spec: dict[str, Any])
 def test_a_peer_that_raises_leaves_its_reason_behind(spec: dict[str, Any]) -> None:
     [*_, last] = measured(spec | {"adapter": "no_such_store"})
     assert last["event"] == "error" and last["error"].startswith("ModuleNotFoundError")
+
+
+@pytest.fixture
+def speed_spec(spec: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "texts.txt").write_text("\n".join(texts(40, chars=80)), encoding="utf-8")
+    (tmp_path / "questions.txt").write_text("\n".join(questions(450)), encoding="utf-8")
+    files = {"texts": str(tmp_path / "texts.txt"), "questions": str(tmp_path / "questions.txt")}
+    return spec | files | {"stage": "speed", "sizes": [20, 40]}
+
+
+def test_a_store_with_a_background_is_asked_again_when_that_is_done(speed_spec: dict[str, Any]) -> None:
+    events = measured(speed_spec)
+    of_each = ["stored", "size", "settled"]
+    assert [(event["event"], event["size"]) for event in events] == [
+        (event, size) for size in (20, 40) for event in of_each
+    ]
+    assert all(event["questions"] == 50 and event["waited_s"] >= 0 for event in events[2::3])
