@@ -50,8 +50,8 @@ def written(folder: Path, **peers: dict[str, Any]) -> str:
     return (folder / "benchmarks.md").read_text()
 
 
-def report(folder: Path, *, check: bool) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, PEERS / "report.py", "--results", folder / "results.json", "--docs", folder]
+def report(folder: Path, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, PEERS / "report.py", "--results", folder / "results.json", "--docs", folder, *words]
     return subprocess.run(command, check=check, capture_output=True, text=True)
 
 
@@ -106,6 +106,49 @@ def test_the_plot_has_a_bar_for_each_figure_and_a_word_for_each_failure(tmp_path
     plot = (tmp_path / "benchmarks.svg").read_text()
     assert plot.count("<rect") == 1 + 4 and plot.count(">.80</text>") == 2
     assert plot.count(">failed</text>") == 1 and ">1.5</text>" in plot
+
+
+def reported_again(folder: Path, *words: str, **peers: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    """Over the page that is there."""
+    results = json.loads((folder / "results.json").read_text()) | {"peers": peers}
+    (folder / "results.json").write_text(json.dumps(results))
+    return report(folder, *words, check=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "lost"),
+    [
+        ({"other": None}, "Other in 'peers'; Other in 'Quality'; Other in 'Search, ten results"),
+        ({"other": {"quality": {}}}, "Other in 'Quality'. Measure"),
+        ({"other": {"speed": {"10000": SEARCH}}}, "Other in 'Search, ten results"),
+    ],
+)
+def test_a_run_of_a_part_does_not_take_the_other_figures_from_the_page(
+    tmp_path: Path, changes: dict[str, Any], lost: str
+) -> None:
+    both = {"10000": SEARCH, "100000": SEARCH}
+    page = written(tmp_path, clew=clew_row(speed=both), other=clew_row(title="Other", speed=both))
+    other = changes["other"]
+    left = {} if other is None else {"other": clew_row(title="Other", **{"speed": both} | other)}
+    refused = reported_again(tmp_path, clew=clew_row(speed=both), **left)
+    assert refused.returncode and lost in refused.stderr and "--anew" in refused.stderr
+    assert (tmp_path / "benchmarks.md").read_text() == page
+    assert not reported_again(tmp_path, "--anew", clew=clew_row(speed=both), **left).returncode
+
+
+def test_a_peer_that_fails_now_or_is_asked_in_two_states_loses_nothing(tmp_path: Path) -> None:
+    written(tmp_path, clew=clew_row(), other=clew_row(title="Other"))
+    failed = clew_row(title="Other", speed={"10000": {"error": "ran out of time"}})
+    twice = clew_row(speed={"10000": SEARCH | {"settled": SEARCH}})
+    assert not reported_again(tmp_path, clew=twice, other=failed).returncode
+    assert "| Clew, once its background is done |" in (tmp_path / "benchmarks.md").read_text()
+
+
+def test_each_peer_says_when_it_was_measured(tmp_path: Path) -> None:
+    once = {stage: {"date": "2026-11-17", "load": 0.4} for stage in ("first", "speed")}
+    page = written(tmp_path, clew=clew_row(), other=clew_row(title="Other", measured=once))
+    assert "| as it comes | first 2026-11-16, quality 2026-11-15 |" in page
+    assert "| as it comes | 2026-11-17 |" in page
 
 
 def test_a_page_without_markers_is_left_alone(tmp_path: Path) -> None:
