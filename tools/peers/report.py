@@ -19,6 +19,7 @@ from page import lost_figures  # noqa: E402
 from plot import draw, word_for  # noqa: E402
 
 BEGIN, END = "<!-- peers: begin, written by tools/peers/report.py -->", "<!-- peers: end -->"
+TOLD = 3  # examples of what would be lost
 Row = dict[str, Any]
 
 
@@ -68,9 +69,10 @@ def _check_nothing_is_lost(page: str, tables: str) -> None:
     """A run of some peers or stages has those of others only where it wrote to the results of an earlier one."""
     lost = lost_figures(page.partition(BEGIN)[2].partition(END)[0], tables)
     if lost:
+        more = f", and {len(lost) - TOLD} more" if len(lost) > TOLD else ""
         raise SystemExit(
-            f"The results lack what the page has: {'; '.join(lost)}. Measure these, too, into the same results "
-            "(make bench-peers PEERS=... STAGES=...), or write the page without them: --anew"
+            f"The results lack what the page has: {'; '.join(lost[:TOLD])}{more}. Measure these into the same "
+            "results (make bench-peers PEERS=... STAGES=...), or write the page without them: --anew"
         )
 
 

@@ -183,9 +183,10 @@ def renaming(texts: Iterable[str], authors: Iterable[str], seed: bytes, *, roles
     given, surnames = _new_names(taken, chosen)
     new: dict[str, str] = {}
     known = words.people() | set(wrote)
-    for name in sorted(known, key=lambda name: (_longer(name, known) != "", name)):
+    longer = {name: _longer(name, known) for name in known}
+    for name in sorted(known, key=lambda name: (longer[name] != "", name)):
         is_surname = bool(words.surnames[name]) and name not in _GIVEN_SET
-        short = new.get(_longer(name, known), "")[: len(name)]
+        short = new.get(longer[name], "")[: len(name)]
         is_free = len(short) == len(name) and short.casefold() not in taken
         new[name] = short if is_free else next(surnames if is_surname else given)
         taken.add(new[name].casefold())
