@@ -26,7 +26,6 @@ from clew.bench.speed_figures import Taken, figure, peak_memory_mb, resident_mb
 from clew.values import dataclass
 
 FILL, STEPS = 10, 27  # of a size; filling the store counts as many as it takes long
-ENDS_S = 30.0  # within which it ends what it has started
 COMMAND = (sys.executable, "-P", "-m", "clew.bench.speed_store")
 Told = Callable[[int], object]  # how many of these are done
 
@@ -52,7 +51,7 @@ def in_process(size: int, rounds: Rounds, told: Told) -> dict[str, Any]:
     """`measure` in a new process."""
     with speed_writes.folder() as home:
         asked = json.dumps({"size": size, "home": str(home), "rounds": asdict(rounds)})
-        # In a session of its own: Ctrl-C is said to us alone, and we say it when it can be understood.
+        # In a session of its own: Ctrl-C is said to us alone, and what it has started ends with it.
         pipe = subprocess.PIPE
         with subprocess.Popen([*COMMAND, asked], stdout=pipe, text=True, start_new_session=True) as process:
             row = _listen(process, told)
@@ -62,36 +61,28 @@ def in_process(size: int, rounds: Rounds, told: Told) -> dict[str, Any]:
 
 
 def _listen(process: subprocess.Popen[str], told: Told) -> dict[str, Any] | None:
-    row, is_up = None, False
+    row = None
     assert process.stdout
     try:
         for line in process.stdout:
-            is_up = True
             heard = json.loads(line)
             if isinstance(heard, dict):
                 row = heard
             else:
                 told(heard)
     except BaseException:  # nobody waits for the row any more
-        _end(process, is_up=is_up)
+        _end(process)
         raise
     return row
 
 
-def _end(process: subprocess.Popen[str], *, is_up: bool) -> None:
-    """One that is up ends what it has started. Before, while it imports, it would only tell where it was."""
-    try:
-        if is_up:
-            process.terminate()
-            process.wait(timeout=ENDS_S)
-    except subprocess.TimeoutExpired:
-        pass
-    finally:
-        if os.name == "posix":
-            with suppress(ProcessLookupError):  # nothing of its session is left
-                os.killpg(process.pid, signal.SIGKILL)
-        process.kill()
-        process.wait()
+def _end(process: subprocess.Popen[str]) -> None:
+    """At once, with all that it has started: what they write is in `home`, which goes with them."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 def measure(size: int, home: Path, rounds: Rounds, told: Told) -> dict[str, Any]:
@@ -164,9 +155,4 @@ def _tell(value: Any) -> None:
 
 if __name__ == "__main__":
     given = json.loads(sys.argv[1])
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        _tell(0)
-        _tell(measure(given["size"], Path(given["home"]), Rounds(**given["rounds"]), _tell))
-    except KeyboardInterrupt:
-        sys.exit(130)
+    _tell(measure(given["size"], Path(given["home"]), Rounds(**given["rounds"]), _tell))

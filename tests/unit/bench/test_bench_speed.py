@@ -185,7 +185,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, folder: Path, says: str) -> Non
     def interrupt(_done: int) -> None:
         raise KeyboardInterrupt
 
-    up = "import os, pathlib, signal, sys"
+    up = "import os, signal, sys"
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     monkeypatch.setattr(speed_store, "COMMAND", (sys.executable, "-I", "-S", "-c", f"{up}\n{says}"))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
@@ -205,21 +205,25 @@ def test_a_process_that_is_interrupted_before_it_measures_says_nothing(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
-def test_a_process_that_measures_ends_what_it_has_started_before_its_store_is_removed(
+def test_a_process_that_is_interrupted_ends_with_all_that_it_has_started(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    says = """
-signal.signal(signal.SIGTERM, signal.default_int_handler)
-try:
-    print(0, flush=True)
-    signal.pause()
-except KeyboardInterrupt:
-    sum(range(30_000_000))  # longer than an interrupted wait for it would be
-    (pathlib.Path(eval(sys.argv[1])["home"]).parent.parent / "ended").touch()
+    """What it has started holds a pipe open, as nobody does in the end."""
+    pipe, stores = tmp_path / "pipe", tmp_path / "stores"
+    stores.mkdir()
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    says = f"""
+import subprocess
+kept = os.open({str(pipe)!r}, os.O_WRONLY)
+subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], pass_fds=[kept])
+print(0, flush=True)
+signal.pause()
 """
-    (tmp_path / "within").mkdir()
-    interrupted(monkeypatch, tmp_path / "within", says)
-    assert (tmp_path / "ended").exists() and not list((tmp_path / "within").iterdir())
+    interrupted(monkeypatch, stores, says)
+    os.set_blocking(held, True)
+    assert os.read(held, 1) == b"" and not list(stores.iterdir())
+    os.close(held)
 
 
 def test_each_step_can_be_the_first_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
