@@ -43,7 +43,7 @@ format: $(VENV)/.dev  ## put the code into shape
 	@$(BIN)/ruff format .
 
 bench: $(VENV)/.base  ## measure speed on this machine
-	@$(BIN)/clew bench speed
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/clew bench speed  # as `test`: what starts is measured, too
 
 bench-peers: $(VENV)/.base  ## Clew beside its peers: DATA=folder, or PEERS=a,b STAGES=first,speed
 	@$(BIN)/python tools/peers/run.py $(if $(DATA),--data '$(DATA)') $(if $(PEERS),--peers $(PEERS)) \

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -460,6 +463,25 @@ def test_figures_are_told_also_when_the_rankings_cannot_be_written(cli: Cli) -> 
     told = cli(*words, "--json")
     assert told.code == 5 and told.json["files"]["tiny.jsonl"]["scores"]["all"]["recall@2"] == 1
     assert told.json["not_written"]["file"] == "/dev/full"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_a_benchmark_that_is_terminated_leaves_no_store_behind(cli: Cli) -> None:
+    stores = cli.directory / "stores"
+    stores.mkdir()
+    units = [{"id": at, "text": f"thing {at} is kept on shelf {at * 7}"} for at in range(5_000)]
+    corpus = {"corpus": "things", "units": units, "questions": [{"id": "q", "text": "shelf", "gold": [7]}]}
+    (cli.directory / "things.jsonl").write_text(json.dumps(corpus))
+    words = ["bench", "recall", "things.jsonl", "--embedder", "none", "--rankings", "ranked.jsonl"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "clew", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cli.directory, env=os.environ | {"TMPDIR": str(stores)},
+    )  # fmt: skip
+    while not list(stores.glob("*/bench.db")):
+        assert running.poll() is None
+    running.terminate()
+    assert running.communicate(timeout=60) == (b"", b"clew: interrupted\n") and running.returncode == 130
+    assert not list(stores.iterdir()) and not (cli.directory / "ranked.jsonl").exists()
 
 
 def test_a_missing_baseline_is_not_found(cli: Cli) -> None:

@@ -15,9 +15,11 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from catalogue import NOT_RUN, PEERS, ROOT  # noqa: E402
+from page import lost_figures  # noqa: E402
 from plot import draw, word_for  # noqa: E402
 
 BEGIN, END = "<!-- peers: begin, written by tools/peers/report.py -->", "<!-- peers: end -->"
+TOLD = 3  # examples of what would be lost
 Row = dict[str, Any]
 
 
@@ -39,12 +41,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "peers" / "results.json")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs")
+    parser.add_argument("--anew", action="store_true", help="even if figures of the page are not in the results")
     args = parser.parse_args()
     if not args.results.is_file():
         raise SystemExit(f"{args.results} is not there; make bench-peers DATA=folder writes it.")
     results = json.loads(args.results.read_text(encoding="utf-8"))
     page = args.docs / "benchmarks.md"
-    page.write_text(put_between(page.read_text(encoding="utf-8"), render(results)), encoding="utf-8")
+    before, tables = page.read_text(encoding="utf-8"), render(results)
+    after = put_between(before, tables)
+    if not args.anew:
+        _check_nothing_is_lost(before, tables)
+    page.write_text(after, encoding="utf-8")
     (args.docs / "benchmarks.svg").write_text(draw(in_order(results)), encoding="utf-8")
     print(f"written: {page} and {args.docs / 'benchmarks.svg'}")
 
@@ -56,6 +63,17 @@ def put_between(page: str, tables: str) -> str:
     if not begin or not end:
         raise SystemExit(f"The page lacks its markers: put '{BEGIN}' and '{END}' where the tables belong.")
     return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
+
+
+def _check_nothing_is_lost(page: str, tables: str) -> None:
+    """A run of some peers or stages has those of others only where it wrote to the results of an earlier one."""
+    lost = lost_figures(page.partition(BEGIN)[2].partition(END)[0], tables)
+    if lost:
+        more = f", and {len(lost) - TOLD} more" if len(lost) > TOLD else ""
+        raise SystemExit(
+            f"The results lack what the page has: {'; '.join(lost[:TOLD])}{more}. Measure these into the same "
+            "results (make bench-peers PEERS=... STAGES=...), or write the page without them: --anew"
+        )
 
 
 def in_order(results: Row) -> dict[str, Row]:
@@ -84,7 +102,8 @@ def _who(results: Row, peers: dict[str, Row]) -> str:
         f"Encoder: all-MiniLM-L6-v2 on onnxruntime {encoder['onnxruntime']}, {encoder['per_s']:.0f} texts of "
         f"{encoder['chars']} characters a second.",
     ]
-    table = _table(["peer", "version", "Python", "run as"], [_identity(row) for row in peers.values()], left=4)
+    head = ["peer", "version", "Python", "run as", "measured"]
+    table = _table(head, [_identity(row) for row in peers.values()], left=5)
     return " ".join(line for line in lines if line) + f"\n\n{table}"
 
 
@@ -101,7 +120,16 @@ def _when(what: str, stages: tuple[str, ...], peers: dict[str, Row]) -> str:
 
 
 def _identity(row: Row) -> list[str]:
-    return [row["title"], row.get("version", ""), row.get("install", {}).get("python", "-"), row.get("note", "")]
+    told = [row["title"], row.get("version", ""), row.get("install", {}).get("python", "-"), row.get("note", "")]
+    return [*told, _dates(row.get("measured", {}))]
+
+
+def _dates(measured: Row) -> str:
+    """One for all stages, or which was measured when."""
+    dates = {stage: part["date"] for stage, part in measured.items()}
+    if len(set(dates.values())) == 1:
+        return next(iter(dates.values()))
+    return ", ".join(f"{stage} {date}" for stage, date in dates.items()) or "-"
 
 
 def _quality(peers: dict[str, Row], reasons: Reasons) -> str:
@@ -167,9 +195,21 @@ def _search(peers: dict[str, Row], reasons: Reasons) -> str:
         head += [f"{int(size):,}: p50 / p95", "of which embedding", "questions"]
     rows = [
         [row["title"], *(cell for size in sizes for cell in _search_cells(row, size, reasons))]
-        for row in peers.values()
+        for peer in peers.values()
+        for row in _states(peer)
     ]
     return "### Search, ten results, embedding of the question included\n\n" + _table(head, rows)
+
+
+def _states(row: Row) -> list[Row]:
+    """A peer that works on in the background is asked right after the import, and once nothing is left to do."""
+    settled = {size: found["settled"] for size, found in row.get("speed", {}).items() if "settled" in found}
+    if not settled:
+        return [row]
+    return [
+        row | {"title": f"{row['title']}, right after the import"},
+        row | {"title": f"{row['title']}, once its background is done", "speed": settled},
+    ]
 
 
 def _search_cells(row: Row, size: str, reasons: Reasons) -> list[str]:

@@ -20,6 +20,8 @@ from catalogue import ENVIRONMENTS, PEERS, ROOT, STAGES, Peer
 from env import InstallFailed, embedder_packages, prepare, python_of
 from stages import Bench, first, name_of, quality, speed, subset_quality
 
+MOST_S = 7 * 86_400.0
+
 
 def main() -> int:
     args = _arguments()
@@ -28,7 +30,7 @@ def main() -> int:
     peers = [peer for peer in PEERS if not args.peers or peer.name in args.peers]
     results = Results(work / "results.json")
     results.all["machine"] = _machine()
-    print(f"{len(peers)} peers, about {_estimate_s(peers, args.stages, results) / 60:.0f} minutes, at most "
+    print(f"{len(peers)} peers, about {_estimate_s(peers, args, results) / 60:.0f} minutes, at most "
           f"{len(peers) * args.limit / 60:.0f}, and the installs of the first run")  # fmt: skip
     try:
         bench = _shared(work, files, args, peers, results)
@@ -156,13 +158,14 @@ def _files(args: argparse.Namespace) -> list[Path]:
     return files
 
 
-def _estimate_s(peers: list[Peer], stages: list[str], results: Results) -> float:
-    """From the last run of each, or a rough figure for what was never run."""
+def _estimate_s(peers: list[Peer], args: argparse.Namespace, results: Results) -> float:
+    """From the last run of each, or a rough figure for what was never run; none takes longer than it may."""
     total = 0.0
     for peer in peers:
         took = results.all["peers"].get(peer.name, {}).get("elapsed_s", {})
-        asked = [stage for stage in stages if stage in peer.stages]
-        total += sum(took.get(stage, peer.expected_s / len(peer.stages)) for stage in asked)
+        asked = [stage for stage in args.stages if stage in peer.stages]
+        expected_s = sum(took.get(stage, peer.expected_s / len(peer.stages)) for stage in asked)
+        total += min(args.limit, expected_s)
     return total
 
 
@@ -181,7 +184,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peers", type=_names, default=[], help="only these: " + ",".join(p.name for p in PEERS))
     parser.add_argument("--stages", type=_stages, default=list(STAGES), help="of " + ",".join(STAGES))
     parser.add_argument("--sizes", type=_sizes, default=[10_000, 100_000], help="memories in one scope, for speed")
-    parser.add_argument("--limit", type=float, default=900, metavar="SECONDS", help="per peer (900)")
+    parser.add_argument("--limit", type=_seconds, default=900, metavar="SECONDS", help="per peer (900)")
     parser.add_argument(
         "--work", type=Path, default=ROOT / "build" / "peers", help="environments, vectors, results"
     )
@@ -205,7 +208,17 @@ def _of(text: str, known: Any) -> list[str]:
 
 
 def _sizes(text: str) -> list[int]:
-    return sorted(int(part) for part in text.split(","))
+    sizes = sorted({int(part) for part in text.split(",")})
+    if sizes[0] < 1:
+        raise argparse.ArgumentTypeError(f"a store of {sizes[0]} memories cannot be measured")
+    return sizes
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds <= MOST_S:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time within which a peer can be measured")
+    return seconds
 
 
 if __name__ == "__main__":

@@ -116,11 +116,17 @@ def speed(peer: Peer, python: Path, bench: Bench) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for event in events:
         if event["event"] in ("stored", "size"):
-            found[str(event["size"])] = {key: event[key] for key in event if key not in ("event", "size")}
+            found[str(event["size"])] = _figures(event)
+        elif event["event"] == "settled":
+            found[str(event["size"])]["settled"] = _figures(event)
     for size in map(str, bench.sizes):
         if "ms_p50" not in found.get(size, {}):
             found[size] = found.get(size, {}) | {"error": error or "no result"} | _progress(events)
     return found
+
+
+def _figures(event: dict[str, Any]) -> dict[str, Any]:
+    return {key: event[key] for key in event if key not in ("event", "size")}
 
 
 def made_up(bench: Bench) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from units import read_corpora
 
 from clew.bench.texts import questions, texts
 
-CHARS, ENCODED, QUESTIONS, TIMED = 250, 3000, 400, 320
+CHARS, ENCODED, QUESTIONS, TIMED = 250, 3000, 600, 320
 NOISE = 0.5  # length of the noise against the unit vector: cosine 0.89 to where it was copied from
 SLICE = 256
 
@@ -37,6 +37,8 @@ def main() -> None:
         _encode(sorted(text for text in wanted if not embedding.knows(text)), embedding, Path(file).name)
     if _count(folder) < spec["made_up"]:
         _make_up(spec["made_up"], folder, embedding)
+    if spec["made_up"]:
+        (folder / "questions.txt").write_text("\n".join(questions(QUESTIONS)), encoding="utf-8")
     facts = {"chars": CHARS, "per_s": _rate(embedding)}
     Path(spec["out"]).write_text(json.dumps(facts), encoding="utf-8")
 
@@ -83,7 +85,6 @@ def _make_up(count: int, folder: Path, embedding: Embedding) -> None:
             part = part + noise.standard_normal(part.shape, np.float32) * np.float32(NOISE / DIM**0.5)
         all_rows[start : start + len(part)] = part / np.linalg.norm(part, axis=1, keepdims=True)
     (folder / "texts.txt").write_text("\n".join(lines), encoding="utf-8")
-    (folder / "questions.txt").write_text("\n".join(questions(QUESTIONS)), encoding="utf-8")
     write_vectors(folder, MADE_UP, [key_of(line) for line in lines], all_rows)
 
 

@@ -1,8 +1,8 @@
 """Benchmark files: one corpus per line, in one form whatever the writer of the file took for granted.
 
 A corpus has a name, units (id, text, and perhaps author, thread, at, title) and questions (id, text, and perhaps
-category and gold: the ids of the units that answer it). Ids may be numbers, gold may be a single id or missing;
-here ids are texts and gold is a list. What cannot be understood is refused, with the place where it stands.
+category and gold: the ids of the units that answer it). Ids may be numbers, gold may be a single id, empty or
+missing; here ids are texts and gold is a list. What cannot be understood is refused, with its place in the file.
 """
 
 from __future__ import annotations
@@ -36,10 +36,15 @@ def read_corpora(file: Path) -> Iterator[dict[str, Any]]:
         raise NotFound(f"{file} was not found", code="FILE_NOT_FOUND", next="check the path")
     if not file.is_file():
         raise _refused(file, "is no regular file", "write its lines to a file first")
+    named: dict[str, int] = {}
     try:
-        for number, line in _lines(file):
+        for number, line in lines_of(file):
             if line.strip():
-                yield _corpus(parsed(line, number), number)
+                corpus = _corpus(parsed(line, number), number)
+                if (name := corpus["corpus"]) in named:
+                    raise _Odd(f"lines {named[name]} and {number} both hold a corpus called '{name[:40]}'")
+                named[name] = number
+                yield corpus
     except _Odd as error:
         raise _refused(file, f"cannot be used: {error}", "mend the file") from error
     except Unreadable as error:
@@ -72,14 +77,13 @@ def _refused(file: Path, what: str, next_move: str) -> InvalidInput:
     return InvalidInput(f"{file} {what}", code="BENCH_DATA_INVALID", next=next_move)
 
 
-def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+def lines_of(file: Path) -> Iterator[tuple[int, bytes]]:
     """With their numbers. They are taken apart before they are decoded: then it is known which one is broken."""
-    with file.open("rb") as raw:
-        is_packed = raw.read(2) == _PACKED
     number = 0
     try:
-        with gzip.open(file, "rb") if is_packed else file.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
+        with file.open("rb") as raw:
+            is_packed = raw.peek(2).startswith(_PACKED)
+            for number, line in enumerate(gzip.GzipFile(fileobj=raw) if is_packed else raw, 1):
                 yield number, line.removeprefix(_MARK) if number == 1 else line
     except EOFError as error:
         raise Unreadable(f"it is cut off after line {number}") from error
@@ -135,12 +139,12 @@ def _unit(unit: dict[str, Any], where: str) -> dict[str, Any]:
 
 def _question(question: dict[str, Any], where: str) -> dict[str, Any]:
     gold = question.get("gold")
-    gold = [] if gold is None else gold if isinstance(gold, list) else [gold]
+    gold = gold if isinstance(gold, list) else [] if gold is None else [gold]
     category = question.get("category")
     return question | {
         "id": _id(question.get("id"), f"the id of {where}"),
         "text": _text(question.get("text", _Odd), where),
-        "gold": list(dict.fromkeys(_id(one, f"the gold of {where}") for one in gold)),
+        "gold": list(dict.fromkeys(_id(one, f"the gold of {where}") for one in gold if one != "")),
         "category": NO_CATEGORY if category is None else _id(category, f"the category of {where}"),
     }
 

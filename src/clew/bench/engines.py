@@ -172,7 +172,7 @@ def cold(sides: Sequence[Side], runs: int) -> dict[str, Any]:
         for side in sides:
             environment = {**os.environ, "CLEW_HOME": str(side.home), "CLEW_URL": str(side.place)}
             started = time.perf_counter()
-            subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, start_new_session=True)
             times[side.name].append((time.perf_counter() - started) * 1_000)
     return {
         name: {"best_ms": round(min(taken), 1), "p50_ms": round(percentile(taken, 0.5), 1)}

@@ -21,7 +21,9 @@ from clew.bench.dates import when
 from clew.compose import make_embedder
 from clew.errors import InvalidInput
 from clew.model.memory import NOTHING
+from clew.remember.observe import refuse_reserved
 from clew.remember.prepare import draft_memory
+from clew.settings import Settings
 from clew.values import dataclass
 
 LABEL_CHARS = 240  # of a title, an author or a thread are taken, as many as a memory can have
@@ -51,6 +53,11 @@ class Asking:
     def opened(self, store: Path, more: Mapping[str, Any] = NOTHING) -> clew.Clew:
         return clew.open(store, home=self.home, **_sections(self.settings | dict(more)))
 
+    def in_force(self) -> Settings:
+        """With those of the user and of the directory this runs in."""
+        with tempfile.TemporaryDirectory() as folder, self.opened(Path(folder) / "bench.db") as memory:
+            return memory.settings
+
     def check(self) -> None:
         """Recall does without a model that fails. A figure must not: it would be that of words alone."""
         with tempfile.TemporaryDirectory() as folder, self.opened(Path(folder) / "bench.db") as memory:
@@ -78,6 +85,7 @@ class Losses:
     """What figures are lower for, and nobody would see: by kind, each one that was lost."""
 
     left_out: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
     times_not_read: list[str] = field(default_factory=list)
     gold_not_found: list[str] = field(default_factory=list)
 
@@ -98,6 +106,8 @@ class Losses:
 
 _TOLD = {
     "left_out": "{count} units are nothing that Clew keeps: left out, and never found. {such_as}",
+    "merged": "{count} units say what another says, and lose what is theirs of author, thread, time and title: "
+    "{such_as}",
     "times_not_read": "{count} units have a time that is not understood, and count as said now: {such_as}",
     "gold_not_found": "{count} units that questions have as gold are not there, and count as misses: {such_as}",
 }
@@ -138,17 +148,25 @@ def _ingest(memory: clew.Clew, corpus: dict[str, Any], scope: clew.Scope, losses
         kept.append((unit["id"], draft))
         if draft.at is None and unit.get("at"):
             losses.times_not_read.append(repr(unit["at"]))
-    by_memory: dict[str, list[str]] = {}
+    by_memory: dict[str, list[tuple[str, clew.Draft]]] = {}
     remembered = memory.remember_many([draft for _unit, draft in kept], scope=scope)
-    for (unit, _draft_of_it), one in zip(kept, remembered, strict=True):
-        by_memory.setdefault(one.id, []).append(unit)
-    return by_memory
+    for (unit, draft), one in zip(kept, remembered, strict=True):
+        sharing = by_memory.setdefault(one.id, [])
+        sharing.append((unit, draft))
+        if _has_other_labels(draft, than=sharing[0][1]):
+            losses.merged.append(f"unit {unit} of {corpus['corpus']} with unit {sharing[0][0]}")
+    return {id: [unit for unit, _draft_of_it in sharing] for id, sharing in by_memory.items()}
+
+
+def _has_other_labels(draft: clew.Draft, *, than: clew.Draft) -> bool:
+    names = ("title", "author", "thread", "at")
+    return any(getattr(draft, name) not in (None, getattr(than, name)) for name in names)
 
 
 def _refused(memory: clew.Clew, draft: clew.Draft, scope: clew.Scope) -> str:
     """Why it cannot be kept. Asked before anything is written: there one refusal is that of all."""
     try:
-        draft_memory(draft, scope, now=memory.now(), policy=memory._policy)
+        draft_memory(refuse_reserved(draft), scope, now=memory.now(), policy=memory._policy)
     except InvalidInput as error:
         return error.message
     return ""

@@ -22,9 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.bench.boosting import boost
+from clew.bench.conditions import OF_RECALL, conditions, measured_by
 from clew.bench.corpora import check_categories, read_corpora
 from clew.bench.fitting import Example, fit
 from clew.bench.ingest import Asking, Losses, ingested, lost
+from clew.bench.lines import in_lines
 from clew.bench.metrics import CUTOFFS, Score, score_ranking, summarise
 from clew.bench.places import check_place, write
 from clew.errors import InvalidInput
@@ -88,12 +90,14 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
             next="check --leave-out, and that gold names units of the same corpus",
         )
     learnt = _learnt(known)
-    report: dict[str, Any] = {
+    report = conditions(askings[0].in_force(), OF_RECALL)
+    report |= {
         "questions": dict(Counter(question.label for question in questions)),
         "weights": dict(zip(NAMES, learnt.weights.tolist(), strict=True)),
         "trees": tell(learnt.trees, NAMES),
         "held_out": _held_out(questions, left_out),
-    } | losses.as_json()
+    }
+    report |= losses.as_json()
     write(out, _as_text(report), report)
     return report
 
@@ -182,7 +186,7 @@ def _held_out(questions: Sequence[Question], left_out: set[str]) -> dict[str, An
 
 
 def table(report: dict[str, Any]) -> str:
-    lines = [*lost(report), f"trees: {len(report['trees'])}", "weights:"]
+    lines = [measured_by(report), *lost(report), f"trees: {len(report['trees'])}", "weights:"]
     lines += [f"  {name:26}{weight:10.3f}" for name, weight in report["weights"].items()]
     lines.append(f"held out, by {FOLDS} folds:" + "".join(f"{f'R@{k}':>8}" for k in CUTOFFS) + f"{'N@10':>8}")
     for file, groups in report["held_out"].items():
@@ -190,4 +194,4 @@ def table(report: dict[str, Any]) -> str:
             cells = [means[f"recall@{k}"] for k in CUTOFFS] + [means["ndcg@10"]]
             label = f"{file} ({report['questions'][file]})" if name == "all" else f"  {name}"
             lines.append(f"{label:24}" + "".join(f"{cell:8.3f}" for cell in cells))
-    return "\n".join(lines)
+    return in_lines(lines)

@@ -16,19 +16,19 @@ years of two digits, numbers with a fraction and digits within words.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
 import random
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from clew.bench.corpora import read_corpora
 from clew.bench.dates import since_1970
+from clew.bench.lines import in_lines
 from clew.bench.perturb_names import Renaming, renaming
+from clew.bench.places import is_one_of, written
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
 
@@ -57,7 +57,7 @@ def run(
     done = 0
     for file in files:
         told = report["files"].setdefault(file.name, [])
-        with _written(out / file.name) as lines:
+        with written(out / file.name) as lines:
             for corpus in read_corpora(file):
                 other, about = perturbed(corpus, seed, roles=roles)
                 lines.write(_line(other))
@@ -83,7 +83,7 @@ def _check(files: Sequence[Path], out: Path) -> None:
         raise _refused(f"{there} may not be written to", "name another directory with --out")
     names = [file.name for file in files]
     for file in files:
-        if file.resolve().parent == out.resolve():
+        if is_one_of(out / file.name, files):
             raise _refused(f"{file} would be replaced by its copy", "give another directory with --out")
         if names.count(file.name) > 1:
             raise _refused(f"two files are called {file.name}", "copy them in two runs, to two directories")
@@ -91,22 +91,6 @@ def _check(files: Sequence[Path], out: Path) -> None:
 
 def _refused(message: str, next_move: str) -> InvalidInput:
     return InvalidInput(message, code="BENCH_COPY_REFUSED", next=next_move)
-
-
-@contextmanager
-def _written(file: Path) -> Iterator[IO[bytes]]:
-    """Lines that become the file, compressed if it is called so, once all of them are there."""
-    unfinished = file.with_name(file.name + ".part")
-    try:
-        with unfinished.open("wb") as raw:
-            if file.suffix == ".gz":  # without a name and a time in it, the same content is the same file
-                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                    yield packed  # type: ignore[misc]
-            else:
-                yield raw
-        unfinished.replace(file)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def perturbed(corpus: dict[str, Any], seed: int, *, roles: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -160,4 +144,4 @@ def table(report: dict[str, Any]) -> str:
         years = ", ".join(str(by) for by in sorted({corpus["years"] for corpus in corpora}, reverse=True))
         lines.append(f"{name:28}{len(corpora):9d}{names:9d}  {years}")
     lines.append(f"written to {report['out']}, seed {report['seed']}")
-    return "\n".join(lines)
+    return in_lines(lines)

@@ -2,8 +2,8 @@
 
 A person is who wrote something, whoever has a common given name, the word after such a name, and any
 capitalised word that stands often enough within sentences and is spoken of as a person. None of them may occur
-in lower case in the same corpus: then it is a word. A few places and products pass for people; they are renamed
-as consistently, which harms nothing.
+in lower case in the same corpus, but in addresses: then it is a word. A few places and products pass for people;
+they are renamed as consistently, which harms nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from clew.recall.question import ASSISTANTS
 from clew.values import dataclass
 
 WORD = re.compile(r"[^\W\d_]+")
+_UNBROKEN = re.compile(r"\S+")
+SHORT = 3  # letters, at least, of a name that is short for one that it begins
 OFTEN = 3  # occurrences within sentences from which a word is considered at all
 ASTRAY = 0.1  # share of them after an article or a preposition of place beyond which it is no person
 SPOKEN_OF = 0.05  # least share of them in which it is spoken of as one
@@ -84,11 +86,12 @@ class Words:
 
     def read(self, text: str) -> None:
         before, end = "", -1  # the word before, and where it ended
+        addresses = [found.span() for found in _UNBROKEN.finditer(text) if is_address(found.group())]
         for match in WORD.finditer(text):
             word, adjoins = match.group(), match.start() == end + 1 and text[end : match.start()] == " "
             self.all.add(word.casefold())
             if word[0].islower():
-                self.lower[word] += 1
+                self.lower[word] += not any(start <= match.start() < stop for start, stop in addresses)
                 if adjoins and word in _PERSON_BEFORE:
                     self.person[before] += 1
             elif is_name_like(word):
@@ -118,6 +121,12 @@ class Words:
     def is_common(self, name: str) -> bool:
         """Will and Mark are words too: more often written small than as a name."""
         return self.lower[name.lower()] > self.within[name]
+
+
+def is_address(text: str) -> bool:
+    """Of a mailbox or a page, in whatever brackets."""
+    host, slash, _page = text.partition("/")
+    return "@" in text or "://" in text or bool(slash and "." in host)
 
 
 def is_name_like(word: str) -> bool:
@@ -170,16 +179,28 @@ def renaming(texts: Iterable[str], authors: Iterable[str], seed: bytes, *, roles
         words.read(text)
     wrote = [part for author in authors for part in WORD.findall(author) if is_author_name(part)]
     chosen = random.Random(seed)
-    given, surnames = _new_names(words.all | {part.casefold() for part in wrote}, chosen)
+    taken = words.all | {part.casefold() for part in wrote}
+    given, surnames = _new_names(taken, chosen)
     new: dict[str, str] = {}
-    for name in sorted(words.people() | set(wrote)):
+    known = words.people() | set(wrote)
+    longer = {name: _longer(name, known) for name in known}
+    for name in sorted(known, key=lambda name: (longer[name] != "", name)):
         is_surname = bool(words.surnames[name]) and name not in _GIVEN_SET
-        new[name] = next(surnames if is_surname else given)
+        short = new.get(longer[name], "")[: len(name)]
+        is_free = len(short) == len(name) and short.casefold() not in taken
+        new[name] = short if is_free else next(surnames if is_surname else given)
+        taken.add(new[name].casefold())
     doubtful = frozenset(part for part in wrote if words.is_common(part))
-    small = {name.lower(): new[name].lower() for name in wrote if name not in doubtful}
+    small = {name.lower(): other.lower() for name, other in new.items() if name not in doubtful}
     upper = {name.upper(): other.upper() for name, other in new.items()}
     agents = {author: next(given) for author in authors if roles and author in ASSISTANTS}
     return Renaming(small | upper | new, doubtful, agents)
+
+
+def _longer(name: str, known: Iterable[str]) -> str:
+    """The name that it is short for, as Mel is for Melanie: the longest that it begins."""
+    longer = [other for other in known if other != name and other.startswith(name) and len(name) >= SHORT]
+    return max(longer, key=lambda other: (len(other), other), default="")
 
 
 def is_author_name(part: str) -> bool:
@@ -188,7 +209,7 @@ def is_author_name(part: str) -> bool:
 
 
 def _new_names(taken: set[str], chosen: random.Random) -> tuple[Iterator[str], Iterator[str]]:
-    """Given names and surnames, endlessly, without those that the corpus has in whatever case."""
+    """Given names and surnames, endlessly, without those that are taken when it is their turn."""
     given, made = list(GIVEN), [front + back for front, back in product(_FRONT, _BACK)]
     chosen.shuffle(given)
     chosen.shuffle(made)

@@ -13,7 +13,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from clew.bench.corpora import Unreadable, parsed, unavailable
+from clew.bench.corpora import Unreadable, lines_of, parsed, unavailable
 from clew.bench.intervals import gains
 from clew.bench.metrics import Score, score_ranking
 from clew.errors import InvalidInput, NotFound
@@ -92,16 +92,15 @@ class Pairs:
 
 
 def read_rankings(file: Path) -> Baseline:
-    """What `--rankings` wrote; the file and the time may be missing."""
+    """What `--rankings` wrote, compressed or not; the file and the time may be missing."""
     if not file.exists():
         raise NotFound(f"{file} was not found", code="FILE_NOT_FOUND", next="check the path")
     lines: dict[Key, list[Ranking]] = {}
     try:
-        with file.open("rb") as raw:
-            for number, line in enumerate(raw, 1):
-                if line.strip():
-                    key, ranked = _ranking(parsed(line, number), number)
-                    lines.setdefault(key, []).append(ranked)
+        for number, line in lines_of(file):
+            if line.strip():
+                key, ranked = _ranking(parsed(line, number), number)
+                lines.setdefault(key, []).append(ranked)
     except IsADirectoryError as error:
         raise _invalid(file, "it is a directory") from error
     except OSError as error:

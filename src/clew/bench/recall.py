@@ -16,16 +16,16 @@ from typing import Any
 
 import clew
 from clew.bench.ablations import FULL, Ablation, compared, ladder
+from clew.bench.conditions import OF_RECALL, conditions
 from clew.bench.corpora import check_categories, read_corpora
 from clew.bench.ingest import Asking, Losses, ingested
 from clew.bench.intervals import estimates
 from clew.bench.metrics import percentile
-from clew.bench.places import check_place, write
+from clew.bench.places import check_place, named, write
 from clew.bench.rankings import Answer, Asked, Pairs, against, paired
 from clew.bench.recall_table import table as table
 from clew.errors import InvalidInput
 from clew.model.progress import Progress, no_progress
-from clew.settings import load_settings
 from clew.values import dataclass
 
 RANKED = 100  # long enough for every cut-off and for a second look at the misses
@@ -50,19 +50,13 @@ def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[
         graph=not args.no_graph,
         relate=args.relate,
         ablations=ladder() if args.ablations else (),
-        rankings=_named("--rankings", args.rankings),
-        baseline=_named("--baseline", args.baseline),
+        rankings=named("--rankings", args.rankings),
+        baseline=named("--baseline", args.baseline),
         categories=args.categories or (),
         limit_questions=args.limit_questions,
         home=Path(args.home) if args.home else None,
         progress=progress,
     )
-
-
-def _named(option: str, name: str | None) -> Path | None:
-    if name in ("", "-"):  # the report has the standard output for itself
-        raise InvalidInput(f"{option} '{name}' names no file", code="USAGE", next="name one, or leave it out")
-    return Path(name) if name else None
 
 
 def run(
@@ -83,17 +77,14 @@ def run(
     before hours have gone into the others. Rankings are those of the last ablation, which is the default."""
     asking = Asking(embedder, graph, relate, limit_questions, tuple(ablations) or (FULL,), home)
     if rankings:
-        check_place(rankings, files)
+        check_place(rankings, [*files, *([baseline] if baseline else [])])
     files = list(dict.fromkeys(files))
     asked = _asked(files, asking, categories)
     versus = Against(paired(baseline, asked) if baseline else None, tuple(categories))
     asking.check()
-    report: dict[str, Any] = {
-        "embedder": embedder or load_settings(home=home).embed.provider,
-        "graph": graph,
-        "relate": relate,
-        "files": {},
-    }
+    settings = asking.in_force()
+    report = conditions(settings, OF_RECALL)
+    report |= {"embedder": settings.embed.provider, "graph": graph, "relate": relate, "files": {}}
     if versus.pairs:
         told = {"pairs": versus.pairs.known, "other_files": dict(versus.pairs.other_files)}
         report["baseline"] = {"file": str(baseline)} | told

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from clew.bench.conditions import measured_by
 from clew.bench.ingest import lost
+from clew.bench.lines import in_lines
 from clew.bench.metrics import FIGURES
 
 SHORT = {figure: figure.replace("recall", "R").replace("ndcg", "N") for figure in FIGURES}
@@ -13,7 +15,7 @@ Entry = Mapping[str, Any]
 
 
 def table(report: Entry) -> str:
-    return "\n".join(_lines(report))
+    return in_lines(_lines(report))
 
 
 def _lines(report: Entry) -> Iterator[str]:
@@ -37,6 +39,7 @@ def _lines(report: Entry) -> Iterator[str]:
         yield f"compared with {report['baseline']['file']}: {report['baseline']['pairs']} questions in all"
         for name, questions in report["baseline"]["other_files"].items():
             yield f"only in the baseline: {questions} questions of {name or 'no file that is named'}"
+    yield f"{measured_by(report)}, embedder {report['embedder']}"
 
 
 def _ablations(steps: list[dict[str, Any]]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from typing import Any
 import apsw
 
 import clew
+from clew.bench.places import check_place, named, write
 from clew.bench.rollout_plot import week_svg
 from clew.bench.texts import texts
 from clew.bench.week import DAYS, FAULT_AT, REPAIRED_AT, START, Asked, Week, at, report_of
@@ -40,9 +41,12 @@ REPAIR = "ALTER TABLE graph_edges_lost RENAME TO graph_edges"
 
 
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
+    plot = named("--plot", args.plot)
+    if plot:
+        check_place(plot)
     report = run(args.requests, progress=progress)
-    if args.plot:
-        Path(args.plot).write_text(week_svg(report), encoding="utf-8")
+    if plot:
+        write(plot, week_svg(report), report)
     return report
 
 

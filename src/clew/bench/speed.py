@@ -18,6 +18,9 @@ import apsw
 
 import clew
 from clew.bench import speed_plot, speed_store, speed_table, speed_writes
+from clew.bench.conditions import conditions
+from clew.bench.places import check_place, named, write
+from clew.bench.speed_cold import opened
 from clew.bench.speed_figures import growth
 from clew.bench.speed_store import QUICK, Rounds
 from clew.errors import InvalidInput
@@ -27,26 +30,25 @@ SIZES, QUICK_SIZES = [1_000, 10_000, 100_000], [1_000, 10_000]
 
 
 def measure(args: argparse.Namespace, progress: Progress = no_progress) -> dict[str, Any]:
-    plot = getattr(args, "plot", None)
-    _check_plot(plot, args.url)
+    plot = _plot(getattr(args, "plot", None), args.url)
     if args.url is not None:
         return _engines(args, progress)
     report = run(args.sizes or (QUICK_SIZES if args.quick else SIZES), quick=args.quick, progress=progress)
     if plot:
-        Path(plot).write_text(speed_plot.growth_svg(report), encoding="utf-8")
+        write(plot, speed_plot.growth_svg(report), report)
     return report
 
 
-def _check_plot(plot: str | None, url: str | None) -> None:
-    """Before hours have gone by."""
+def _plot(name: str | None, url: str | None) -> Path | None:
+    """Where it goes, looked at before hours have gone by."""
+    plot = named("--plot", name)
     if plot and url is not None:
         raise InvalidInput(
             "two engines side by side are not drawn", code="PLOT_WITH_URL", next="leave out --plot or --url"
         )
-    if plot and not Path(plot).absolute().parent.is_dir():
-        raise InvalidInput(
-            f"{plot} is in a folder that is not there", code="FOLDER_MISSING", next="make the folder first"
-        )
+    if plot:
+        check_place(plot)
+    return plot
 
 
 def _engines(args: argparse.Namespace, progress: Progress) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def run(sizes: Sequence[int], *, quick: bool = False, progress: Progress = no_pr
     rounds, sizes = QUICK if quick else Rounds(), sorted(set(sizes))
     beside = _beside_bare(rounds)
     total = len(beside) + speed_store.STEPS * len(sizes)
-    report: dict[str, Any] = {"machine": machine(), "ingest": {}, "single_writes": {}, "stores": {}}
+    report = _conditions() | {"machine": machine(), "ingest": {}, "single_writes": {}, "stores": {}}
     for done, (part, step) in enumerate(beside):
         progress(done, total)
         report[part] |= step()
@@ -89,6 +91,11 @@ def _ingest(rounds: Rounds, chars: int, graph: bool) -> dict[str, Any]:
     """So many of short texts, a fifth of long ones."""
     count = rounds.ingest if chars == 250 else rounds.ingest // 5
     return {f"{chars}{' with graph' if graph else ''}": speed_writes.ingest(count, chars, graph=graph)}
+
+
+def _conditions() -> dict[str, Any]:
+    with speed_writes.folder() as home, opened(home) as memory:
+        return conditions(memory.settings)
 
 
 def machine() -> dict[str, Any]:

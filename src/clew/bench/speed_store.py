@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ def in_process(size: int, rounds: Rounds, told: Told) -> dict[str, Any]:
     """`measure` in a new process."""
     with speed_writes.folder() as home:
         asked = json.dumps({"size": size, "home": str(home), "rounds": asdict(rounds)})
-        with subprocess.Popen([*COMMAND, asked], stdout=subprocess.PIPE, text=True) as process:
+        # In a session of its own: Ctrl-C is said to us alone, and what it has started ends with it.
+        pipe = subprocess.PIPE
+        with subprocess.Popen([*COMMAND, asked], stdout=pipe, text=True, start_new_session=True) as process:
             row = _listen(process, told)
         if process.returncode or row is None:
             raise RuntimeError(f"the process that measures {size:,} memories ended with {process.returncode}")
@@ -67,10 +70,19 @@ def _listen(process: subprocess.Popen[str], told: Told) -> dict[str, Any] | None
                 row = heard
             else:
                 told(heard)
-    except BaseException:  # nobody waits for the row any more; it ends what it has started itself
-        process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+    except BaseException:  # nobody waits for the row any more
+        _end(process)
         raise
     return row
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """At once, with all that it has started: what they write is in `home`, which goes with them."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 def measure(size: int, home: Path, rounds: Rounds, told: Told) -> dict[str, Any]:
@@ -143,7 +155,4 @@ def _tell(value: Any) -> None:
 
 if __name__ == "__main__":
     given = json.loads(sys.argv[1])
-    try:
-        _tell(measure(given["size"], Path(given["home"]), Rounds(**given["rounds"]), _tell))
-    except KeyboardInterrupt:
-        sys.exit(130)
+    _tell(measure(given["size"], Path(given["home"]), Rounds(**given["rounds"]), _tell))

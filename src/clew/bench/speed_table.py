@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from clew.bench.conditions import measured_by
 from clew.bench.speed_figures import figures, high
 
 # In the order of the table. What is not here is not in it, which a test would notice.
@@ -51,6 +52,7 @@ def table(report: Mapping[str, Any]) -> str:
     return "\n".join(
         [
             f"machine: {report['machine']}",
+            measured_by(report),
             *_beside_bare(report),
             "",
             *_steps(stores, report["growth"]),

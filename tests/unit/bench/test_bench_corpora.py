@@ -29,7 +29,13 @@ def read(folder: Path, *lines: Any) -> list[dict[str, Any]]:
 
 
 def test_a_corpus_is_read_as_it_is(tmp_path: Path) -> None:
-    assert read(tmp_path, corpus(topic="kept"), corpus()) == [corpus(topic="kept"), corpus()]
+    corpora = [corpus(topic="kept"), corpus(corpus="other")]
+    assert read(tmp_path, *corpora) == corpora
+
+
+def test_two_corpora_of_one_name_are_refused_as_their_rankings_could_not_be_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="lines 1 and 3 both hold a corpus called '9'"):
+        read(tmp_path, corpus(corpus=9), corpus(), corpus(corpus="9"))
 
 
 def test_numbers_become_texts_and_gold_a_list(tmp_path: Path) -> None:
@@ -44,8 +50,8 @@ def test_numbers_become_texts_and_gold_a_list(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("gold", [None, []])
-def test_an_answer_may_be_unknown(tmp_path: Path, gold: list[str] | None) -> None:
+@pytest.mark.parametrize("gold", [None, [], "", [""]])
+def test_an_answer_may_be_unknown(tmp_path: Path, gold: list[str] | str | None) -> None:
     without = {"id": "p", "text": "asked", "category": "c"}
     [found] = read(tmp_path, corpus(questions=[QUESTION | {"gold": gold}, without]))
     assert [one["gold"] for one in found["questions"]] == [[], []]
@@ -89,7 +95,8 @@ def test_what_is_no_corpus_is_refused_with_its_place(tmp_path: Path, line: Any, 
     assert refused.value.code == "BENCH_DATA_INVALID" and message in str(refused.value)
 
 
-LINES = (json.dumps(corpus()) + "\n").encode() * 3
+THREE = [corpus(corpus=name) for name in ("one", "two", "three")]
+LINES = "".join(json.dumps(one) + "\n" for one in THREE).encode()
 PACKED = gzip.compress(LINES)
 BROKEN = [
     (b"{not json", "line 1 is no JSON at character 2"),
@@ -131,7 +138,7 @@ def test_a_file_that_may_not_be_read_is_unavailable_for_that_reason(
 
 def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(LINES.replace(b"\n", b"\r\n"))
-    assert list(read_corpora(tmp_path / "a.jsonl")) == [corpus()] * 3
+    assert list(read_corpora(tmp_path / "a.jsonl")) == THREE
 
 
 def test_a_file_that_is_not_there_is_told_so(tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ def test_weights_without_a_place_are_refused_before_anything_is_asked(
 ) -> None:
     monkeypatch.setattr(learn, "_asked", None)
     for out in (".", file.name):
-        with pytest.raises(InvalidInput, match=r"cannot be written|is what is measured"):
+        with pytest.raises(InvalidInput, match=r"cannot be written|is what is read"):
             learnt(file, out=out)
     monkeypatch.setattr("os.access", lambda *_asked: False)
     with pytest.raises(InvalidInput) as refused:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections.abc import Callable
 from datetime import date
 from itertools import product
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from clew.bench.dates import when
 from clew.bench.perturb import SHIFTS, measure, moved, perturbed, run, table
+from clew.bench.perturb_names import GIVEN
 from clew.errors import InvalidInput
 from clew.surfaces.cli.parser import parse
 
@@ -84,6 +86,25 @@ def test_a_surname_is_the_word_after_a_given_name_and_a_place_is_no_person() -> 
 def test_a_word_that_also_occurs_in_lower_case_is_no_name() -> None:
     corpus = talk("Thanks Rose! A rose is a rose. I told Rose. Rose's rose. We met Rose.")
     assert other_of(corpus)[0]["units"][0]["text"] == corpus["units"][0]["text"]
+
+
+def test_a_name_in_an_address_is_one_still_and_changes_there_too() -> None:
+    texts = ["I told Darlow that Darlow's film is out", "so Darlow said", "mail darlow.reed@example.com"]
+    texts.append("or (see https://films.example/in/darlow-reed/ or films.example/in/darlow)")
+    other, names, _years = other_of(talk(*texts))
+    told = " ".join(unit["text"] for unit in other["units"])
+    assert "darlow" not in told.lower() and told.count(names["Darlow"].lower()) == 3
+
+
+def test_a_nickname_stays_short_for_the_name_that_it_begins() -> None:
+    _other, names, _years = other_of(talk("I told Melanie that Melanie's late", "Melanie and I", author="Mel"))
+    assert names["Melanie"].startswith(names["Mel"]) and len(names["Mel"]) == 3
+
+
+def test_names_that_begin_each_other_stay_apart_where_the_short_form_is_taken() -> None:
+    every = " ".join(sorted({name[:3].lower() for name in GIVEN}))
+    _other, names, _years = other_of(talk(f"Ask Melanie: {every}", author="Mel"))
+    assert not names["Melanie"].startswith(names["Mel"])
 
 
 def test_an_author_called_like_a_word_is_renamed_only_where_a_name_stands() -> None:
@@ -262,6 +283,15 @@ def test_a_file_is_not_replaced_by_its_copy(tmp_path: Path) -> None:
         run([written(tmp_path, "talk.jsonl")], tmp_path)
     with pytest.raises(InvalidInput, match="two files"):
         run([written(tmp_path, "a.jsonl"), written(tmp_path / "more", "a.jsonl")], tmp_path / "out")
+
+
+@pytest.mark.parametrize("link", [Path.hardlink_to, Path.symlink_to])
+def test_a_file_is_not_replaced_through_a_link(tmp_path: Path, link: Callable[[Path, Path], None]) -> None:
+    file, out = written(tmp_path, "talk.jsonl"), tmp_path / "out"
+    out.mkdir()
+    link(out / "talk.jsonl", file)
+    with pytest.raises(InvalidInput, match="would be replaced"):
+        run([file], out)
 
 
 def test_a_broken_file_leaves_nothing_behind(tmp_path: Path) -> None:

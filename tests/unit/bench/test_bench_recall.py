@@ -289,9 +289,23 @@ def test_an_option_that_names_no_file_is_refused(tmp_path: Path, option: str, na
 @pytest.mark.parametrize("name", ["nowhere/ranked.jsonl", "", "talk.jsonl"])
 def test_rankings_without_a_place_are_refused_before_anything_is_measured(tmp_path: Path, name: str) -> None:
     file, asked = written(tmp_path), []
-    with pytest.raises(InvalidInput, match=r"no directory|cannot be written|is what is measured"):
+    with pytest.raises(InvalidInput, match=r"no directory|cannot be written|is what is read"):
         run([file], embedder="none", rankings=tmp_path / name, progress=lambda *told: asked.append(told))
     assert not asked and json.loads(file.read_text())["corpus"] == "talk"
+
+
+def test_a_baseline_is_not_replaced_by_the_rankings_that_are_compared_with_it(tmp_path: Path) -> None:
+    ranked = baseline_of(tmp_path, LINE)
+    with pytest.raises(InvalidInput, match="is what is read"):
+        run([written(tmp_path)], embedder="none", rankings=ranked, baseline=ranked)
+    assert json.loads(ranked.read_text()) == LINE
+
+
+def test_compressed_rankings_are_a_baseline_like_others(tmp_path: Path) -> None:
+    file, ranked = written(tmp_path), tmp_path / "ranked.jsonl.gz"
+    run([file], embedder="none", rankings=ranked)
+    assert gzip.decompress(ranked.read_bytes()).startswith(b'{"file": "talk.jsonl"')
+    assert run([file], embedder="none", baseline=ranked)["baseline"]["pairs"] == 2
 
 
 def with_questions(folder: Path, *questions: dict[str, Any]) -> Path:
@@ -367,19 +381,55 @@ def test_a_unit_that_clew_keeps_nothing_of_is_left_out_and_told_and_never_found(
         {"id": "s", "text": "<private>all of it is private</private>"},
         {"id": "l", "text": "word " * 100_001},
         {"id": "c", "text": "\u0001"},
+        {"id": "n", "text": "a NUL\0 within"},
+        {"id": "h", "text": "half of a \ud83d"},
     ]
     hidden = {"id": "q3", "text": "private", "gold": ["s"], "category": "hidden"}
     file = with_units(tmp_path, *odd, questions=[PORT, LUNCH, hidden])
     report = run([file], embedder="none")
     entry = report["files"]["more.jsonl"]
-    assert entry["units"] == 7 and entry["left_out"]["count"] == 3
+    assert entry["units"] == 9 and entry["left_out"]["count"] == 5
     assert [said.partition(":")[0] for said in entry["left_out"]["such_as"]] == [
         f"unit {id} of talk" for id in ("s", "l", "c")
     ]
     assert entry["scores"]["hidden"]["recall@20"] == 0 and entry["scores"]["fact"]["recall@2"] == 1
     shown = table(report)
-    assert "3 units are nothing that Clew keeps: left out, and never found" in shown
+    assert "5 units are nothing that Clew keeps: left out, and never found" in shown
     assert "500,004 characters; the limit is 500,000" in shown and "gold" not in shown
+
+
+def test_units_of_one_text_whose_labels_are_lost_are_counted(tmp_path: Path) -> None:
+    same = "Bob: lunch  is at noon"
+    more = [
+        {"id": "a", "text": same, "author": "Ann", "thread": "t", "title": "Food"},
+        {"id": "b", "text": same, "author": "Bob", "thread": "t", "title": "Food"},
+        {"id": "c", "text": same, "at": "2024-05-02"},
+    ]
+    report = run([with_units(tmp_path, *more)], embedder="none")
+    lost = {"count": 2, "such_as": ["unit a of talk with unit 2", "unit c of talk with unit 2"]}
+    assert report["files"]["more.jsonl"]["merged"] == lost
+    assert "2 units say what another says, and lose what is theirs of author" in table(report)
+
+
+def test_a_unit_left_out_is_named_with_its_reason(tmp_path: Path) -> None:
+    file = with_units(tmp_path, {"id": "n", "text": "a NUL\0 within"}, {"id": "h", "text": "half of a \ud83d"})
+    assert run([file], embedder="none")["files"]["more.jsonl"]["left_out"]["such_as"] == [
+        "unit n of talk: the content holds a NUL character",
+        "unit h of talk: the content holds half of a character",
+    ]
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud83d"])
+def test_odd_labels_and_questions_end_no_run(tmp_path: Path, odd: str) -> None:
+    labels = dict.fromkeys(("title", "author", "thread", "at"), f"a{odd}b")
+    file = with_units(
+        tmp_path,
+        {"id": "o", "text": "a parcel arrived", **labels},
+        questions=[PORT, {"id": "o", "text": f"which parcel {odd}", "gold": ["o"], "category": odd}],
+    )
+    report = run([file], embedder="static", rankings=tmp_path / "ranked.jsonl")
+    assert report["files"]["more.jsonl"]["scores"]["all"]["recall@2"] == 1
+    assert "left_out" not in report["files"]["more.jsonl"]
 
 
 @pytest.mark.parametrize("name", ["", " ", "two\nlines", "\ud83d", "n" * 5_000])
@@ -412,6 +462,20 @@ def test_ablations_without_the_graph_are_refused() -> None:
         measure(parse(["bench", "recall", "talk.jsonl", "--ablations", "--no-graph"]))
 
 
+def test_an_embedder_without_a_name_is_refused() -> None:
+    for name in ("", " ", "static,minilm"):
+        with pytest.raises(InvalidInput, match="--embedder"):
+            parse(["bench", "recall", "talk.jsonl", "--embedder", name])
+
+
+def test_names_do_not_break_the_table(tmp_path: Path) -> None:
+    odd = {"id": "o\r", "text": "", "at": "yester\u2028day"}
+    report = run([with_units(tmp_path, odd, questions=[PORT | {"category": "two\nlines\tand"}])], embedder="none")
+    shown = table(report)
+    assert "  two\\nlines\\tand " in shown
+    assert shown.splitlines() == shown.split("\n") and len(shown.split("\n")) == 8
+
+
 def test_the_command_line_asks_for_ablations_a_baseline_and_categories(tmp_path: Path) -> None:
     file, ranked = str(written(tmp_path)), str(tmp_path / "ranked.jsonl")
     common = ["bench", "recall", file, "--embedder", "none"]
@@ -429,6 +493,23 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_measured(tmp_pa
     with pytest.raises(Misconfigured) as refused:
         run([written(tmp_path)], embedder="minilm", progress=lambda *told: asked.append(told))
     assert refused.value.code in ("MODEL_MISSING", "EXTRA_MISSING") and (0, 2) not in asked[1:]
+
+
+def test_what_is_set_otherwise_is_told_and_what_an_option_says_is_not_told_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = run([written(tmp_path)], embedder="none")
+    assert (report["clew"], report["settings"]) == (clew.__version__, {})
+    assert f"measured by Clew {clew.__version__}, with settings as they come, embedder none" in table(report)
+    for name, value in {
+        "RANK__REFINE": "false",
+        "EMBED__URL": "http://me:secret@host",
+        "SERVE__BURST": "7",
+    }.items():
+        monkeypatch.setenv(f"CLEW_{name}", value)
+    report = run([written(tmp_path)], embedder="none")
+    assert report["settings"] == {"rank.refine": False, "embed.url": "(an address)"}
+    assert "with rank.refine = False, embed.url = (an address), embedder none" in table(report)
 
 
 def test_settings_and_models_are_those_of_the_home_that_is_named(tmp_path: Path) -> None:

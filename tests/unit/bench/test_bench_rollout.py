@@ -13,6 +13,8 @@ import pytest
 from clew.bench import rollout
 from clew.bench.rollout_plot import spans, week_svg
 from clew.bench.week import DAYS, FAULT_AT, REPAIRED_AT, START, Asked, Week, at, report_of
+from clew.errors import InvalidInput
+from clew.surfaces.cli.parser import parse
 
 REQUESTS = 700
 FINE, FAILED, SHUT = (
@@ -78,6 +80,12 @@ def test_the_week_is_told_in_words(week: dict[str, Any]) -> None:
 
 
 # -- its plot ------------------------------------------------------------------------------------------
+
+
+def test_a_plot_without_a_place_is_refused_before_the_week_begins(tmp_path: Path) -> None:
+    for place in ("", str(tmp_path), str(tmp_path / "no" / "week.svg")):
+        with pytest.raises(InvalidInput, match=r"names no file|cannot be written|no directory"):
+            rollout.measure(parse(["bench", "rollout", "--plot", place]))
 
 
 def test_the_plot_is_well_formed_small_and_legible_on_dark_screens(week: dict[str, Any]) -> None:

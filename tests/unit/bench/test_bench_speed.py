@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -136,10 +138,21 @@ def test_a_plot_is_written_or_refused_before_anything_is_measured(
     assert speed.measure(asked) is report
     assert (tmp_path / "growth.svg").read_text().startswith("<svg")
     monkeypatch.delattr(speed, "run")
-    with pytest.raises(InvalidInput, match="not there"):
-        speed.measure(Namespace(url=None, sizes=None, quick=True, plot=str(tmp_path / "no" / "growth.svg")))
+    for place in (str(tmp_path / "no" / "growth.svg"), str(tmp_path), "", "-"):
+        with pytest.raises(InvalidInput, match=r"no directory|cannot be written|names no file"):
+            speed.measure(Namespace(url=None, sizes=None, quick=True, plot=place))
     with pytest.raises(InvalidInput, match="not drawn"):
         speed.measure(Namespace(url="postgres", sizes=None, quick=True, plot="growth.svg"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_figures_are_told_also_when_the_plot_cannot_be_written(
+    report: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speed, "run", lambda sizes, *, quick, progress: dict(report))
+    told = speed.measure(Namespace(url=None, sizes=None, quick=True, plot="/dev/full"))
+    assert told["not_written"] == {"file": "/dev/full", "reason": "No space left on device"}
+    assert speed.table(told) == speed.table(report)
 
 
 def test_writes_are_measured_one_by_one_and_by_several_threads_at_once(report: dict[str, Any]) -> None:
@@ -164,6 +177,53 @@ def test_a_size_is_measured_in_a_process_that_tells_how_far_it_is(monkeypatch: p
     monkeypatch.setattr(speed_store, "COMMAND", (sys.executable, "-I", "-S", "-c", "raise SystemExit(3)"))
     with pytest.raises(RuntimeError, match="7 memories ended with 3"):
         speed_store.in_process(7, FEW, told.append)
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, folder: Path, says: str) -> None:
+    """As a terminal does, by the process itself or by its first word."""
+
+    def interrupt(_done: int) -> None:
+        raise KeyboardInterrupt
+
+    up = "import os, signal, sys"
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(speed_store, "COMMAND", (sys.executable, "-I", "-S", "-c", f"{up}\n{says}"))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            speed_store.in_process(7, FEW, interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_a_process_that_is_interrupted_before_it_measures_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    interrupted(monkeypatch, tmp_path, "os.kill(os.getppid(), signal.SIGINT); signal.pause()")
+    assert not capfd.readouterr().err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_a_process_that_is_interrupted_ends_with_all_that_it_has_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What it has started holds a pipe open, as nobody does in the end."""
+    pipe, stores = tmp_path / "pipe", tmp_path / "stores"
+    stores.mkdir()
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    says = f"""
+import subprocess
+kept = os.open({str(pipe)!r}, os.O_WRONLY)
+subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], pass_fds=[kept])
+print(0, flush=True)
+signal.pause()
+"""
+    interrupted(monkeypatch, stores, says)
+    os.set_blocking(held, True)
+    assert os.read(held, 1) == b"" and not list(stores.iterdir())
+    os.close(held)
 
 
 def test_each_step_can_be_the_first_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,3 +296,11 @@ def test_the_tool_that_is_asked_over_mcp_exists() -> None:
     from clew.surfaces.mcp.table import BY_NAME
 
     assert surfaces.TOOL in BY_NAME
+
+
+def test_what_is_set_otherwise_is_told_and_where_somebody_keeps_memories_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CLEW_SERVE__THREADS", "3")
+    monkeypatch.setenv("CLEW_URL", "/home/ann/clew.db")
+    assert speed._conditions()["settings"] == {"serve.threads": 3}

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from clew.bench.texts import questions, texts
+
 PEERS = Path(__file__).parents[3] / "tools" / "peers"
 BEGIN, END = "<!-- peers: begin, written by tools/peers/report.py -->", "<!-- peers: end -->"
 INSTALL = {"mb": 124.0, "compiled_mb": 20.0, "packages": 11, "install_s": 22.1, "python": "3.11"}
@@ -48,8 +50,8 @@ def written(folder: Path, **peers: dict[str, Any]) -> str:
     return (folder / "benchmarks.md").read_text()
 
 
-def report(folder: Path, *, check: bool) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, PEERS / "report.py", "--results", folder / "results.json", "--docs", folder]
+def report(folder: Path, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, PEERS / "report.py", "--results", folder / "results.json", "--docs", folder, *words]
     return subprocess.run(command, check=check, capture_output=True, text=True)
 
 
@@ -75,6 +77,17 @@ def test_every_failure_is_shown_with_its_reason(tmp_path: Path) -> None:
     assert "Absent, install: needs Python 3.12 or newer" in page
 
 
+def test_a_peer_with_a_background_is_shown_in_both_states(tmp_path: Path) -> None:
+    settled = SEARCH | {"ms_p50": 0.92, "waited_s": 60.1}
+    late = {"error": "not run: 900 of 9,000 jobs of its background done in 46 s; the rest would pass the limit"}
+    speed = {"10000": SEARCH | {"settled": settled}, "100000": SEARCH | {"settled": late}}
+    page = written(tmp_path, clew=clew_row(speed=speed), other=clew_row(title="Other"))
+    assert "| Clew, right after the import | 1.5 / 2.5 | 0.11 | 200 | 1.5 / 2.5 | 0.11 | 200 |" in page
+    assert "| Clew, once its background is done | 0.9 / 2.5 | 0.11 | 200 | not run [1] | - | - |" in page
+    assert "| Other | 1.5 / 2.5 | 0.11 | 200 | - | - | - |" in page
+    assert "1. Clew, once its background is done, 100,000 memories: not run: 900 of 9,000 jobs" in page
+
+
 def test_a_part_of_a_file_stands_beside_clew_on_the_same_part_only(tmp_path: Path) -> None:
     part = SCORES | {"corpora": 1, "units": 419, "questions": 150, "recall@10": 0.5, "max_units": 450}
     same = {"talks": part | {"recall@10": 0.85}}
@@ -93,6 +106,49 @@ def test_the_plot_has_a_bar_for_each_figure_and_a_word_for_each_failure(tmp_path
     plot = (tmp_path / "benchmarks.svg").read_text()
     assert plot.count("<rect") == 1 + 4 and plot.count(">.80</text>") == 2
     assert plot.count(">failed</text>") == 1 and ">1.5</text>" in plot
+
+
+def reported_again(folder: Path, *words: str, **peers: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    """Over the page that is there."""
+    results = json.loads((folder / "results.json").read_text()) | {"peers": peers}
+    (folder / "results.json").write_text(json.dumps(results))
+    return report(folder, *words, check=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "lost"),
+    [
+        ({"other": None}, "Other in 'peers'; Other in 'Quality'; Other in 'Search, ten results"),
+        ({"other": {"quality": {}}}, "Other in 'Quality'. Measure"),
+        ({"other": {"speed": {"10000": SEARCH}}}, "Other in 'Search, ten results"),
+    ],
+)
+def test_a_run_of_a_part_does_not_take_the_other_figures_from_the_page(
+    tmp_path: Path, changes: dict[str, Any], lost: str
+) -> None:
+    both = {"10000": SEARCH, "100000": SEARCH}
+    page = written(tmp_path, clew=clew_row(speed=both), other=clew_row(title="Other", speed=both))
+    other = changes["other"]
+    left = {} if other is None else {"other": clew_row(title="Other", **{"speed": both} | other)}
+    refused = reported_again(tmp_path, clew=clew_row(speed=both), **left)
+    assert refused.returncode and lost in refused.stderr and "--anew" in refused.stderr
+    assert (tmp_path / "benchmarks.md").read_text() == page
+    assert not reported_again(tmp_path, "--anew", clew=clew_row(speed=both), **left).returncode
+
+
+def test_a_peer_that_fails_now_or_is_asked_in_two_states_loses_nothing(tmp_path: Path) -> None:
+    written(tmp_path, clew=clew_row(), other=clew_row(title="Other"))
+    failed = clew_row(title="Other", speed={"10000": {"error": "ran out of time"}})
+    twice = clew_row(speed={"10000": SEARCH | {"settled": SEARCH}})
+    assert not reported_again(tmp_path, clew=twice, other=failed).returncode
+    assert "| Clew, once its background is done |" in (tmp_path / "benchmarks.md").read_text()
+
+
+def test_each_peer_says_when_it_was_measured(tmp_path: Path) -> None:
+    once = {stage: {"date": "2026-11-17", "load": 0.4} for stage in ("first", "speed")}
+    page = written(tmp_path, clew=clew_row(), other=clew_row(title="Other", measured=once))
+    assert "| as it comes | first 2026-11-16, quality 2026-11-15 |" in page
+    assert "| as it comes | 2026-11-17 |" in page
 
 
 def test_a_page_without_markers_is_left_alone(tmp_path: Path) -> None:
@@ -133,3 +189,20 @@ def test_a_measurement_tells_what_each_question_brought_up(spec: dict[str, Any])
 def test_a_peer_that_raises_leaves_its_reason_behind(spec: dict[str, Any]) -> None:
     [*_, last] = measured(spec | {"adapter": "no_such_store"})
     assert last["event"] == "error" and last["error"].startswith("ModuleNotFoundError")
+
+
+@pytest.fixture
+def speed_spec(spec: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "texts.txt").write_text("\n".join(texts(40, chars=80)), encoding="utf-8")
+    (tmp_path / "questions.txt").write_text("\n".join(questions(450)), encoding="utf-8")
+    files = {"texts": str(tmp_path / "texts.txt"), "questions": str(tmp_path / "questions.txt")}
+    return spec | files | {"stage": "speed", "sizes": [20, 40]}
+
+
+def test_a_store_with_a_background_is_asked_again_when_that_is_done(speed_spec: dict[str, Any]) -> None:
+    events = measured(speed_spec)
+    of_each = ["stored", "size", "settled"]
+    assert [(event["event"], event["size"]) for event in events] == [
+        (event, size) for size in (20, 40) for event in of_each
+    ]
+    assert all(event["questions"] == 50 and event["waited_s"] >= 0 for event in events[2::3])

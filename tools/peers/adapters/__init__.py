@@ -42,6 +42,10 @@ class Store:
     def settle(self) -> None:
         """What has to be done once after writing before questions are answered; its time counts as ingest."""
 
+    def left_to_do(self) -> int | None:
+        """How much its background has still to do for what was written; None where it has none."""
+        return None
+
     def search(self, question: str, k: int) -> list[str]:
         """Ids of units, best first."""
         raise NotImplementedError

@@ -16,6 +16,7 @@ class ClewStore(Store):
     batch = 1000
 
     def __init__(self, place: Place) -> None:
+        self._has_background = not place.is_repeatable
         settings: dict[str, Any] = {"relate": {"in_process": False}} if place.is_repeatable else {}
         if place.variant == "minilm":
             settings["embed"] = {"provider": "minilm"}
@@ -31,6 +32,9 @@ class ClewStore(Store):
         ]
         for unit, stored in zip(units, self._memory.remember_many(drafts, scope=self._scope), strict=True):
             self._units.setdefault(stored.id, []).append(unit.id)
+
+    def left_to_do(self) -> int | None:
+        return self._memory.jobs.health().backlog if self._has_background else None
 
     def search(self, question: str, k: int) -> list[str]:
         recalled = self._memory.recall(question, scope=self._scope, limit=k)

@@ -14,6 +14,12 @@ def names(text: str) -> list[str]:
     return found
 
 
+def name(text: str) -> str:
+    """One name."""
+    [found] = names(text)
+    return found
+
+
 _DATA = arg("files", metavar="FILE", nargs="+", suggest=FILES, help="JSON lines, also .gz")
 
 BENCH: tuple[Command, ...] = (
@@ -65,7 +71,7 @@ BENCH: tuple[Command, ...] = (
                 "recall", "ranking quality on files of questions with known answers", "setup:bench",
                 (
                     _DATA,
-                    arg("--embedder", metavar="NAME", suggest=("static", "minilm", "endpoint", "none"),
+                    arg("--embedder", metavar="NAME", type=name, suggest=("static", "minilm", "endpoint", "none"),
                         help="another model than the configured one"),
                     switch("--no-graph", "neither write nor use the graph"),
                     switch("--relate", "do the jobs that the writes leave behind before asking"),

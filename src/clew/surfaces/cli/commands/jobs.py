@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.progress import progress_bar
+from clew.surfaces.cli.signals import terminate_like_interrupt
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def run(args: Namespace) -> int:
     waits = not args.once and args.limit is None
     seen: list[Ran] = []
     is_interrupted = False
-    with opened(settings_of(args), directly=True) as memory, _progress(seen) as told, _terminate_like_interrupt():
+    with opened(settings_of(args), directly=True) as memory, _progress(seen) as told, terminate_like_interrupt():
         try:
             ran = memory.jobs.run(limit=args.limit, seconds=args.seconds, forever=waits, told=told)
         except KeyboardInterrupt:
@@ -131,20 +130,6 @@ def _progress(seen: list[Ran]) -> Iterator[Any]:
             draw(ran.processed, ran.processed + ran.left)
 
         yield told
-
-
-@contextmanager
-def _terminate_like_interrupt() -> Iterator[None]:
-    """A service manager ends us with SIGTERM: what is claimed is given back then, too."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _ran_lines(document: Document, style: Style) -> Iterator[str]:

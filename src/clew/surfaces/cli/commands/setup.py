@@ -22,6 +22,7 @@ from clew.settings import PROJECT_FILE, USER_FILE, Settings, project_named_in
 from clew.surfaces.cli import refusal, render
 from clew.surfaces.cli.context import here, opened, project_around, settings_despite, settings_of, tell
 from clew.surfaces.cli.progress import progress_bar
+from clew.surfaces.cli.signals import terminate_like_interrupt
 from clew.surfaces.cli.terminal import Style, answer, columns, one_line, safe
 from clew.wire.address import is_address
 
@@ -202,7 +203,7 @@ def bench(args: Namespace) -> int:
     measured is told also where a file of it could not be written."""
     name = args.command.name
     measuring = import_module(f"clew.bench.{name}")
-    with progress_bar(f"bench {name}") as progress:
+    with terminate_like_interrupt(), progress_bar(f"bench {name}") as progress:
         report = measuring.measure(args, progress)
     answer(args, report, lambda style: [safe(measuring.table(report))])
     if lost := report.get("not_written"):
