@@ -76,6 +76,9 @@ class GraphWay:
         }
 
 
+NEAREST = "nearest"  # the reason of what fills a short answer
+
+
 @dataclass(frozen=True, slots=True)
 class Why:
     """One reason a result is there."""
@@ -119,6 +122,11 @@ class Result:
     def only_by_graph(self) -> bool:
         """The graph led to it, and no word and no meaning of the query did."""
         return self.way is not None and not self.relevance and all(why.source != "lexical" for why in self.why)
+
+    @property
+    def is_guess(self) -> bool:
+        """No word, no meaning and nothing around it led to it: it is merely the nearest there is."""
+        return any(why.via == NEAREST for why in self.why)
 
     def as_json(self) -> dict[str, Any]:
         memory = self.memory

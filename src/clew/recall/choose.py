@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clew import native
-from clew.model.recalled import RecallOptions, Removed, Stage
-from clew.recall.explain import NEAREST, shown
+from clew.model.recalled import NEAREST, RecallOptions, Removed, Stage
+from clew.recall.explain import shown
 from clew.recall.run import LONG_TERM, RULE, WORKING, Run
 from clew.recall.settle import lowest_of_best, show_exactly
 
@@ -108,11 +108,11 @@ def _nearest(run: Run, hits: NDArray[np.bool_], *, least: float) -> list[int]:
         return []
     near = places[(run.evidence.cosine.take(places) >= least) & ~hits.take(places)]
     best = np.lexsort((run.corpus.row.take(near), -run.rank_score.take(near)))
-    near = near[best[:missing]]
-    is_sure = hits.take(places) & (run.relevance.take(places) >= SURE)
-    below = run.rank_score.take(places[is_sure]).min(initial=np.inf) - 2 * ROUNDED
-    run.rank_score[near] = np.minimum(run.rank_score[near], below)
-    found: list[int] = near.tolist()
+    found: list[int] = near[best[:missing]].tolist()
+    if found:
+        is_sure = hits.take(places) & (run.relevance.take(places) >= SURE)
+        below = run.rank_score.take(places[is_sure]).min(initial=np.inf) - 2 * ROUNDED
+        run.rank_score[found] -= max(0.0, float(run.rank_score[found[0]] - below))  # all alike: their order stays
     return found
 
 

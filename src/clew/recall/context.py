@@ -110,7 +110,8 @@ def context(
     began = time.perf_counter()
     plain = replace(options, graph=False, counted=False)
     baseline, run = recall_and_run(query, reach, plain, reader=reader, now=now, refused=lambda: refused)
-    found = [result for result in baseline.results if result.memory.layer != "rule"]
+    # A guess is no ground to lead on from, and what nobody is sure of costs an agent as much as what helps.
+    found = [result for result in baseline.results if result.memory.layer != "rule" and not result.is_guess]
     standing = reader.standing(reach, now)
     answered, added = _answered(found, reach, options, asked, reader, standing, now)
     ids = [result.memory.id for result in found] + [entry.memory.id for entry in added]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew import native
-from clew.model.recalled import Why
+from clew.model.recalled import NEAREST, Why
 from clew.recall.fuse import of_allowed
 from clew.recall.run import LONG_TERM, RULE, Run
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float32]
 FEW = 16  # chosen memories
 # What brings a memory into an answer without evidence of its own: what it stands next to, that the question names
 # its author or its day, all that the last look saw, or that little else is there and it is the nearest.
-NEIGHBOURS, AUTHOR, DAY, CONTEXT, NEAREST = BROUGHT = ("neighbours", "author", "day", "context", "nearest")
+NEIGHBOURS, AUTHOR, DAY, CONTEXT, _NEAREST = BROUGHT = ("neighbours", "author", "day", "context", NEAREST)
 
 
 def reasons(run: Run, chosen: Sequence[int]) -> list[tuple[Why, ...]]:

@@ -28,7 +28,7 @@ _AGENT = re.compile(
 )
 # Who asks of themselves is after what they said, and not after what an assistant made of it.
 _SELF = re.compile(
-    r"(?<![\w./@-])(?:i(?:['’](?:m|ve|d|ll))?|me|my|mine|myself|we(?:['’](?:re|ve|d|ll))?|us|our|ours|ourselves)"
+    r"(?<![\w./@-])(?:i(?:['’](?:m|ve|d|ll))?|me|my|mine|myself|we(?:['’](?:re|ve|d|ll))?|(?-i:us|Us)|our|ours|ourselves)"
     r"(?![\w./@-])",
     re.IGNORECASE,
 )

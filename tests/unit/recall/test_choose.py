@@ -11,7 +11,7 @@ import pytest
 
 import clew
 from clew.recall import choose
-from clew.recall.choose import ENOUGH, FILLED, _hits
+from clew.recall.choose import ENOUGH, FILLED, _hits, _nearest
 from clew.recall.run import LONG_TERM, WORKING, Run
 from toys import ToyEmbedder, open_toy
 
@@ -84,3 +84,15 @@ def test_where_enough_shares_a_word_with_the_question_nothing_fills_the_answer(t
             memory.remember(f"drink number {number} was served")
         found = memory.recall("Which drink do they make?", limit=50).results
         assert len(found) == FILLED and not any(why.via == "nearest" for one in found for why in one.why)
+
+
+def test_guesses_come_after_what_is_sure_in_their_own_order() -> None:
+    scores = np.array([0.5, 0.9, 0.7, 0.8, 0.6], np.float32)
+    run = SimpleNamespace(
+        evidence=SimpleNamespace(cosine=np.full(5, 0.2, np.float32)), allowed=np.ones(5, np.bool_), refined=None,
+        relevance=np.array([0.5, 0, 0, 0, 0], np.float32), rank_score=scores,
+        corpus=SimpleNamespace(layer=np.full(5, LONG_TERM, np.int8), row=np.arange(5)),
+    )  # fmt: skip
+    hits = np.array([True, False, False, False, False])
+    assert _nearest(cast(Run, run), hits, least=0.1) == [1, 3, 2, 4]
+    assert np.argsort(-scores).tolist() == [0, 1, 3, 2, 4] and scores[0] == np.float32(0.5)

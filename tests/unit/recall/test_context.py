@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+import clew as clew_package
 from clew.clew import Clew
 from clew.errors import InvalidInput
 from clew.model.scope import Scope
@@ -167,3 +168,14 @@ def test_a_question_looks_once_whether_anything_has_changed(
 def test_an_unknown_strategy_is_refused(clew: Clew) -> None:
     with pytest.raises(InvalidInput, match="not a strategy"):
         clew.context("login", scope=SHOP, strategy="magic")
+
+
+def test_what_is_merely_the_nearest_is_no_context_and_leads_nowhere(tmp_path: Path) -> None:
+    with clew_package.open(tmp_path / "clew.db") as memory:
+        for number in range(12):
+            memory.remember(f"PostgreSQL keeps table {number} of AuthService.", tags=("db",))
+        memory.remember("The monks distil a liqueur of gentian with PostgreSQL.", tags=("db",))
+        question = "Which drink do they make?"
+        assert any(one.is_guess for one in memory.recall(question).results)
+        found = memory.context(question, strategy="hybrid_graph")
+        assert not found.ids and found.trace["fallback_reason"]

@@ -84,7 +84,7 @@ def recalled(answer: Recalled, *, project: str | None, now: datetime, explain: b
         yield from _conflict(conflict, style)
     if explain:
         yield from _trace(answer, style)
-    elif all(not result.relevance and _is_guess(result) for result in answer.results):
+    elif all(not one.relevance and (one.memory.layer == "rule" or one.is_guess) for one in answer.results):
         yield f"{_unknown(answer)}; see what there is: clew list --all-projects"
 
 
@@ -92,11 +92,6 @@ def _is_out_of_order(results: Sequence[Result]) -> bool:
     """Whether somebody who reads the numbers alone would think so. Rules come first whatever they say."""
     told = [result.relevance for result in results if result.memory.layer != "rule"]
     return any(max(told[at:]) - told[at] > APART for at in range(len(told)))
-
-
-def _is_guess(result: Result) -> bool:
-    """It comes along whatever is asked, or is merely the nearest."""
-    return result.memory.layer == "rule" or any(why.via == "nearest" for why in result.why)
 
 
 def _unknown(answer: Recalled) -> str:
