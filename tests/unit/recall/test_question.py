@@ -313,6 +313,7 @@ def test_it_speaks_of_whoever_asks() -> None:
     for text in ("which port do we use", "Where are our rows?", "We’ve moved, where to"):
         assert asked(text).of_self, text
     for text in (
+        "what did the US team decide",
         "the us-east region",
         "web/we.py",
         "the i/o error",
