@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from clew.surfaces.http.request import NETWORK
 from clew.surfaces.http.response import Response
 from clew.surfaces.http.route import Call, Route
 from clew.surfaces.http.shares import Shares
-from clew.surfaces.http.workers import Workers
+from clew.surfaces.http.workers import NoThread, Workers
 
 WAIT_S = 30
 
@@ -61,6 +61,47 @@ def test_what_waits_when_the_server_stops_is_told_so() -> None:
     pool.close(0)
     held.set()
     assert first.result(WAIT_S) and isinstance(second.exception(WAIT_S), RuntimeError)
+
+
+def test_many_that_wait_when_the_server_stops_are_all_told_so() -> None:
+    pool, held = Workers(1), threading.Event()
+    shares = Shares(pool, 1)
+    first, *rest = [shares.of("ann").submit(held.wait, WAIT_S) for _ in range(5_000)]
+    pool.close(0)
+    held.set()
+    assert first.result(WAIT_S) and {type(one.exception(WAIT_S)) for one in rest} == {NoThread}
+    assert pool.close(WAIT_S) and not shares._busy and not shares._waiting
+
+
+def test_what_is_given_up_while_it_waits_keeps_nobody_else_from_its_place(pool: Workers) -> None:
+    held, shares = threading.Event(), Shares(pool, 1)
+    first, second, third = (shares.of("ann").submit(held.wait, WAIT_S) for _ in range(3))
+    assert second.cancel()
+    held.set()
+    assert first.result(WAIT_S) and third.result(WAIT_S)
+    assert pool.close(WAIT_S) and not shares._busy
+
+
+def test_what_comes_in_between_is_not_forgotten_when_the_pool_refuses_the_first() -> None:
+    """It waits for a place that is given back without any work."""
+
+    class Refusing(Executor):
+        def __init__(self) -> None:
+            self.between: list[Future[int]] = []
+
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            if not self.between:
+                self.between.append(share.submit(int, "7"))
+                raise NoThread
+            (done := Future[Any]()).set_result(fn(*args, **kwargs))
+            return done
+
+    pool = Refusing()
+    shares = Shares(pool, 1)
+    share = shares.of("ann")
+    with pytest.raises(NoThread):
+        share.submit(int)
+    assert pool.between[0].result(WAIT_S) == 7 and not shares._busy
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=40), st.integers(1, 3))
