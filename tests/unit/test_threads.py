@@ -18,7 +18,8 @@ from clew.store.postgres_submit import HandedOver
 from clew.surfaces.http.response import Response
 from clew.surfaces.http.route import Written
 from clew.surfaces.http.sending import Exports, send_written
-from clew.surfaces.http.workers import Workers
+from clew.surfaces.http.shares import Shares
+from clew.surfaces.http.workers import NoThread, Workers
 
 
 @pytest.fixture
@@ -46,6 +47,16 @@ def test_the_server_works_again_once_threads_are_to_be_had(refuse_threads: Calla
         workers.submit(lambda: 1)
     refuse_threads(False)
     assert workers.submit(lambda: 2).result(10) == 2 and workers.close(10)
+
+
+def test_what_a_share_refuses_takes_no_place_of_it(refuse_threads: Callable[[bool], None]) -> None:
+    with Workers(1) as pool:
+        shares = Shares(pool, 1)
+        with pytest.raises(NoThread):
+            shares.of("ann").submit(int)
+        assert not shares._busy
+        refuse_threads(False)
+        assert shares.of("ann").submit(int, "7").result(10) == 7
 
 
 def test_without_another_thread_work_waits_for_those_that_are_there(

@@ -50,13 +50,18 @@ class RemoteClew(Surface):
     """Memory that is elsewhere. Thread-safe; use as a context manager, or call `close()`. A scope that names no org
     is in that of the token."""
 
-    def __init__(self, transport: Transport, *, agent: str | None = None) -> None:
+    def __init__(self, transport: Transport, *, agent: str | None = None, answer_s: float | None = None) -> None:
         self._transport = transport
+        self._agent, self._answer_s = agent, answer_s
         self._headers = {AGENT_HEADER: agent} if agent else {}
 
     def acting_as(self, agent: str) -> RemoteClew:
         """The same for an agent that uses this token: what it says is trusted as an agent's, not as its user's."""
-        return RemoteClew(self._transport, agent=agent)
+        return RemoteClew(self._transport, agent=agent, answer_s=self._answer_s)
+
+    def answering_within(self, answer_s: float) -> RemoteClew:
+        """The same for what is not worth waiting longer for."""
+        return RemoteClew(self._transport, agent=self._agent, answer_s=answer_s)
 
     if not TYPE_CHECKING:
 
@@ -89,6 +94,7 @@ class RemoteClew(Surface):
             f"/v1/call/{verb.name}",
             codec.encode_arguments(arguments),
             twice=verb.reads,
+            answer_s=self._answer_s,
             headers=self._headers,
         )
         if reply.status != 200:

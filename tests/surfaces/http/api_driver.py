@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,9 +49,16 @@ class Got:
 class Asked:
     """`asked.get("/v1/stats", via=LOOPBACK, token=TOKEN)`. Without more: its owner, over the socket."""
 
-    def __init__(self, clew: Clew, routes: Sequence[Route] | None = None, *, threads: int = 2) -> None:
+    def __init__(
+        self,
+        clew: Clew,
+        routes: Sequence[Route] | None = None,
+        *,
+        threads: int = 2,
+        pool: Executor | None = None,
+    ) -> None:
         self.clew = clew
-        self._pool = ThreadPoolExecutor(threads)
+        self._pool = pool or ThreadPoolExecutor(threads)
         authenticate = Authenticator(clew, local_token=TOKEN, owner_uid=UID)
         gate = Gate(hosts=frozenset(("memory.example",)))
         self.app: App = make_app(

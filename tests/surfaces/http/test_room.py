@@ -6,6 +6,7 @@ import asyncio
 import errno
 import threading
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from clew.errors import Unavailable
 from clew.model.scope import Identity
 from clew.store.postgres_errors import unreachable
 from clew.surfaces.http import app as application
-from clew.surfaces.http import bodies
+from clew.surfaces.http import bodies, sending
 from clew.surfaces.http.request import NETWORK
 from clew.surfaces.http.response import Response
-from clew.surfaces.http.route import JSON_LINES, Call, Route, Send, Stream, Written
-from clew.surfaces.http.sending import Exports, send_stream
+from clew.surfaces.http.route import JSON_LINES, Call, ClientGone, Route, Send, Stream, Written
+from clew.surfaces.http.sending import AHEAD, PIECE, Exports, send_stream, send_written
 from clew.surfaces.http.streams import Streams
 
 LINES = {"content_type": "application/x-ndjson"}
@@ -131,6 +132,62 @@ def test_an_export_too_many_is_told_when_to_come_back(held: tuple[Asked, threadi
         thread.join(10)
     assert until(lambda: asked.app.exports.count == 0)
     assert asked.get("/v1/export").status == 200
+
+
+def test_an_answer_whose_client_was_too_slow_ends_and_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who takes a little now and then keeps the connection, but not the export: what was made in advance is sent,
+    and then it breaks off."""
+    monkeypatch.setattr(sending, "PATIENCE_S", 0.05)
+    exports, sent = Exports(), list[Any]()
+
+    def write(send: Send) -> None:
+        for _ in range(3 * AHEAD):
+            send(b"x" * PIECE)
+
+    async def send(message: Any) -> None:
+        if len(sent) == 1:
+            await asyncio.to_thread(until, lambda: exports.count == 0)  # it takes nothing for so long
+        sent.append(message)
+
+    async def all_of_it() -> None:
+        begin, take = Response(200, b"", "text/plain"), partial(exports.take, "ann")
+        await asyncio.wait_for(send_written(begin, Written(write), send, failed=never, take=take), 10)
+
+    with pytest.raises(ConnectionAbortedError):
+        asyncio.run(all_of_it())
+    assert AHEAD <= len(sent) <= AHEAD + 2 and all(message.get("more_body", True) for message in sent)
+
+
+def test_an_export_that_is_cancelled_before_its_first_piece_ends() -> None:
+    exports, begun, goes_on, left = Exports(), threading.Event(), threading.Event(), threading.Event()
+
+    def write(send: Send) -> None:
+        begun.set()
+        goes_on.wait(10)
+        try:
+            send(b"x" * PIECE)
+        except ClientGone:
+            left.set()
+            raise
+
+    async def send(_message: Any) -> None:
+        pass
+
+    async def cancel() -> None:
+        begin, take = Response(200, b"", "text/plain"), partial(exports.take, "ann")
+        sent = asyncio.create_task(send_written(begin, Written(write), send, failed=never, take=take))
+        assert await asyncio.to_thread(begun.wait, 10)
+        sent.cancel()
+        await asyncio.wait((sent,))
+        goes_on.set()
+        assert await asyncio.to_thread(left.wait, 10)
+
+    asyncio.run(cancel())
+    assert until(lambda: exports.count == 0)
+
+
+def never(error: BaseException) -> Response:
+    raise AssertionError from error
 
 
 # -- the disk ----------------------------------------------------------------------------------------

@@ -6,21 +6,25 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from api_driver import Asked, until
+from api_driver import TOKEN, Asked, until
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loopback_driver import connected, on_loopback, rest_of
 
 from clew.clew import Clew
+from clew.model.scope import Identity
+from clew.surfaces.http import asked as about
 from clew.surfaces.http.request import NETWORK
 from clew.surfaces.http.response import Response
-from clew.surfaces.http.route import Call, Route
+from clew.surfaces.http.route import Call, Credential, Route
 from clew.surfaces.http.shares import Shares
-from clew.surfaces.http.workers import Workers
+from clew.surfaces.http.workers import NoThread, Workers
 
 WAIT_S = 30
 
@@ -61,6 +65,47 @@ def test_what_waits_when_the_server_stops_is_told_so() -> None:
     pool.close(0)
     held.set()
     assert first.result(WAIT_S) and isinstance(second.exception(WAIT_S), RuntimeError)
+
+
+def test_many_that_wait_when_the_server_stops_are_all_told_so() -> None:
+    pool, held = Workers(1), threading.Event()
+    shares = Shares(pool, 1)
+    first, *rest = [shares.of("ann").submit(held.wait, WAIT_S) for _ in range(5_000)]
+    pool.close(0)
+    held.set()
+    assert first.result(WAIT_S) and {type(one.exception(WAIT_S)) for one in rest} == {NoThread}
+    assert pool.close(WAIT_S) and not shares._busy and not shares._waiting
+
+
+def test_what_is_given_up_while_it_waits_keeps_nobody_else_from_its_place(pool: Workers) -> None:
+    held, shares = threading.Event(), Shares(pool, 1)
+    first, second, third = (shares.of("ann").submit(held.wait, WAIT_S) for _ in range(3))
+    assert second.cancel()
+    held.set()
+    assert first.result(WAIT_S) and third.result(WAIT_S)
+    assert pool.close(WAIT_S) and not shares._busy
+
+
+def test_what_comes_in_between_is_not_forgotten_when_the_pool_refuses_the_first() -> None:
+    """It waits for a place that is given back without any work."""
+
+    class Refusing(Executor):
+        def __init__(self) -> None:
+            self.between: list[Future[int]] = []
+
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            if not self.between:
+                self.between.append(share.submit(int, "7"))
+                raise NoThread
+            (done := Future[Any]()).set_result(fn(*args, **kwargs))
+            return done
+
+    pool = Refusing()
+    shares = Shares(pool, 1)
+    share = shares.of("ann")
+    with pytest.raises(NoThread):
+        share.submit(int)
+    assert pool.between[0].result(WAIT_S) == 7 and not shares._busy
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=40), st.integers(1, 3))
@@ -112,6 +157,70 @@ def test_what_is_answered_on_the_event_loop_has_the_same_share(
     asyncio.run(all_at_once())
     asked.close()
     assert most == {"ann": 2, "bob": 2}
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_whoever_asks_a_server_without_threads_is_told_so(
+    clew_at: Callable[..., Clew], tmp_path: Path, is_local: bool
+) -> None:
+    """Over a real connection, where a request that only needs its body goes to a worker at once."""
+    memory, pool = clew_at(tmp_path), Workers(2)
+    token = TOKEN if is_local else memory.keys.create("ann", user="ann", roles=("member",)).token
+    route = Route("GET", "/v1/it", "it", "It.", lambda _call: "done", answer=str)
+    asked = Asked(memory, [route], pool=pool)
+    pool.close(0)
+    head = f"GET /v1/it HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    with on_loopback(asked) as server, closing(connected(server)) as link:
+        link.sendall(head.encode())
+        answer = rest_of(link)
+    assert answer.startswith(b"HTTP/1.1 503 ") and b"NO_THREAD" in answer and b"retry-after: 1" in answer.lower()
+
+
+def test_whoever_waits_for_a_share_when_the_server_stops_is_told_so(
+    clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    held, begun = threading.Event(), threading.Event()
+
+    def slow(_call: Call) -> str:
+        begun.set()
+        held.wait(WAIT_S)
+        return "done"
+
+    memory, pool = clew_at(tmp_path, serve={"threads": 2}), Workers(2)
+    token = memory.keys.create("ann", user="ann", roles=("member",)).token
+    asked = Asked(memory, [Route("GET", "/v1/it", "it", "It.", slow, answer=str)], pool=pool)
+    with ThreadPoolExecutor(2) as clients:
+        first = clients.submit(asked.get, "/v1/it", via=NETWORK, token=token)
+        assert begun.wait(WAIT_S)
+        second = clients.submit(asked.get, "/v1/it", via=NETWORK, token=token)
+        assert until(lambda: bool(asked.app._shares._waiting))
+        pool.close(0)
+        held.set()
+        assert first.result(WAIT_S).status == 200
+        got = second.result(WAIT_S)
+    assert (got.status, got.code) == (503, "NO_THREAD")
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_answer_that_no_worker_makes_is_a_refusal(
+    clew_at: Callable[..., Clew], tmp_path: Path, waits: bool
+) -> None:
+    """Whether the pool refuses at once or after some waiting: nobody waits for an answer that never comes."""
+    memory, pool, told = clew_at(tmp_path), Workers(1), list[Any]()
+    asked, held = Asked(memory, pool=pool), threading.Event()
+    asked.app._shares = Shares(pool, 1)
+    request = about.Asked()
+    request.route = Route("GET", "/v1/it", "it", "It.", lambda _call: "done", answer=str)
+    request.credential = Credential(Identity(), key="ann")
+    if waits:  # it waits for the one before it
+        asked.app._shares.of("ann").submit(held.wait, WAIT_S)
+        asked.app.hand_over(request, b"", told.append)
+        assert not told
+    pool.close(0)
+    if not waits:
+        asked.app.hand_over(request, b"", told.append)
+    held.set()
+    assert pool.close(WAIT_S) and [one.status for one in told] == [503]
 
 
 def test_a_member_who_asks_much_at_once_keeps_nobody_waiting(clew_at: Callable[..., Clew], tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -316,6 +317,55 @@ def test_what_ones_own_key_writes_stays_in_ones_own_org_and_says_where_the_route
         assert routed == ("acme" if is_told else None)
         assert ("--org acme" in cli("org", "route", project).out) == is_told
         assert "Tuesdays" in cli("recall", "when do we deploy?", "--project", project).out
+
+
+def test_what_was_written_is_told_before_the_route_is_asked(
+    cli: Cli, clew_at: Callable[..., Clew], tmp_path: Path
+) -> None:
+    """The server answers that only once somebody has read that the memory is there."""
+    far, is_read = clew_at(tmp_path / "far"), threading.Event()
+    with daemon(far, held={"orgs.route": is_read}) as socket:
+        of_ann(cli, far, socket)
+        with subprocess.Popen(patient("clew.surfaces.cli.commands.remember.ROUTE_S = 10", *TUESDAYS),
+                              cwd=cli.directory, stdout=subprocess.PIPE, text=True) as writing:  # fmt: skip
+            assert writing.stdout
+            assert "remembered" in writing.stdout.readline()
+            is_read.set()
+            assert "leads this project to 'acme'" in writing.stdout.read()
+        assert writing.returncode == 0
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_a_route_that_is_not_told_keeps_no_write_waiting(
+    cli: Cli, clew_at: Callable[..., Clew], tmp_path: Path, words: list[str]
+) -> None:
+    far, never = clew_at(tmp_path / "far"), threading.Event()
+    with daemon(far, held={"orgs.route": never}) as socket:
+        of_ann(cli, far, socket)
+        cli.patch.setattr("clew.surfaces.cli.commands.remember.ROUTE_S", 0.1)
+        said = cli(*TUESDAYS, *words)
+        assert not never.is_set()
+        never.set()
+    assert said.code == 0 and "mem_" in said.out and "acme'" not in said.out and "routed_to" not in said.out
+    assert not said.err
+
+
+TUESDAYS = ("remember", "We deploy on Tuesdays.", "--project", "github.com/acme/web")
+
+
+def of_ann(cli: Cli, far: Clew, socket: Path) -> None:
+    """She writes with a key of her own, and is a member of the org that has the project."""
+    far.orgs.create("Acme", id="acme", owner="ann")
+    cli.patch.setenv("CLEW_URL", f"unix://{socket}")
+    cli.patch.setenv("CLEW_TOKEN", far.keys.create("laptop", org="user:ann", user="ann", roles=("owner",)).token)
+
+
+def patient(setting: str, *words: str) -> list[str]:
+    program = (
+        "import sys, clew.surfaces.cli.commands.remember, clew.surfaces.cli.main as main\n"
+        f"{setting}\nsys.exit(main.main(sys.argv[1:]))"
+    )
+    return [sys.executable, "-c", program, *words]
 
 
 def test_a_project_is_named_to_hooks_also_where_the_clew_is_elsewhere(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import uvicorn
@@ -52,22 +54,27 @@ def port_of(server: uvicorn.Server) -> int:
 
 
 @contextmanager
-def daemon(memory: Clew, *, asked: list[str] | None = None) -> Iterator[Path]:
-    """Serves a store as the daemon of its home does; yields the socket. `asked`: collects the verbs called."""
+def daemon(
+    memory: Clew, *, asked: list[str] | None = None, held: Mapping[str, threading.Event] = MappingProxyType({})
+) -> Iterator[Path]:
+    """Serves a store as the daemon of its home does; yields the socket. `asked`: collects the verbs called; `held`:
+    what calls of a verb wait for."""
     run = memory.home / "run"
     run.mkdir(parents=True, exist_ok=True, mode=0o700)
     told = {"fingerprint": fingerprint_of(memory.settings), "pid": 1}
     (run / "daemon.json").write_text(json.dumps(told), encoding="utf-8")
     with ThreadPoolExecutor(4) as pool:
-        app = _noting(app_of(memory, pool), [] if asked is None else asked)
+        app = _noting(app_of(memory, pool), [] if asked is None else asked, held)
         with listening(app, uds=str(run / "clew.sock")):
             yield run / "clew.sock"
 
 
-def _noting(app: Any, asked: list[str]) -> Any:
+def _noting(app: Any, asked: list[str], held: Mapping[str, threading.Event]) -> Any:
     async def noting(scope: Any, receive: Any, send: Any) -> None:
         if scope["path"].startswith("/v1/call/"):
-            asked.append(scope["path"].removeprefix("/v1/call/"))
+            asked.append(verb := scope["path"].removeprefix("/v1/call/"))
+            if verb in held:
+                assert await asyncio.to_thread(held[verb].wait, DEADLINE_S), "nobody let go of it"
         await app(scope, receive, send)
 
     return noting

@@ -50,6 +50,11 @@ def answer(args: Namespace, document: Mapping[str, Any], text: Callable[[Style],
         print(line)
 
 
+def flush() -> None:
+    if sys.stdout:  # not closed by the caller
+        sys.stdout.flush()
+
+
 def print_json(document: Any) -> None:
     if not sys.stdout:  # closed by the caller
         return

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -186,9 +186,19 @@ class App:
     # -- a request whose body is there: no task, two calls on the event loop ------------------------------
 
     def hand_over(self, asked: Asked, body: bytes, answered: Callable[[Sent], None]) -> None:
-        """A worker answers what `needs_only_its_body`; `answered` is called in its thread."""
-        pool = self._pool_for(asked)
-        pool.submit(self._answer_or_refusal, asked, body).add_done_callback(lambda done: answered(done.result()))
+        """A worker answers what `needs_only_its_body`; `answered` is called in its thread. Where none is to be had
+        that is the answer, at once or after some waiting."""
+
+        def tell(done: Future[Sent]) -> None:
+            refused = done.exception()
+            answered(done.result() if refused is None else self._failed(refused, asked))
+
+        try:
+            answer = self._pool_for(asked).submit(self._answer_or_refusal, asked, body)
+        except RuntimeError as refused:
+            answered(self._failed(refused, asked))
+        else:
+            answer.add_done_callback(tell)
 
     def _answer_or_refusal(self, asked: Asked, body: bytes) -> Sent:
         try:

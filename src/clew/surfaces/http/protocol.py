@@ -193,10 +193,7 @@ class Protocol(HttpToolsProtocol):
                 self.loop.call_soon_threadsafe(self._answered, cycle, asked, sent)
 
         body = bytes(cycle.body) if asked.the_route.has_body else b""
-        try:
-            self._app.hand_over(asked, body, answered)
-        except RuntimeError:  # the server stops: the application says so
-            self._go_on(cycle, asked)
+        self._app.hand_over(asked, body, answered)
 
     def _answered(self, cycle: RequestResponseCycle, asked: Asked, sent: Sent) -> None:
         if not isinstance(sent, Response) or (self.flow.write_paused and not cycle.disconnected):

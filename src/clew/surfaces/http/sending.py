@@ -103,14 +103,12 @@ async def send_written(
     no longer be called back, and nobody must take it for the whole. `is_head`: only how it would begin."""
     try:
         writer = _Writer(asyncio.get_running_loop(), written, take())
-        piece = await writer.next()
     except Unavailable as error:
-        piece = error
-    if isinstance(piece, Exception):
-        response = failed(piece)
-        await response.send(send)
-        return response.status
+        return await _refused(failed(error), send)
     try:
+        piece = await writer.next()
+        if isinstance(piece, Exception):
+            return await _refused(failed(piece), send)
         await send(begin.start(length=None))
         if is_head:
             piece = None
@@ -118,13 +116,19 @@ async def send_written(
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             piece = await writer.next()
         if isinstance(piece, Exception):
-            failed(piece)  # for the log
+            if not isinstance(piece, ClientGone):
+                failed(piece)  # for the log
             raise ConnectionAbortedError("the answer broke off") from None
         await send({"type": "http.response.body", "body": b""})
         return begin.status
     finally:
         writer.gone.set()
         writer.room.release()
+
+
+async def _refused(response: Response, send: AsgiSend) -> int:
+    await response.send(send)
+    return response.status
 
 
 class _Writer:
@@ -154,17 +158,15 @@ class _Writer:
         return piece
 
     def _run(self) -> None:
+        end: Exception | None = None
         try:
             self._written.write(self._take)
             self._flush()
-            self._hand(None)
-        except ClientGone:
-            return
-        except Exception as error:  # goes to whoever sends
-            with suppress(ClientGone):
-                self._hand(error)
+        except Exception as error:  # goes to whoever sends, who may still wait where the client was too slow
+            end = error
         finally:
             self._done()
+        self._tell(end)
 
     def _take(self, piece: bytes) -> None:
         self._waiting.append(piece)
@@ -177,8 +179,11 @@ class _Writer:
             self._hand(b"".join(self._waiting))
             self._waiting, self._size = [], 0
 
-    def _hand(self, piece: bytes | Exception | None) -> None:
+    def _hand(self, piece: bytes) -> None:
         if not self.room.acquire(timeout=PATIENCE_S) or self.gone.is_set():
             raise ClientGone
+        self._tell(piece)
+
+    def _tell(self, piece: bytes | Exception | None) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)

@@ -13,7 +13,10 @@ from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
+from clew.surfaces.http.workers import done
+
 T = TypeVar("T")
+_Work = tuple[Future[Any], Callable[[], Any]]
 
 
 class Shares:
@@ -24,7 +27,7 @@ class Shares:
         self._of_one = of_one
         self._lock = Lock()
         self._busy: Counter[str] = Counter()
-        self._waiting: defaultdict[str, deque[Callable[[], None]]] = defaultdict(deque)
+        self._waiting: defaultdict[str, deque[_Work]] = defaultdict(deque)
 
     def of(self, who: str) -> Executor:
         """The pool as one credential has it."""
@@ -32,44 +35,49 @@ class Shares:
 
     def _submit(self, who: str, work: Callable[[], T]) -> Future[T]:
         future: Future[T] = Future()
-        begin = partial(self._begin, who, future, work)
         with self._lock:
             if self._busy[who] >= self._of_one:
-                self._waiting[who].append(begin)
+                self._waiting[who].append((future, work))
                 return future
             self._busy[who] += 1
-        begin()
-        return future
-
-    def _begin(self, who: str, future: Future[T], work: Callable[[], T]) -> None:
         try:
             self._pool.submit(self._run, who, future, work)
-        except RuntimeError as stopped:  # the server stops
-            future.set_exception(stopped)
+        except BaseException:
             self._leave(who)
+            raise
+        return future
 
     def _run(self, who: str, future: Future[T], work: Callable[[], T]) -> None:
+        tell = done(future, work)
         try:
-            result = work()
-        except BaseException as error:  # belongs to whoever waits for it
-            self._leave(who)
-            future.set_exception(error)
-        else:
             self._leave(who)  # before the answer: whoever gets it may come back at once
-            future.set_result(result)
+        finally:
+            tell()
 
     def _leave(self, who: str) -> None:
+        """The place goes to who has waited longest. Whom the pool refuses is told so, and then the next has it."""
+        while (first := self._next(who)) is not None:
+            future, work = first
+            try:
+                self._pool.submit(self._run, who, future, work)
+            except Exception as refused:  # the server stops
+                done(future, partial(_fail, refused))()
+            else:
+                return
+
+    def _next(self, who: str) -> _Work | None:
         with self._lock:
-            waiting = self._waiting.get(who)
-            begin = waiting.popleft() if waiting else None
-            if not waiting:
-                self._waiting.pop(who, None)
-            if begin is None:
-                self._busy[who] -= 1
-                if not self._busy[who]:
-                    del self._busy[who]
-        if begin is not None:
-            begin()
+            if waiting := self._waiting.get(who):
+                return waiting.popleft()
+            self._waiting.pop(who, None)
+            self._busy[who] -= 1
+            if not self._busy[who]:
+                del self._busy[who]
+            return None
+
+
+def _fail(error: Exception) -> None:
+    raise error
 
 
 class _Share(Executor):

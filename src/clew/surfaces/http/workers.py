@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from clew.errors import Unavailable
 from clew.threads import Threads
 
 T = TypeVar("T")
@@ -36,6 +37,13 @@ def _settle(waiting: asyncio.Future[T], done: Future[T]) -> None:
         waiting.set_exception(error)
 
 
+class NoThread(Unavailable, RuntimeError):
+    """What an executor raises that takes nothing more, as whoever asked is told it."""
+
+    def __init__(self) -> None:
+        super().__init__("no thread is to be had for this", code="NO_THREAD", next="try again in a moment")
+
+
 class Workers(Executor):
     """So many threads at most; while all are at work, more of it waits in its order."""
 
@@ -44,8 +52,8 @@ class Workers(Executor):
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         future: Future[T] = Future()
-        if not self._threads.take(lambda: _done(future, lambda: fn(*args, **kwargs)), waits=True):
-            raise RuntimeError("the server stops, or gets no thread")
+        if not self._threads.take(lambda: done(future, lambda: fn(*args, **kwargs)), waits=True):
+            raise NoThread  # the server stops, or gets none
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the name is given
@@ -57,7 +65,7 @@ class Workers(Executor):
         return self._threads.join(patience_s)
 
 
-def _done(future: Future[T], work: Callable[[], T]) -> Callable[[], None]:
+def done(future: Future[T], work: Callable[[], T]) -> Callable[[], None]:
     """What tells how it went."""
     if not future.set_running_or_notify_cancel():
         return lambda: None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,7 +12,7 @@ from clew.surfaces.cli.context import opened, settings_of
 from clew.surfaces.cli.parser import usage
 from clew.surfaces.cli.progress import progress_bar
 from clew.surfaces.cli.signals import terminate_like_interrupt
-from clew.surfaces.cli.terminal import Style, answer, columns, one_line
+from clew.surfaces.cli.terminal import Style, answer, columns, flush, one_line
 
 if TYPE_CHECKING:
     from clew import Clew
@@ -146,8 +145,7 @@ def _ran_lines(document: Document, style: Style) -> Iterator[str]:
 
 def after_write(memory: Clew) -> None:
     """A little of what the write left to be done, once its answer is out. Never its failure."""
-    if sys.stdout:
-        sys.stdout.flush()
+    flush()
     with suppress(Exception):  # the write is done and answered; what is left is told by `clew jobs health`
         memory.jobs.portion()
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from clew.errors import ClewError, InvalidInput
+from clew.errors import InvalidInput
 from clew.model.address import is_shared
 from clew.model.memory import Draft, Memory, Remembered
 from clew.model.org import LOCAL, PERSONAL_PREFIX
@@ -22,11 +22,13 @@ from clew.surfaces.cli.commands.filters import check_not_blank
 from clew.surfaces.cli.commands.jobs import after_write
 from clew.surfaces.cli.context import json_object, moment, opened, scope_of, scope_of_id, settings_of, text_of
 from clew.surfaces.cli.parser import usage
-from clew.surfaces.cli.terminal import Style, answer, one_line
+from clew.surfaces.cli.terminal import Style, answer, flush, one_line, style
 from clew.wire.address import is_address
 
 if TYPE_CHECKING:
     from clew import Clew
+
+ROUTE_S = 1.0  # at most, for a note on where else it could have gone
 
 
 def _to_come(text: str) -> datetime:
@@ -63,9 +65,13 @@ def remember(args: Namespace) -> None:
     with opened(settings) as memory:
         stored = memory.remember(draft, scope=scope)
         far = is_address(settings.store.url)
-        routed = _routed_elsewhere(memory, stored) if far or is_shared(settings.store.url) else None
-        told = partial(_told_new, stored, args.classification, is_elsewhere=far, routed=routed)
+        ask = partial(_routed_elsewhere, memory, stored) if far or is_shared(settings.store.url) else lambda: None
+        routed = ask() if args.json else None
+        told = partial(_told_new, stored, args.classification, is_elsewhere=far)
         answer(args, stored.as_json() | ({"routed_to": routed} if routed else {}), told)
+        if not args.json:
+            flush()  # what was written is told, however long the rest may take
+            _tell_route(stored, ask())
         after_write(memory)
 
 
@@ -75,10 +81,23 @@ def _routed_elsewhere(memory: Clew, stored: Remembered) -> str | None:
     org, project = stored.memory.org, stored.memory.project
     if not project or not (org == LOCAL or org.startswith(PERSONAL_PREFIX)):
         return None
-    with suppress(ClewError):
-        routed = memory.orgs.route(project).org
+    with suppress(Exception):
+        routed = _hurried(memory).orgs.route(project).org
         return None if routed == org else routed
     return None
+
+
+def _hurried(memory: Clew) -> Clew:
+    from clew.wire.client import RemoteClew
+
+    return memory.answering_within(ROUTE_S) if isinstance(memory, RemoteClew) else memory
+
+
+def _tell_route(stored: Remembered, routed: str | None) -> None:
+    if routed:
+        own, there = one_line(stored.memory.org), one_line(routed)
+        print(style()("yellow", f"kept in '{own}', though the routing leads this project to '{there}'"))
+        print(f"to work there use a key that it gave: clew key create NAME --org {there} --user USER")
 
 
 def _place_of(args: Namespace, settings: Settings) -> Scope | None:
@@ -107,14 +126,8 @@ def edit(args: Namespace) -> None:
         after_write(memory)
 
 
-def _told_new(
-    stored: Remembered, asked: str | None, style: Style, *, is_elsewhere: bool, routed: str | None
-) -> Iterator[str]:
+def _told_new(stored: Remembered, asked: str | None, style: Style, *, is_elsewhere: bool) -> Iterator[str]:
     yield from render.remembered(stored, style, is_elsewhere=is_elsewhere)
-    if routed:
-        own, there = one_line(stored.memory.org), one_line(routed)
-        yield style("yellow", f"kept in '{own}', though the routing leads this project to '{there}'")
-        yield f"to work there use a key that it gave: clew key create NAME --org {there} --user USER"
     yield from (style("yellow", line) for line in labels.of_new(stored, asked))
 
 
