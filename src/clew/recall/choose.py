@@ -81,17 +81,19 @@ def _hits(run: Run) -> NDArray[np.bool_]:
         hits[list(run.reached)] = True
     if run.brought:
         hits[list(run.brought)] = True
+    known = 0
     if run.refined is not None:
         scores = run.rank_score.take(run.refined)
         own = scores[hits.take(run.refined)]
-        if len(own) >= ENOUGH:
-            last = min(len(own), AMONG)
+        known = len(own)
+        if known >= ENOUGH:
+            last = min(known, AMONG)
             before = run.refined[scores >= np.partition(own, -last)[-last]]
             is_long_term = run.corpus.layer.take(before) == LONG_TERM  # working ones would come first for nothing
             hits[before[is_long_term]] = True
     if run.options.floor > 0:
         hits &= run.relevance >= run.options.floor - SHOWN / 2
-    elif run.space is not None:
+    elif run.space is not None and known < FILLED:
         nearest = _nearest(run, hits, least=max(ROUNDED, FAINT * run.space.unrelated))
         hits[nearest] = True
         run.brought |= dict.fromkeys(nearest, NEAREST)
