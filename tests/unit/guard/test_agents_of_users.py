@@ -48,10 +48,26 @@ def test_what_is_above_its_clearance_is_not_there(filled: Clew, robo: Identity) 
     with pytest.raises(NotFound):
         filled.show(hidden, identity=robo)
     assert CONFIDENTIAL in found(filled, OWNER) and CONFIDENTIAL in found(filled, BOB)
-    filled.policies.agent("robo", clearance=2)
-    assert found(filled, robo) == {"gateway is red", CONFIDENTIAL}
     filled.policies.agent("robo", clearance=3)
     assert found(filled, robo) == {"gateway is red", CONFIDENTIAL, RESTRICTED}
+
+
+@WITH_A_USER
+def test_the_clearance_that_all_have_takes_nothing_from_an_agent_beside_its_user(
+    filled: Clew, robo: Identity
+) -> None:
+    """Rows of agents hold it whether it was meant or not."""
+    filled.policies.agent("robo", suspended=True)
+    filled.policies.agent("robo", suspended=False)
+    assert found(filled, robo) == {"gateway is red", CONFIDENTIAL, RESTRICTED}
+    filled.policies.agent("robo", can_write=False)
+    assert found(filled, robo) == {"gateway is red", CONFIDENTIAL, RESTRICTED}
+    filled.policies.agent("robo", clearance=1)
+    filled.policies.agent("robo", clearance=2)
+    filled.policies.load("forbid (principal, action, resource) when { false };", name="nothing")
+    assert found(filled, robo) == {"gateway is red", CONFIDENTIAL, RESTRICTED}
+    by_itself = Identity(agent="robo", roles=())
+    assert found(filled, by_itself) == {"gateway is red", CONFIDENTIAL}
 
 
 @WITH_A_USER
