@@ -598,6 +598,7 @@ class Clew(Topics):
             write=self._write,  # an export of our own may hold what was observed
             policy=self._policy,
             may_weigh=door.may_lower(),
+            may_sign=door.may_sign,
             now=self.clock.now(),
             identity=identity,
             scope=scope and self._scope(scope, identity),
