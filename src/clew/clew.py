@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from clew.rollout import upkeep as judging
     from clew.rollout.standing import Standing
     from clew.settings import Settings
+    from clew.verbs import powers
     from clew.verbs import report as reporting
 else:
     # A recall in a fresh process needs a third of this: docs/performance.md.
@@ -89,6 +90,7 @@ else:
     )
     auditing, quarantined = LazyModule("clew.guard.audit"), LazyModule("clew.guard.quarantine")
     host_checkup, reporting = LazyModule("clew.hosts.checkup"), LazyModule("clew.verbs.report")
+    powers = LazyModule("clew.verbs.powers")
     mapping, observing = LazyModule("clew.remember.graph"), LazyModule("clew.remember.observe")
     asking, spending = LazyModule("clew.relate.llm"), LazyModule("clew.relate.spend")
     judging, metering, rolling = (LazyModule(f"clew.rollout.{name}") for name in ("upkeep", "meter", "state"))
@@ -362,7 +364,7 @@ class Clew(Topics):
 
     def last_graph_recall(self, *, identity: Identity | None = None) -> Snapshot | None:
         """What the graph did in the last recall that kept a snapshot, whoever asked: so for the operator."""
-        (identity or Identity()).check_operator()
+        powers.operator(self, identity, "look at what others recalled")
         if not self.settings.graph.explain_tool:
             raise Misconfigured(
                 "explaining the last recall through the graph is switched off",
@@ -620,7 +622,7 @@ class Clew(Topics):
         progress: Progress = no_progress,
     ) -> BackupReport:
         """Copy the whole store, all orgs and history included, while it is in use. For its operator."""
-        (identity or Identity()).check_operator()
+        powers.operator(self, identity, "copy the whole store")
         return self.store.backup(path, overwrite=overwrite, progress=progress)
 
     # -- upkeep ------------------------------------------------------------------------------------
@@ -670,7 +672,7 @@ class Clew(Topics):
 
     def reindex(self, progress: Progress = no_progress, *, identity: Identity | None = None) -> ReindexReport:
         """Make terms, full text and missing vectors anew, for all orgs. For the store's operator."""
-        (identity or Identity()).check_operator()
+        powers.operator(self, identity, "make the indices anew")
         graph = self._graph_policy
         return reindex.reindex(self.store, self.embedder, graph=graph, clock=self.clock, progress=progress)
 

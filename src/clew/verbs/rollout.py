@@ -143,7 +143,8 @@ class Rollout:
     def set(self, mode: str, *, identity: Identity | None = None) -> RolloutShown:
         """Off, shadow or canary for the org. A canary that the gate would block at once is refused."""
         _check_mode(mode)
-        identity = powers.caretaker(self._clew, identity, "set the rollout mode")
+        what = "set the rollout mode"
+        identity = powers.in_full(self._clew, powers.caretaker(self._clew, identity, what), what)
         self._clew._meter.flush()  # judged by everything that was counted here
         self._clew.store.write(lambda tx: self._set(tx, mode, identity))
         return self.show(identity=identity)
@@ -166,7 +167,8 @@ class Rollout:
                 code="STRATEGY_INVALID",
                 next=f"choose: {', '.join(STRATEGIES)}",
             )
-        identity = powers.caretaker(self._clew, identity, "set the default strategy")
+        what = "set the default strategy"
+        identity = powers.in_full(self._clew, powers.caretaker(self._clew, identity, what), what)
         self._clew.store.write(lambda tx: self._set_default(tx, strategy, identity))
         return self.show(identity=identity)
 

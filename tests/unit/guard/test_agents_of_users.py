@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from clew import Denied, Identity, NotFound, Scope
@@ -114,3 +116,33 @@ def test_what_a_user_may_not_stays_closed_to_their_agent(filled: Clew) -> None:
     [id] = [one.id for one in filled.list(scope=SHOP) if one.content == "gateway is red"]
     with pytest.raises(Denied):
         filled.edit(id, content="gateway is blue", identity=eve)
+
+
+@pytest.mark.parametrize("kept", [{"can_write": False}, {"clearance": 1}, {"suspended": True}], ids=str)
+def test_one_from_which_something_is_kept_sets_nothing_and_copies_nothing(
+    filled: Clew, tmp_path: Path, kept: dict[str, object]
+) -> None:
+    """A copy holds what it may not read, and a switch is written where it may not write."""
+    copy = tmp_path / "copy.db"
+    verbs = (
+        lambda: filled.backup(copy, identity=ROBO),
+        lambda: filled.last_graph_recall(identity=ROBO),
+        lambda: filled.reindex(identity=ROBO),
+        lambda: filled.jobs.run(identity=ROBO),
+        lambda: filled.transfer.grant("shop", "blog", identity=ROBO),
+        lambda: filled.retention.set(9.0, identity=ROBO),
+        lambda: filled.orgs.create("acme", identity=ROBO),
+        lambda: filled.rollout.set("shadow", identity=ROBO),
+        lambda: filled.rollout.set_default("baseline", identity=ROBO),
+        lambda: filled.projects.set("shop", "memory", False, identity=ROBO),
+        lambda: filled.matrix.set("testing", top_k=3, identity=ROBO),
+    )
+    filled.policies.agent("robo", **kept)
+    for verb in verbs:
+        with pytest.raises(Denied):
+            verb()
+    assert not copy.exists() and filled.projects.show("shop").config.memory_enabled
+    filled.policies.agent("robo", can_write=True, clearance=2, suspended=False)
+    for verb in verbs:
+        verb()
+    assert copy.exists()
