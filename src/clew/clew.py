@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from clew.relate.reindex import ReindexReport
     from clew.relate.upkeep import Looks
     from clew.relate.worker import BackgroundJobs, JobRunner
-    from clew.remember import edit, forget, lifecycle, portable, prepare
+    from clew.remember import edit, forget, portable, prepare
     from clew.remember import graph as mapping
     from clew.remember import link as linking
     from clew.remember import observe as observing
@@ -440,7 +440,7 @@ class Clew(Topics):
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=policy, trust=trust)
         door.check_author(old, new)
         door.must_write(old, new)
-        return self._put(old, new, "edited", identity, door.asked)
+        return self._put(old, new, "edited", door)
 
     def history(
         self, id: str, *, scope: Scope | None = None, identity: Identity | None = None
@@ -472,22 +472,21 @@ class Clew(Topics):
             old = replace(old, version=expected_version)
         new = edit.reverted(old, target, self.clock.now())
         door.must_write(old, new)
-        return self._put(old, new, "reverted", identity, door.asked)
+        return self._put(old, new, "reverted", door)
 
-    def _put(
-        self, old: Memory, new: Memory, change: str, identity: Identity | None, may: lifecycle.May | None
-    ) -> Memory:
+    def _put(self, old: Memory, new: Memory, change: str, door: doors.Door) -> Memory:
         indexed = None
         if edit.text_changed(old, new) or old.deleted_at is not None:
             text = prepare.embedding_text(new.title, new.content)
             [(vector, space)] = embed.pack_vectors(self._near_embedder, [text])
             indexed = prepare.index_terms(new, vector, space)
-        apply = partial(edit.apply_edit, old=old, indexed=indexed, change=change, graph=self._graph_policy, may=may)
-        actor = (identity or Identity()).actor
+        apply = partial(edit.apply_edit, old=old, indexed=indexed, change=change, graph=self._graph_policy)
+        apply = partial(apply, may=door.asked, actor=door.identity.actor)
         # As of when it is written: what was put on a queue while this was made says what was so before.
-        stored = self.store.write(lambda tx: apply(tx, new=replace(new, updated_at=self.clock.now()), actor=actor))
+        stored = self.store.write(lambda tx: apply(tx, new=replace(new, updated_at=self.clock.now())))
         self._jobs_are_waiting()
-        return stored
+        [told] = door.without_hidden_parents(self.store, [stored])
+        return told
 
     # -- forget ------------------------------------------------------------------------------------
 
