@@ -435,7 +435,7 @@ class Clew(Topics):
         policy = replace(
             self._policy,
             may_lower="classification" in changes and door.may_lower(),
-            may_weigh="weight" not in changes or door.may_lower(),
+            may_weigh=not _is_heavier(changes.get("weight", old.weight), old) or door.may_lower(),
         )
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=policy, trust=trust)
         door.check_author(old, new)
@@ -923,3 +923,8 @@ class Clew(Topics):
 
     def now(self) -> datetime:
         return self.clock.now()
+
+
+def _is_heavier(weight: Any, old: Memory) -> bool:
+    """Than it is: what weighs that much already may be given back as it was read."""
+    return not isinstance(weight, int | float) or weight > old.weight
