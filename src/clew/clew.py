@@ -568,7 +568,7 @@ class Clew(Topics):
         door = self._doors.door(identity, scope)
         door.check_action("export")
         now = self.clock.now()
-        note = partial(auditing.note_export, self.store, reach, kind="memory", identity=identity, now=now)
+        note = partial(auditing.note_export, self.store, reach, kind="memory", door=door, now=now)
         with self.store.read() as tx:
             may = door.may_each("read", "export")
             return portable.export_memories(tx, reach, file, progress=progress, note=note, may=may)

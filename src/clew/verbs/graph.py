@@ -194,10 +194,10 @@ class GraphVerbs:
         progress: Progress = no_progress,
     ) -> ExportReport:
         """Write every edge as JSON Lines: for the owner the whole org, unless a scope narrows it."""
-        self._clew._doors.door(identity, scope).check_action("export")
+        door = self._clew._doors.door(identity, scope)
+        door.check_action("export")
         reach, now = self._reach_of_id(scope, identity), self._clew.now()
-        who = identity or Identity()
-        note = partial(auditing.note_export, self._clew.store, reach, kind="edge", identity=who, now=now)
+        note = partial(auditing.note_export, self._clew.store, reach, kind="edge", door=door, now=now)
         with self._view(reach, scope, identity) as view:
             return edges_file.export_edges(view.tx, view.reach, file, now=now, progress=progress, note=note)
 
