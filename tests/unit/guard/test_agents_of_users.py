@@ -129,6 +129,7 @@ def test_one_from_which_something_is_kept_sets_nothing_and_copies_nothing(
         lambda: filled.last_graph_recall(identity=ROBO),
         lambda: filled.reindex(identity=ROBO),
         lambda: filled.jobs.run(identity=ROBO),
+        lambda: filled.graph.decay(dry_run=True, identity=ROBO),
         lambda: filled.transfer.grant("shop", "blog", identity=ROBO),
         lambda: filled.retention.set(9.0, identity=ROBO),
         lambda: filled.orgs.create("acme", identity=ROBO),
