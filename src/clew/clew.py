@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from clew.relate.reindex import ReindexReport
     from clew.relate.upkeep import Looks
     from clew.relate.worker import BackgroundJobs, JobRunner
-    from clew.remember import edit, forget, lifecycle, portable, prepare
+    from clew.remember import edit, forget, portable, prepare
     from clew.remember import graph as mapping
     from clew.remember import link as linking
     from clew.remember import observe as observing
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from clew.rollout import upkeep as judging
     from clew.rollout.standing import Standing
     from clew.settings import Settings
+    from clew.verbs import powers
     from clew.verbs import report as reporting
 else:
     # A recall in a fresh process needs a third of this: docs/performance.md.
@@ -89,6 +90,7 @@ else:
     )
     auditing, quarantined = LazyModule("clew.guard.audit"), LazyModule("clew.guard.quarantine")
     host_checkup, reporting = LazyModule("clew.hosts.checkup"), LazyModule("clew.verbs.report")
+    powers = LazyModule("clew.verbs.powers")
     mapping, observing = LazyModule("clew.remember.graph"), LazyModule("clew.remember.observe")
     asking, spending = LazyModule("clew.relate.llm"), LazyModule("clew.relate.spend")
     judging, metering, rolling = (LazyModule(f"clew.rollout.{name}") for name in ("upkeep", "meter", "state"))
@@ -362,7 +364,7 @@ class Clew(Topics):
 
     def last_graph_recall(self, *, identity: Identity | None = None) -> Snapshot | None:
         """What the graph did in the last recall that kept a snapshot, whoever asked: so for the operator."""
-        (identity or Identity()).check_operator()
+        powers.operator(self, identity, "look at what others recalled")
         if not self.settings.graph.explain_tool:
             raise Misconfigured(
                 "explaining the last recall through the graph is switched off",
@@ -433,12 +435,12 @@ class Clew(Topics):
         policy = replace(
             self._policy,
             may_lower="classification" in changes and door.may_lower(),
-            may_weigh="weight" not in changes or door.may_lower(),
+            may_weigh=not _is_heavier(changes.get("weight", old.weight), old) or door.may_lower(),
         )
         new, _masked = edit.edited(old, changes, now=self.clock.now(), policy=policy, trust=trust)
         door.check_author(old, new)
         door.must_write(old, new)
-        return self._put(old, new, "edited", identity, door.asked)
+        return self._put(old, new, "edited", door)
 
     def history(
         self, id: str, *, scope: Scope | None = None, identity: Identity | None = None
@@ -470,22 +472,21 @@ class Clew(Topics):
             old = replace(old, version=expected_version)
         new = edit.reverted(old, target, self.clock.now())
         door.must_write(old, new)
-        return self._put(old, new, "reverted", identity, door.asked)
+        return self._put(old, new, "reverted", door)
 
-    def _put(
-        self, old: Memory, new: Memory, change: str, identity: Identity | None, may: lifecycle.May | None
-    ) -> Memory:
+    def _put(self, old: Memory, new: Memory, change: str, door: doors.Door) -> Memory:
         indexed = None
         if edit.text_changed(old, new) or old.deleted_at is not None:
             text = prepare.embedding_text(new.title, new.content)
             [(vector, space)] = embed.pack_vectors(self._near_embedder, [text])
             indexed = prepare.index_terms(new, vector, space)
-        apply = partial(edit.apply_edit, old=old, indexed=indexed, change=change, graph=self._graph_policy, may=may)
-        actor = (identity or Identity()).actor
+        apply = partial(edit.apply_edit, old=old, indexed=indexed, change=change, graph=self._graph_policy)
+        apply = partial(apply, may=door.asked, actor=door.identity.actor)
         # As of when it is written: what was put on a queue while this was made says what was so before.
-        stored = self.store.write(lambda tx: apply(tx, new=replace(new, updated_at=self.clock.now()), actor=actor))
+        stored = self.store.write(lambda tx: apply(tx, new=replace(new, updated_at=self.clock.now())))
         self._jobs_are_waiting()
-        return stored
+        [told] = door.without_hidden_parents(self.store, [stored])
+        return told
 
     # -- forget ------------------------------------------------------------------------------------
 
@@ -567,7 +568,7 @@ class Clew(Topics):
         door = self._doors.door(identity, scope)
         door.check_action("export")
         now = self.clock.now()
-        note = partial(auditing.note_export, self.store, reach, kind="memory", identity=identity, now=now)
+        note = partial(auditing.note_export, self.store, reach, kind="memory", door=door, now=now)
         with self.store.read() as tx:
             may = door.may_each("read", "export")
             return portable.export_memories(tx, reach, file, progress=progress, note=note, may=may)
@@ -598,6 +599,7 @@ class Clew(Topics):
             write=self._write,  # an export of our own may hold what was observed
             policy=self._policy,
             may_weigh=door.may_lower(),
+            may_sign=door.may_sign,
             now=self.clock.now(),
             identity=identity,
             scope=scope and self._scope(scope, identity),
@@ -619,7 +621,7 @@ class Clew(Topics):
         progress: Progress = no_progress,
     ) -> BackupReport:
         """Copy the whole store, all orgs and history included, while it is in use. For its operator."""
-        (identity or Identity()).check_operator()
+        powers.operator(self, identity, "copy the whole store")
         return self.store.backup(path, overwrite=overwrite, progress=progress)
 
     # -- upkeep ------------------------------------------------------------------------------------
@@ -669,7 +671,7 @@ class Clew(Topics):
 
     def reindex(self, progress: Progress = no_progress, *, identity: Identity | None = None) -> ReindexReport:
         """Make terms, full text and missing vectors anew, for all orgs. For the store's operator."""
-        (identity or Identity()).check_operator()
+        powers.operator(self, identity, "make the indices anew")
         graph = self._graph_policy
         return reindex.reindex(self.store, self.embedder, graph=graph, clock=self.clock, progress=progress)
 
@@ -921,3 +923,8 @@ class Clew(Topics):
 
     def now(self) -> datetime:
         return self.clock.now()
+
+
+def _is_heavier(weight: Any, old: Memory) -> bool:
+    """Than it is: what weighs that much already may be given back as it was read."""
+    return not isinstance(weight, int | float) or weight > old.weight

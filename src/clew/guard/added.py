@@ -110,7 +110,7 @@ def set_rights(
 ) -> AgentRights:
     """Change what is known of an agent; what is not named stays."""
     Scope(agent=agent)  # refuses what cannot be the name of one
-    rights = replace(tx.guarding.rights(org, agent), **{**changes, "described": True})
+    rights = replace(tx.guarding.rights(org, agent), **changes)
     _check_rights(rights)
     tx.guarding.put_rights(org, agent, rights, by=identity.actor, at=now)
     tx.audit.note(

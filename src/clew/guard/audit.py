@@ -16,17 +16,22 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
-from clew.errors import InvalidInput
+from clew.errors import ClewError, InvalidInput
 from clew.model.access import Denial
 from clew.model.audit import AuditEntry, AuditHead, ChainReport, Unchained, seal
-from clew.model.scope import Identity, Reach
+from clew.model.scope import Reach
 from clew.ports import Store, Tx
+
+if TYPE_CHECKING:
+    from clew.guard.doors import Door
 
 RESTORE = "restore"  # numbers are never given twice, so a restore leaves a gap before its entry
 AT_ONCE = 100  # denials that are worth a transaction of their own
 SOON_S = 10.0  # later the first that waits is written as well, with all that came meanwhile
 MAX_WAITING = 1_000
+NOTE_WAIT_MS = 1_000
 MAX_TOLD = 20_000
 _GAP = "it is missing"
 _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
@@ -51,9 +56,11 @@ def note_denials(tx: Tx, denials: Iterable[Denial], at: datetime) -> None:
 
 
 def note_export(
-    store: Store, reach: Reach, count: int, checksum: str, *, kind: str, identity: Identity, now: datetime
+    store: Store, reach: Reach, count: int, checksum: str, *, kind: str, door: Door, now: datetime
 ) -> None:
-    """Before the first line is written: whoever goes away in the middle has had what came before."""
+    """Before the first line is written: whoever goes away in the middle has had what came before. Whoever runs the
+    store could copy its file without a word: of their export is told what can be told at once."""
+    identity = door.identity
     places = {"projects": reach.projects, "users": reach.users}
     told = {name: "*" if among is None else list(among) for name, among in places.items()}
 
@@ -63,7 +70,13 @@ def note_export(
             content_hash=checksum.removeprefix("sha256:"), detail={"count": count, **told},
         )  # fmt: skip
 
-    store.write(note)
+    if door.pep is not None or not identity.runs_the_store:
+        store.write(note)
+        return
+    try:
+        store.write_unless_busy(note, wait_ms=NOTE_WAIT_MS)
+    except ClewError as error:
+        _log.warning("the audit log does not tell of this export: %s [%s]", error.message, error.code)
 
 
 class Denials:

@@ -104,9 +104,14 @@ class Door:
         org = self.identity.org
         return all(self._may("configure", [access.Resource("org", org, org)]))
 
+    def may_sign(self, author: str | None) -> bool:
+        """Whether words may be given this name. Another's counts only from those who configure the org, or anyone's
+        words would pass for it."""
+        return self.pep is None or author in (None, self._own_name) or self.may_lower()
+
     def check_author(self, old: Memory, new: Memory) -> None:
         """Refuse to say that the words are another's: policies go by it."""
-        if new.author in (None, old.author, self._own_name) or self.may_lower():
+        if new.author == old.author or self.may_sign(new.author):
             return
         raise Denied(
             f"'{self.identity.name}' may not say that the author is '{new.author}'",
@@ -153,21 +158,19 @@ class Door:
     # -- writing -----------------------------------------------------------------------------------
 
     def signed(self, drafts: Iterable[Draft]) -> Iterable[Draft]:
-        """What a user adds to what all share says who wrote it: the writer may correct it later. Another's name
-        counts only from those who configure the org, or anyone's words would pass for it; else it is left out."""
-        if self.pep is None and not self.identity.agent:
+        """What a user adds to what all share says who wrote it: the writer may correct it later. A name that may
+        not be given is left out."""
+        if self.pep is None:
             return drafts
-        return self._signed(
-            drafts, None if self.pep is None or (self.scope and self.scope.user) else self._own_name
-        )
+        return self._signed(drafts, None if self.scope and self.scope.user else self._own_name)
 
     def _signed(self, drafts: Iterable[Draft], name: str | None) -> Iterator[Draft]:
-        own, may_name_others = self._own_name, None
+        may_sign: dict[str | None, bool] = {}
         for draft in drafts:
             author = draft.author
-            if author not in (None, own):
-                may_name_others = self.may_lower() if may_name_others is None else may_name_others
-                author = author if may_name_others else None
+            if author not in may_sign:
+                may_sign[author] = self.may_sign(author)
+            author = author if may_sign[author] else None
             author = author if author or draft.past else name
             yield draft if author == draft.author else replace(draft, author=author)
 

@@ -111,8 +111,17 @@ class Engine:
         asked = tuple((policy.name, policy.text) for policy in added)
         loaded = self._loaded.get(asked)
         if loaded is None:
-            loaded = self._loaded[asked] = _with_room(partial(self._parsed, added))
+            loaded = self._loaded[asked] = self._read(added)
         return loaded
+
+    def _read(self, added: Sequence[AddedPolicy]) -> Loaded:
+        """The shipped policies alone, which are not deep, are read also where no thread can be had."""
+        try:
+            return _with_room(partial(self._parsed, added))
+        except RuntimeError:
+            if added:
+                raise
+            return self._parsed(added)
 
     def _parsed(self, added: Sequence[AddedPolicy]) -> Loaded:
         texts, described = [self.shipped_text], [self.shipped]

@@ -63,12 +63,12 @@ def principal_of(identity: Identity, action: str, rights: AgentRights) -> Princi
 
 
 def agent_beside(principal: Principal, identity: Identity, *, has_added: bool) -> Principal | None:
-    """The agent that acts with a user's credential, where policies may keep something from it. Of one that nobody
-    described, the default clearance is no word."""
+    """The agent that acts with a user's credential, where policies may keep something from it. The default
+    clearance is no word about it."""
     rights = principal.rights
     if not identity.agent or principal.kind == "Agent" or not (has_added or rights.narrow):
         return None
-    known = rights if rights.described else replace(rights, clearance=3)
+    known = replace(rights, clearance=rights.beside_a_user)
     return Principal("Agent", identity.org, identity.agent, identity.user, rights=known)
 
 

@@ -147,9 +147,7 @@ class Pep:
         rights: AgentRights | None,
         grants: tuple[str, ...],
     ) -> Question:
-        if rights is not None:
-            rights = replace(rights, described=True)
-        elif identity.agent and self._rights_of:
+        if rights is None and identity.agent and self._rights_of:
             rights = self._rights_of(identity.org, identity.agent)
         principal = principal_of(identity, action, rights or AgentRights())
         if isinstance(principal, str):

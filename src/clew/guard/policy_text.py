@@ -1,8 +1,8 @@
 """The text of policies before Cedar reads it: where each begins, and how deep it goes. Pure, in one pass.
 
 Cedar's parser calls itself for each bracket, and what makes a tree of a policy does so for each link of a chain
-(`a && b && c`, `a.b.c`). Neither looks at the stack, whose overflow ends the process, so what is too deep may not
-reach them.
+(`a && b && c`, `a.b.c`; the conditions of a policy become one). Neither looks at the stack, whose overflow ends the
+process, so what is too deep may not reach them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _CLOSES = {")": "(", "]": "[", "}": "{"}
 _LINKS = frozenset({"&&", "||", "+", "-", "*", "if"})
 _PARTS = frozenset({"<", ">", "=", ":", "then", "else"})  # beside links: what stands between two operands
 _ENDS = frozenset({",", ";"})
+_CONDITIONS = frozenset({"when", "unless"})
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ class _Group:
 @dataclass(slots=True)
 class _Measure:
     open: list[_Group] = field(default_factory=lambda: [_Group()])
+    has_condition: bool = False
 
     def take(self, mark: str) -> None:
         group = self.open[-1]
@@ -65,6 +67,10 @@ class _Measure:
             group.links += mark in _LINKS
         elif mark == ".":
             group.members += 1
+        elif mark in _CONDITIONS and len(self.open) == 1:
+            group.end_operand()
+            group.links += self.has_condition
+            self.has_condition = True
 
     def _close(self, bracket: str) -> None:
         """One that closes nothing leaves all open: that counts too much, never too little."""

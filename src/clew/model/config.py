@@ -6,6 +6,8 @@ from typing import Any
 
 from clew.values import dataclass
 
+CLEARANCE, HIGHEST = 2, 3  # of an agent that nobody described, and the one that every label is within
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectConfig:
@@ -63,18 +65,21 @@ class RecallSettings:
 
 @dataclass(frozen=True, slots=True)
 class AgentRights:
-    """What is known of an agent beyond its credential. One that nobody `described` may this by itself, and next to
-    a user what the user may."""
+    """What is known of an agent beyond its credential: what it may by itself."""
 
-    clearance: int = 2
+    clearance: int = CLEARANCE
     suspended: bool = False
     can_write: bool = True
-    described: bool = False
+
+    @property
+    def beside_a_user(self) -> int:
+        """The clearance next to a user. The default keeps nothing from it: it stands in every row, meant or not."""
+        return self.clearance if self.clearance < CLEARANCE else HIGHEST
 
     @property
     def narrow(self) -> bool:
         """Whether something is kept from the agent that its user may."""
-        return self.suspended or (self.described and (self.clearance < 3 or not self.can_write))
+        return self.suspended or not self.can_write or self.beside_a_user < HIGHEST
 
     def as_json(self) -> dict[str, Any]:
         return {"clearance": self.clearance, "suspended": self.suspended, "can_write": self.can_write}

@@ -27,6 +27,7 @@ class ImportReport:
     quarantined: int = 0  # looked like attacks on their readers, and wait for someone to judge them
     private: int = 0  # passages of notes marked private, and left out
     lighter: int = 0  # weighed more than the importer may give, and weigh what is new
+    authors_left_out: int = 0  # came with the name of another, which the importer may not give
     dry_run: bool = False
     sessions: int = 0  # of transcripts
     elsewhere: int = 0  # sessions of other projects, left out
@@ -81,6 +82,8 @@ class ImportReport:
             answer |= {"gone": self.gone, "replaced": self.replaced}
         if self.lighter:
             answer["lighter"] = self.lighter
+        if self.authors_left_out:
+            answer["authors_left_out"] = self.authors_left_out
         if self.edited:
             answer["edited"] = self.edited
         if self.next:

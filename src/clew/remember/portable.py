@@ -86,6 +86,7 @@ class Target:
     write: Write
     policy: WritePolicy
     may_weigh: bool = False  # more than what is new
+    may_sign: Callable[[str | None], bool] = lambda _author: True
     now: datetime
     identity: Identity
     scope: Scope | None = None  # its project and user, where given, replace those of the file
@@ -392,6 +393,9 @@ class _Import:
         if draft.weight > NEW_WEIGHT and not target.may_weigh:
             draft = replace(draft, weight=NEW_WEIGHT)
             self._report.lighter += 1
+        if not target.may_sign(draft.author):
+            draft = replace(draft, author=None)
+            self._report.authors_left_out += 1
         try:
             scope = target.scope_of(place)
             key_names.check_place(scope)

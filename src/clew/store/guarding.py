@@ -84,7 +84,7 @@ class GuardTable:
     def rights(self, org: str, agent: str) -> AgentRights:
         """An agent nobody spoke of has the defaults."""
         row = self._session.one("agent_get", org_id=org, agent=agent)
-        return AgentRights(int(row[0]), bool(row[1]), bool(row[2]), described=True) if row else AgentRights()
+        return AgentRights(int(row[0]), bool(row[1]), bool(row[2])) if row else AgentRights()
 
     def put_rights(self, org: str, agent: str, rights: AgentRights, *, by: str, at: datetime) -> None:
         self._session.run(

@@ -39,12 +39,13 @@ class ConfigVerbs:
 
     def _check(self, identity: Identity, action: str, resource: Resource) -> None:
         [decision] = self._clew._pep.decide(identity, action, [resource], AccessContext(identity.org))
+        named = f"{resource.kind} '{resource.id}'" if resource.id else f"the {resource.kind}"
         if not decision:
-            named = f"{resource.kind} '{resource.id}'" if resource.id else f"the {resource.kind}"
             asked = "the operator" if action == "operate" else "an owner or admin of the org"
             raise Denied(
                 f"'{identity.name}' may not {action} {named}", code=f"{action.upper()}_DENIED", next=f"ask {asked}"
             )
+        powers.in_full(self._clew, identity, f"{action} {named}")
 
     def _note(
         self,

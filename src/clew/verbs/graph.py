@@ -14,6 +14,7 @@ from clew.model.limit import check_limit
 from clew.model.progress import Progress, no_progress
 from clew.model.scope import Identity, Reach
 from clew.model.times import zoned
+from clew.verbs import powers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -175,7 +176,7 @@ class GraphVerbs:
 
     def decay(self, *, dry_run: bool = False, identity: Identity | None = None) -> decaying.DecayReport:
         """Let edges that nothing reinforces lose confidence, in all orgs. For the store's operator."""
-        (identity or Identity()).check_operator()
+        powers.operator(self._clew, identity, "let edges of all orgs decay")
         policy, now = self._clew._decay_policy, self._clew.now()
         if dry_run:
             return decaying.preview(self._clew.store, policy, now)
@@ -194,10 +195,10 @@ class GraphVerbs:
         progress: Progress = no_progress,
     ) -> ExportReport:
         """Write every edge as JSON Lines: for the owner the whole org, unless a scope narrows it."""
-        self._clew._doors.door(identity, scope).check_action("export")
+        door = self._clew._doors.door(identity, scope)
+        door.check_action("export")
         reach, now = self._reach_of_id(scope, identity), self._clew.now()
-        who = identity or Identity()
-        note = partial(auditing.note_export, self._clew.store, reach, kind="edge", identity=who, now=now)
+        note = partial(auditing.note_export, self._clew.store, reach, kind="edge", door=door, now=now)
         with self._view(reach, scope, identity) as view:
             return edges_file.export_edges(view.tx, view.reach, file, now=now, progress=progress, note=note)
 

@@ -101,7 +101,7 @@ class Jobs:
     ) -> Ran:
         """Do what is due, for all orgs; with `forever` also what comes, until it is interrupted. `told` hears of
         every batch. For the store's operator."""
-        (identity or Identity()).check_operator()
+        powers.operator(self._clew, identity, "run the jobs of all orgs")
         runner = self.runner()
         many = 1 << 62 if limit is None else limit
         return runner.run_some(limit=many, seconds=seconds, forever=forever, told=told)
@@ -207,7 +207,7 @@ class Backfill:
         return self.status(identity=identity)
 
     def _embedder(self, identity: Identity | None) -> Embedder:
-        (identity or Identity()).check_operator()
+        powers.operator(self._clew, identity, "decide about the making of vectors")
         if self._clew.embedder is None:
             raise Misconfigured(
                 "there is no embedding model, so no vectors", code="EMBEDDER_MISSING", next="set embed.provider"

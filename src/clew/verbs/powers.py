@@ -1,6 +1,7 @@
 """Who looks after an org: what verbs about the whole of it ask before they do anything.
 
-A role is needed, and the policies decide as well: a suspended agent has no powers, whatever its roles.
+A role is needed, and the policies decide as well: a suspended agent has no powers, whatever its roles. One from
+which anything is kept that its user may changes nothing here, and takes nothing that holds the whole store.
 """
 
 from __future__ import annotations
@@ -21,7 +22,25 @@ _PEOPLE = _LISTS | {"member"}
 
 def administrator(clew: Clew, identity: Identity | None, what: str) -> Identity:
     """For changes: an owner or admin who may configure the org."""
-    return _checked(clew, identity or Identity(), what, _CHANGES)
+    return in_full(clew, _checked(clew, identity or Identity(), what, _CHANGES), what)
+
+
+def operator(clew: Clew, identity: Identity | None, what: str) -> Identity:
+    """For what concerns the whole store: whoever runs it."""
+    identity = identity or Identity()
+    identity.check_operator()
+    return in_full(clew, identity, what)
+
+
+def in_full(clew: Clew, identity: Identity, what: str) -> Identity:
+    """Refuse an agent that may less than its user: settings and copies go beyond single memories."""
+    if identity.agent and clew._rights(identity.org, identity.agent).narrow:
+        raise Denied(
+            f"agent '{identity.agent}' may not {what}: something is kept from it",
+            code="NOT_FOR_NARROW_AGENTS",
+            next=f"ask an owner or admin of the org; see what it may: clew policy agent {identity.agent}",
+        )
+    return identity
 
 
 def caretaker(clew: Clew, identity: Identity | None, what: str) -> Identity:

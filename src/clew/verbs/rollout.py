@@ -26,13 +26,16 @@ if TYPE_CHECKING:
     from clew.recall import context_trace
     from clew.rollout import measure as measuring
     from clew.rollout import payload as payloads
+    from clew.rollout import policy as judging
     from clew.rollout import upkeep
     from clew.rollout.measure import Measured
     from clew.rollout.payload import Metrics, RolloutShown, StatusShown, Traced
     from clew.rollout.plan import Plan
     from clew.verbs import replay as replaying
 else:
-    measuring, payloads, upkeep = (LazyModule(f"clew.rollout.{name}") for name in ("measure", "payload", "upkeep"))
+    measuring, payloads, judging, upkeep = (
+        LazyModule(f"clew.rollout.{name}") for name in ("measure", "payload", "policy", "upkeep")
+    )
     context_trace, replaying = LazyModule("clew.recall.context_trace"), LazyModule("clew.verbs.replay")
 
 TABLES = {"graphNodes": "graph_nodes", "graphEdges": "graph_edges", "memoryNodeLinks": "memory_node_links"}
@@ -143,7 +146,8 @@ class Rollout:
     def set(self, mode: str, *, identity: Identity | None = None) -> RolloutShown:
         """Off, shadow or canary for the org. A canary that the gate would block at once is refused."""
         _check_mode(mode)
-        identity = powers.caretaker(self._clew, identity, "set the rollout mode")
+        what = "set the rollout mode"
+        identity = powers.in_full(self._clew, powers.caretaker(self._clew, identity, what), what)
         self._clew._meter.flush()  # judged by everything that was counted here
         self._clew.store.write(lambda tx: self._set(tx, mode, identity))
         return self.show(identity=identity)
@@ -154,7 +158,7 @@ class Rollout:
             _refuse_blocked(self._measure(tx, org, now=now))
         before = tx.rollout.mode(org)
         if before is None or before.mode != mode:
-            tx.rollout.set_mode(org, mode, by=identity.name, at=now)
+            tx.rollout.set_mode(org, mode, by=_named(identity), at=now)
             was = before.mode if before else self._clew._rollout_policy.default_mode
             upkeep.note_change(tx, org, identity.actor, {"mode": was}, {"mode": mode}, now=now)
 
@@ -166,7 +170,8 @@ class Rollout:
                 code="STRATEGY_INVALID",
                 next=f"choose: {', '.join(STRATEGIES)}",
             )
-        identity = powers.caretaker(self._clew, identity, "set the default strategy")
+        what = "set the default strategy"
+        identity = powers.in_full(self._clew, powers.caretaker(self._clew, identity, what), what)
         self._clew.store.write(lambda tx: self._set_default(tx, strategy, identity))
         return self.show(identity=identity)
 
@@ -174,7 +179,7 @@ class Rollout:
         org, now = identity.org, self._clew.now()
         before = tx.rollout.policy(org) or Policy()
         if before.default_strategy != strategy:
-            policy = Policy(strategy, last_evaluated_at=now, updated_at=now, updated_by=identity.name)
+            policy = Policy(strategy, last_evaluated_at=now, updated_at=now, updated_by=_named(identity))
             tx.rollout.put_policy(org, policy)
             changed = {"default_strategy": before.default_strategy}, {"default_strategy": strategy}
             upkeep.note_change(tx, org, identity.actor, *changed, now=now)
@@ -203,6 +208,11 @@ class Rollout:
             "retrievalPolicyReadyForDefaultOn": ready,
             "retrievalPolicyBlockerCodes": codes,
         }
+
+
+def _named(identity: Identity) -> str:
+    """As the documented field has it; one of the autopilot's name with what it is, or it would pass for that."""
+    return identity.actor if identity.name == judging.AUTOPILOT else identity.name
 
 
 def _check_mode(mode: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from clew import Denied, Identity, NotFound, Scope
@@ -48,10 +50,26 @@ def test_what_is_above_its_clearance_is_not_there(filled: Clew, robo: Identity) 
     with pytest.raises(NotFound):
         filled.show(hidden, identity=robo)
     assert CONFIDENTIAL in found(filled, OWNER) and CONFIDENTIAL in found(filled, BOB)
-    filled.policies.agent("robo", clearance=2)
-    assert found(filled, robo) == {"gateway is red", CONFIDENTIAL}
     filled.policies.agent("robo", clearance=3)
     assert found(filled, robo) == {"gateway is red", CONFIDENTIAL, RESTRICTED}
+
+
+@WITH_A_USER
+def test_the_clearance_that_all_have_takes_nothing_from_an_agent_beside_its_user(
+    filled: Clew, robo: Identity
+) -> None:
+    """Rows of agents hold it whether it was meant or not."""
+    filled.policies.agent("robo", suspended=True)
+    filled.policies.agent("robo", suspended=False)
+    assert found(filled, robo) == {"gateway is red", CONFIDENTIAL, RESTRICTED}
+    filled.policies.agent("robo", can_write=False)
+    assert found(filled, robo) == {"gateway is red", CONFIDENTIAL, RESTRICTED}
+    filled.policies.agent("robo", clearance=1)
+    filled.policies.agent("robo", clearance=2)
+    filled.policies.load("forbid (principal, action, resource) when { false };", name="nothing")
+    assert found(filled, robo) == {"gateway is red", CONFIDENTIAL, RESTRICTED}
+    by_itself = Identity(agent="robo", roles=())
+    assert found(filled, by_itself) == {"gateway is red", CONFIDENTIAL}
 
 
 @WITH_A_USER
@@ -98,3 +116,34 @@ def test_what_a_user_may_not_stays_closed_to_their_agent(filled: Clew) -> None:
     [id] = [one.id for one in filled.list(scope=SHOP) if one.content == "gateway is red"]
     with pytest.raises(Denied):
         filled.edit(id, content="gateway is blue", identity=eve)
+
+
+@pytest.mark.parametrize("kept", [{"can_write": False}, {"clearance": 1}, {"suspended": True}], ids=str)
+def test_one_from_which_something_is_kept_sets_nothing_and_copies_nothing(
+    filled: Clew, tmp_path: Path, kept: dict[str, object]
+) -> None:
+    """A copy holds what it may not read, and a switch is written where it may not write."""
+    copy = tmp_path / "copy.db"
+    verbs = (
+        lambda: filled.backup(copy, identity=ROBO),
+        lambda: filled.last_graph_recall(identity=ROBO),
+        lambda: filled.reindex(identity=ROBO),
+        lambda: filled.jobs.run(identity=ROBO),
+        lambda: filled.graph.decay(dry_run=True, identity=ROBO),
+        lambda: filled.transfer.grant("shop", "blog", identity=ROBO),
+        lambda: filled.retention.set(9.0, identity=ROBO),
+        lambda: filled.orgs.create("acme", identity=ROBO),
+        lambda: filled.rollout.set("shadow", identity=ROBO),
+        lambda: filled.rollout.set_default("baseline", identity=ROBO),
+        lambda: filled.projects.set("shop", "memory", False, identity=ROBO),
+        lambda: filled.matrix.set("testing", top_k=3, identity=ROBO),
+    )
+    filled.policies.agent("robo", **kept)
+    for verb in verbs:
+        with pytest.raises(Denied):
+            verb()
+    assert not copy.exists() and filled.projects.show("shop").config.memory_enabled
+    filled.policies.agent("robo", can_write=True, clearance=2, suspended=False)
+    for verb in verbs:
+        verb()
+    assert copy.exists()

@@ -21,7 +21,7 @@ AMY, OWNER, OWNERS_BOT = Identity(user="amy", roles=("admin",)), Identity(), Ide
     ("who", "given", "author"),
     [
         (BOB, "ann", "bob"), (BOB, "bob", "bob"), (BOB, None, "bob"),
-        (BOBS_BOT, "ann", "bob"), (BOT, "ann", None), (BOT, None, None), (OWNERS_BOT, "ann", None),
+        (BOBS_BOT, "ann", "bob"), (BOT, "ann", None), (BOT, None, None), (OWNERS_BOT, "ann", "ann"),
         (AMY, "ann", "ann"), (OWNER, "ann", "ann"), (OWNER, None, None),
     ],
 )  # fmt: skip
@@ -42,12 +42,25 @@ def test_in_a_private_memory_a_name_that_is_not_ones_own_is_left_out(memory: Cle
 
 def test_nobody_edits_their_words_into_anothers(memory: Clew) -> None:
     id = memory.remember("gateway is red", scope=SHOP, identity=BOB).id
-    for who in (BOB, BOBS_BOT, OWNERS_BOT):
+    for who in (BOB, BOBS_BOT):
         with pytest.raises(Denied) as refused:
             memory.edit(id, author="ann", identity=who)
         assert refused.value.code == "AUTHOR_DENIED"
     assert memory.edit(id, content="gateway is blue", author="bob", identity=BOB).author == "bob"
     assert memory.edit(id, author="ann", identity=AMY).author == "ann"
+
+
+def test_the_owners_agent_names_authors_until_something_was_said_of_it_or_a_policy_added(memory: Clew) -> None:
+    id = memory.remember("gateway is red", scope=SHOP, identity=BOB).id
+    assert memory.edit(id, author="ann", identity=OWNERS_BOT).author == "ann"
+    memory.policies.load("forbid (principal, action, resource) when { false };", name="nothing")
+    assert memory.remember("gateway is teal", author="ann", scope=SHOP, identity=OWNERS_BOT).memory.author is None
+    with pytest.raises(Denied) as refused:
+        memory.edit(id, author="bob", identity=OWNERS_BOT)
+    assert refused.value.code == "AUTHOR_DENIED"
+    memory.policies.drop("nothing")
+    memory.policies.agent("bot", clearance=1)
+    assert memory.remember("gateway is blue", author="ann", scope=SHOP, identity=OWNERS_BOT).memory.author is None
 
 
 @pytest.fixture
@@ -61,8 +74,19 @@ def file(tmp_path: Path) -> Iterator[Path]:
 def test_an_import_keeps_names_for_who_looks_after_the_org(
     memory: Clew, file: Path, who: Identity, author: str
 ) -> None:
-    assert memory.import_file(file, identity=who).added == 1
+    report = memory.import_file(file, identity=who)
+    assert (report.added, report.authors_left_out) == (1, int(author is None))
+    assert report.as_json().get("authors_left_out", 0) == report.authors_left_out
     assert [one.author for one in memory.list(scope=SHOP)] == [author]
+
+
+def test_an_import_counts_only_the_names_that_are_left_out(memory: Clew, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    lines = [{"content": f"gateway {n}", "author": name} for n, name in enumerate(("bob", None, "ann", "amy"))]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert memory.import_file(path, scope=SHOP, identity=BOB, dry_run=True).authors_left_out == 2
+    assert memory.import_file(path, scope=SHOP, identity=BOB).authors_left_out == 2
+    assert memory.import_file(path, scope=SHOP, identity=OWNERS_BOT, dry_run=True).authors_left_out == 0
 
 
 def test_a_policy_on_whose_words_they_are_cannot_be_talked_around(memory: Clew) -> None:

@@ -63,3 +63,13 @@ def test_parents_that_one_may_not_read_are_not_named(memory: Clew, who: Identity
     found = told_to(memory, who, id)
     assert len(found) == 5 and {one.parents for one in found} == {(shared,)}
     assert memory.show(id).parents == (hidden, shared)
+
+
+def test_an_edit_and_a_revert_do_not_name_them_either(memory: Clew) -> None:
+    hidden = memory.remember("the ceremony is in vault B", scope=SHOP).id
+    id = memory.remember("the ceremony is at 06:10", parents=(hidden,), author="eve", scope=SHOP).id
+    memory.edit(hidden, classification="restricted")
+    memory.policies.load(UNREAD, name="unread")
+    assert memory.edit(id, title="when", identity=EVE).parents == ()
+    assert memory.revert(id, 1, identity=EVE).parents == ()
+    assert memory.show(id).parents == (hidden,)

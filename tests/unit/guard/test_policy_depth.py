@@ -35,6 +35,8 @@ FORMS = {
     "if after if": WHEN.format("if true then true else " * DEEP + "true"),
     "is in": WHEN.format("principal is Mem::User in (" * DEEP + "principal" + ")" * DEEP),
     "chains within brackets": WHEN.format("true && (false || !(" * 40 + "true" + "))" * 40),
+    "conditions": "permit (principal, action, resource)" + " when { true }" * DEEP + ";",
+    "exceptions": "permit (principal, action, resource)" + "unless{1==1}" * DEEP + ";",
     "behind a comment": "// one line\r" + WHEN.format("(" * DEEP + "true" + ")" * DEEP),
     "behind a text": WHEN.format('"//" == "(" && ' + "(" * DEEP + "true" + ")" * DEEP),
     "never closed": "permit (principal, action, resource) when " + "{" * DEEP,
@@ -52,6 +54,17 @@ def test_a_policy_that_is_too_deep_is_refused_before_cedar_sees_it(form: str) ->
 def test_the_line_is_that_of_the_policy_which_is_too_deep() -> None:
     [problem] = Engine().problems(f"{WHEN.format('true')}\n\n\n{FORMS['parentheses']}\n{WHEN.format('true')}")
     assert problem.line == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("when { true }", 1), ("when { true } when { true }", 2), ("when { true } unless { 1 == (1) }", 3),
+        ("when { true && true } unless { true || true }", 3), ("when { principal.when == resource.unless }", 2),
+    ],
+)  # fmt: skip
+def test_the_conditions_of_a_policy_are_one_chain(text: str, depth: int) -> None:
+    assert deepest(f"permit (principal, action, resource) {text};")[0] == depth
 
 
 @pytest.mark.parametrize("text", ['"((("', '"// ((("', r'"\"((("', r'"\\" == "((("', "1 // (((\n", '"\n((("'])
@@ -124,6 +137,7 @@ def test_the_deepest_that_is_allowed_fits_a_thread_with_a_small_stack() -> None:
         WHEN.format("if true then true else " * near + "true"),
         WHEN.format("if true then " * near + "true" + " else true" * near),
         WHEN.format("principal has org" + ".org" * near),
+        "permit (principal, action, resource)" + " when { true } unless { false }" * (near // 2) + ";",
     ]
     assert all(deepest(text)[0] <= MAX_DEPTH for text in texts)
     run = subprocess.run(

@@ -71,6 +71,16 @@ def test_who_configures_the_org_gives_any_weight_and_others_edits_leave_it(memor
     assert memory.edit(shared, title="bob's", scope=SHOP, identity=BOB).weight == 4.0
 
 
+def test_a_weight_that_is_there_already_may_be_given_back_or_lowered_and_not_raised(memory: Clew) -> None:
+    id = memory.remember("bob's own", author="bob", scope=SHOP, identity=BOB).id
+    memory.edit(id, weight=4.0, scope=SHOP, identity=ADMIN)
+    assert memory.edit(id, title="bob's", weight=4.0, scope=SHOP, identity=BOB).weight == 4.0
+    assert code_of(lambda: memory.edit(id, weight=4.1, scope=SHOP, identity=BOB)) == "WEIGHT_DENIED"
+    assert memory.edit(id, weight=3, scope=SHOP, identity=BOB).weight == 3.0
+    assert code_of(lambda: memory.edit(id, weight=4.0, scope=SHOP, identity=BOB)) == "WEIGHT_DENIED"
+    assert code_of(lambda: memory.edit(id, weight="4", scope=SHOP, identity=BOB)) == "MEMORY_NUMBER_INVALID"
+
+
 @pytest.mark.parametrize(("who", "weight", "lighter"), [(BOB, 1.0, 1), (ADMIN, 7.0, 0), (Identity(), 7.0, 0)])
 def test_an_import_brings_weights_that_the_importer_may_give(
     memory: Clew, tmp_path: Path, who: Identity, weight: float, lighter: int

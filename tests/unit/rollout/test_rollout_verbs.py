@@ -87,6 +87,24 @@ def test_a_mode_that_is_set_is_audited_with_who_and_what(clew: Clew) -> None:
     assert clew.rollout.show().as_json()["rollout"]["updatedBy"] == "ada"
 
 
+@pytest.mark.parametrize(
+    ("who", "named"),
+    [
+        (Identity(user="autopilot"), "user:autopilot"),
+        (Identity(agent="autopilot"), "owner via agent:autopilot"),
+        (Identity(user="autopilot", agent="autopilot"), "user:autopilot via agent:autopilot"),
+    ],
+)
+def test_nobody_of_that_name_passes_for_the_autopilot(clew: Clew, who: Identity, named: str) -> None:
+    clew.rollout.set("shadow", identity=who)
+    assert clew.rollout.plan().as_json()["autopilot"]["applied"] is False
+    assert clew.rollout.show().as_json()["rollout"]["updatedBy"] == named
+    clew.rollout.set_default("baseline", identity=who)
+    with clew.store.read() as tx:
+        policy = tx.rollout.policy("local")
+    assert policy and policy.updated_by == named
+
+
 def test_setting_the_same_mode_again_writes_nothing(clew: Clew) -> None:
     clew.rollout.set("shadow")
     before = len(clew.audit.list(limit=50))

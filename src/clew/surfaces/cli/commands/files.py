@@ -200,6 +200,8 @@ def _import_lines(document: dict[str, Any], style: Style, *, is_whole: bool) -> 
         yield style("yellow", f"{render.memories(held)} kept in quarantine: clew quarantine list")
     if lighter := document.get("lighter"):
         yield f"{render.memories(lighter)} came in with weight 1: who configures the org may give more"
+    if unsigned := document.get("authors_left_out"):
+        yield f"{render.memories(unsigned)} came in without their author: who configures the org may name others"
     if hidden := document["private"]:
         yield f"{hidden:,} private {'passage was' if hidden == 1 else 'passages were'} left out"
     if lines := document["left_out"]:
