@@ -247,8 +247,9 @@ class ImportWanted(InPlace, frozen=True, kw_only=True):
 
 class ImportShown(Shape, frozen=True, kw_only=True):
     """`taken`: the conflicts, whose id or key another text has. `left_out`: lines of notes that say nothing by
-    themselves. `edited`: the memories that say something else by now, whose lines were left out. `next`: what to
-    do about what did not come in."""
+    themselves. `edited`: the memories that say something else by now, whose lines were left out. `lighter` weigh
+    less and `authors_left_out` name no author, as the importer may give neither. `next`: what to do about what did
+    not come in."""
 
     read: int
     added: int
@@ -262,6 +263,8 @@ class ImportShown(Shape, frozen=True, kw_only=True):
     dry_run: bool
     taken: list[TakenShown]
     skipped: list[SkippedShown]
+    lighter: int | Maybe = ABSENT
+    authors_left_out: int | Maybe = ABSENT
     edited: list[str] | Maybe = ABSENT
     next: str | Maybe = ABSENT
 
