@@ -30,7 +30,7 @@ from clew.inject.boost import BOOST, boost_by_path_overlap
 from clew.inject.candidates import MemoryStore, Refused, RetrievalQuery
 from clew.inject.config import InSessionConfig
 from clew.inject.matcher import GraphMatching, Seeds, matched_triplets
-from clew.inject.precision import CANDIDATES, ERROR_SAYS, OF_RULES, RULE, background_of, is_sure
+from clew.inject.precision import CANDIDATES, DECISION, ERROR_SAYS, OF_RULES, RULE, background_of, is_sure
 from clew.learn.rank import apply_feedback_ranking
 from clew.model.graph_fact import GraphContextBlock, GraphFact
 from clew.model.host import ASKED, STATED
@@ -202,7 +202,7 @@ def _query(
         session=event.session if event.memory_scope == "session" else None,
         namespace=event.memory_namespace,
         all_projects=event.memory_scope == "org",
-        types=(RULE,) if question.kind in OF_RULES else (),
+        types=(RULE, DECISION) if question.kind in OF_RULES else (),
         by_words=question.kind in OF_RULES,  # by which such a rule is told from others, too
         graph=question.kind == QUERY,  # what the graph leads to is about another file
         floor=0.0 if question.kind in OF_RULES else max(0.0, floor),

@@ -11,7 +11,7 @@ one. So a memory must also
   `run ... first` in it. That a command works is no news to whoever runs one, nor that it failed once: only how the
   very same was mended, and what shares words with it besides the command that failed;
 - found by the program of a command: be a rule that names it, and speaks against it or shares another word with the
-  command; found by what a command adds: be a rule about adding such things.
+  command, or a decision that speaks against it; found by what a command adds: be a rule about adding such things.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ ERROR_SAYS = 2.0  # how much the words that an error shares with a memory must s
 ONE_WORD = 0.1  # by so much more a memory must stand out that shares a single word
 ONE_SUBJECT = 0.15  # the same where a person asks about this word alone, which may be one of the language
 SUBJECT_SAYS, SUBJECT_SHARE = 0.75, 0.6  # how much it must say, and of what the question says in all
-RULE = "rule"
+RULE, DECISION = "rule", "decision"
 OF_COMMANDS = ("command", "failure", "fix")  # captured of a command that ran
 _COMMAND = re.compile(r"Command `(?:cd (?P<folder>[^`\s]+) && )?(?P<command>[^`]+)`")  # by `remember/observe.py`
-OF_RULES = (PROGRAM, ADDING)  # questions that only rules answer
+OF_RULES = (PROGRAM, ADDING)  # only rules answer these, and decisions against a program
 _AGAINST = (  # and up to two words between that and what it speaks against
-    r"(?:\b(?:never|not|no|avoid|over|instead of|rather than|stop)|n['\u2019]t)"
+    r"(?:\b(?:never|not|no|avoid|over|instead of|rather than|stop"
+    r"|(?:moved?|switch(?:ed)?|migrated?)(?: away)? from)|n['\u2019]t)"
     r"(?: (?:ever|use|using|run|running|call|calling|plain|bare|the|with)){0,2} ['\"`]?"
 )
 
@@ -48,7 +49,10 @@ def is_sure(
     if question.kind == PATH:
         return path is not None and _is_about(candidate, path, question)
     if question.kind in OF_RULES:
-        return candidate.memory.type == RULE and _is_rule_about(candidate, question)
+        is_rule, is_decision = (candidate.memory.type == kind for kind in (RULE, DECISION))
+        return (is_rule and _is_rule_about(candidate, question)) or (
+            is_decision and _is_against(candidate, question)
+        )
     if question.is_command and not _is_news(candidate, question):
         return False
     above = candidate.relevance - background - floor
@@ -96,9 +100,14 @@ def _is_rule_about(candidate: Observation, question: Question) -> bool:
         return bool(words & named and words & question.words)
     if not named or not named <= words:
         return False
+    return _is_against(candidate, question) or bool(question.words & words - named)
+
+
+def _is_against(candidate: Observation, question: Question) -> bool:
+    """It speaks against the program that a command runs."""
     content = candidate.memory.content[:READ_CHARS]
-    is_against = re.search(rf"{_AGAINST}{re.escape(question.text)}(?![\w-])", content, re.IGNORECASE)
-    return is_against is not None or bool(question.words & words - named)
+    against = rf"{_AGAINST}{re.escape(question.text)}(?![\w-])"
+    return question.kind == PROGRAM and re.search(against, content, re.IGNORECASE) is not None
 
 
 def _shares_words(candidate: Observation, question: Question, *, above: float) -> bool:

@@ -145,6 +145,15 @@ def test_a_rule_that_names_what_a_command_runs_or_adds_is_sure(rule: str, comman
     assert not named(rule, command, type="note")
 
 
+def test_a_decision_against_the_program_of_a_command_is_sure_and_no_other() -> None:
+    for decision in ("We chose pnpm over npm in March.", "We moved from npm to pnpm.", "pnpm instead of npm"):
+        assert named(decision, "npm install left-pad", type="decision"), decision
+        assert not named(decision, "pnpm add left-pad", type="decision"), decision
+        assert not named(decision, "npm install left-pad", type="fact"), decision
+    for other in ("npm install takes a minute in CI", "We chose npm over pnpm", "left-pad was added by npm"):
+        assert not named(other, "npm install left-pad", type="decision"), other
+
+
 @pytest.mark.parametrize(
     ("rule", "command"),
     [
