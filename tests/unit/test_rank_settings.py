@@ -81,12 +81,13 @@ def test_rank_neighbours_is_live(tmp_path: Path) -> None:
 
 
 def test_rank_threads_is_live(tmp_path: Path) -> None:
-    """Much was said about bicycles in one of two threads; what stands between keeps it from being a neighbour."""
-    drafts = [said(f"bicycle {word} bicycle", thread="a") for word in WORDS[:12]]
+    """Much was said about the bicycle in one of two threads; what is between keeps it from being a neighbour."""
+    drafts = [said(f"the bicycle and the {word}", thread="a") for word in WORDS[:12]]
     drafts += [said(f"{word} and {word}", thread="a") for word in WORDS[:3]]
-    drafts += [said("parked in front", thread="a"), said("parked on top", thread="b")]
-    on, off = both(tmp_path, "bicycle parked", *drafts, setting="threads")
-    mine, other = "parked in front", "parked on top"
+    drafts += [said(f"{word} for lunch", thread="b") for word in WORDS[5:9]]
+    mine, other = "it was parked in front", "it was parked on top"
+    drafts += [said(mine, thread="a"), said(other, thread="b")]
+    on, off = both(tmp_path, "where was the bicycle parked", *drafts, setting="threads")
     assert share(on, mine, other) > 1.01 * share(off, mine, other)
 
 

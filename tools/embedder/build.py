@@ -104,11 +104,9 @@ def _fit(
     recipe: fit.Recipe,
 ) -> Tensor:
     full = torch.from_numpy(vectors.astype(np.float32))
-    texts = fit.Texts(*tokens, functional.normalize(full @ directions, dim=-1), full)
+    texts = fit.Texts(*tokens, functional.normalize(full @ directions, dim=-1), full, text.pairs)
     counts = torch.bincount(tokens[0], minlength=len(alone)).float()
-    paired = {i for pair in text.pairs for i in pair}
-    units = [list(pair) for pair in text.pairs] + [[i] for i in range(len(text.texts)) if i not in paired]
-    return fit.fit(fit.starting_rows(alone, directions, counts), texts, units, recipe)
+    return fit.fit(fit.starting_rows(alone, directions, counts), texts, recipe)
 
 
 def fitted(binary: Path) -> Rows:

@@ -1,6 +1,7 @@
 """Which texts are taken from which source, and how many: the recipe of the training text.
 
-A `Corpus` is a list of texts, and pairs of indices of texts that belong together. All choices are seeded.
+A `Corpus` is a list of texts, and pairs of indices of texts that say the same or answer each other. All choices
+are seeded.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import ours
 import sources
 import templates
 
@@ -35,6 +37,13 @@ class Corpus:
         for left, right in unique[:limit]:
             self.pairs.append((len(self.texts), len(self.texts) + 1))
             self.texts += [left, right]
+
+    def add_all(self, texts: list[str], pairs: list[tuple[str, str]]) -> None:
+        """Each text once, however many pairs it is in."""
+        unique = dict.fromkeys([*texts, *(text for pair in pairs for text in pair)])
+        at = {text: len(self.texts) + number for number, text in enumerate(unique)}
+        self.pairs += dict.fromkeys((at[left], at[right]) for left, right in pairs)
+        self.texts += unique
 
 
 def passages(lines: list[str], count: int, rng: random.Random) -> list[str]:
@@ -91,4 +100,7 @@ def collect(cache: Path, share: float) -> Corpus:
     corpus.add(corpus.without(examples), part(26_000), rng)
     corpus.add_pairs(asked(glosses, rng), part(22_000), rng)
     corpus.add(corpus.without(technical), part(2_181), rng)
+    # Ours: what people keep and how they ask for it in other words.
+    said, memories = ours.in_other_words(), ours.memories()
+    corpus.add_all(memories[0], said + memories[1])
     return corpus

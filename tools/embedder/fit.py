@@ -12,8 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch.nn import functional
+
+from clew.providers.static import counts_of
 
 DIM = 256
 SIF_A = 1e-3
@@ -27,8 +31,9 @@ class Recipe:
     rate: float = 7e-3
     neighbours: float = 1.0  # weight of the in-batch ranking loss
     temperature: float = 0.05
+    pairs: float = 1.0  # weight of finding the other one of a pair among the batch
+    pairs_temperature: float = 0.07
     anchor: float = 0.01  # pull towards the starting rows: rare tokens must not be bent by a handful of texts
-    tight: float = 0.0  # share of batches drawn from one neighbourhood of the teacher's space
 
 
 def projection(vectors: NDArray[np.float16]) -> Tensor:
@@ -45,6 +50,13 @@ def starting_rows(tokens: Tensor, directions: Tensor, counts: Tensor) -> Tensor:
     return rows
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    where: Tensor  # the texts
+    left: Tensor  # places in `where`: each stands beside the other one of its pair
+    right: Tensor
+
+
 @dataclass(slots=True)
 class Texts:
     """Token ids of all texts, end to end, with the teacher's vectors beside them."""
@@ -53,52 +65,77 @@ class Texts:
     starts: Tensor
     target: Tensor
     teacher: Tensor
+    pairs: list[tuple[int, int]]
 
-    def bag(self, where: Tensor) -> tuple[Tensor, Tensor]:
-        """The ids of the chosen texts and where each begins."""
+    def bag(self, where: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The ids of the chosen texts, where each begins, and how much each piece counts, as the reader has it."""
         begin, end = self.starts[where], self.starts[where + 1]
         length = end - begin
         offsets = torch.cat([torch.zeros(1, dtype=torch.long), length.cumsum(0)[:-1]])
         inside = torch.arange(int(length.sum())) - offsets.repeat_interleave(length)
-        return self.ids[begin.repeat_interleave(length) + inside], offsets
+        counts = torch.from_numpy(counts_of(0, int(length.max())))
+        return self.ids[begin.repeat_interleave(length) + inside], offsets, counts[inside]
+
+    def related(self) -> Tensor:
+        """By text, a number that is the same for all that pairs tie together."""
+        left, right = zip(*self.pairs, strict=True)
+        size = len(self.starts) - 1
+        ties = coo_array((np.ones(len(left), np.int8), (left, right)), (size, size))
+        return torch.from_numpy(connected_components(ties, directed=False)[1]).long()
 
 
-def batches(units: list[list[int]], order: Tensor, size: int) -> list[Tensor]:
-    """Pairs stay together in one batch, so that the ranking loss sees them."""
-    found: list[Tensor] = []
-    current: list[int] = []
-    for i in order.tolist():
-        current += units[i]
-        if len(current) >= size:
-            found.append(torch.tensor(current))
-            current = []
+def batches(texts: Texts, size: int) -> list[Batch]:
+    """In a random order. Pairs stay together in one batch, so that the losses see them."""
+    paired = {i for pair in texts.pairs for i in pair}
+    units = [*texts.pairs, *((i,) for i in range(len(texts.starts) - 1) if i not in paired)]
+    found: list[Batch] = []
+    where: list[int] = []
+    left: list[int] = []
+    for at in torch.randperm(len(units)).tolist():
+        if len(units[at]) > 1:
+            left.append(len(where))
+        where += units[at]
+        if len(where) >= size:
+            beside = torch.tensor(left, dtype=torch.long)
+            found.append(Batch(torch.tensor(where), beside, beside + 1))
+            where, left = [], []
     return found
 
 
-def loss_of(vectors: Tensor, target: Tensor, teacher: Tensor, recipe: Recipe) -> Tensor:
+def loss_of(vectors: Tensor, batch: Batch, texts: Texts, related: Tensor, recipe: Recipe) -> Tensor:
+    """To point where the teacher points, to have the neighbours that it has, to find the other one of a pair."""
+    target, teacher = texts.target[batch.where], texts.teacher[batch.where]
     direction = (1 - (vectors * target).sum(1)).mean()
     hide = torch.eye(len(vectors), dtype=torch.bool)
-    ours = (vectors @ vectors.T / recipe.temperature).masked_fill(hide, -1e4)
+    near = vectors @ vectors.T
+    ours = (near / recipe.temperature).masked_fill(hide, -1e4)
     theirs = (teacher @ teacher.T / recipe.temperature).masked_fill(hide, -1e4)
     ranking = functional.kl_div(ours.log_softmax(1), theirs.log_softmax(1), log_target=True, reduction="batchmean")
-    return direction + recipe.neighbours * ranking
+    # What other pairs tie to a text is no wrong answer.
+    tied = related[batch.where]
+    tied = tied[:, None] == tied[None, :]
+    tied[batch.left, batch.right] = tied[batch.right, batch.left] = False
+    one, other = torch.cat([batch.left, batch.right]), torch.cat([batch.right, batch.left])
+    found = (near / recipe.pairs_temperature).masked_fill(tied, -1e4)[one]
+    pairs = functional.cross_entropy(found, other, reduction="sum") / len(vectors)
+    return direction + recipe.neighbours * ranking + recipe.pairs * pairs
 
 
-def fit(rows: Tensor, texts: Texts, units: list[list[int]], recipe: Recipe) -> Tensor:
+def fit(rows: Tensor, texts: Texts, recipe: Recipe) -> Tensor:
     torch.manual_seed(20261115)
-    start = rows.clone()
+    start, related = rows.clone(), texts.related()
     weights = rows.clone().requires_grad_(True)
     optimiser = torch.optim.Adam([weights], lr=recipe.rate, fused=True)
-    steps = recipe.epochs * (sum(map(len, units)) // recipe.batch + 1)
+    made = batches(texts, recipe.batch)
+    # Batches vary by one or two from epoch to epoch: a pair may stand over the edge.
+    steps = recipe.epochs * (len(made) + 2)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, recipe.rate, total_steps=steps, pct_start=0.05)
     for epoch in range(recipe.epochs):
         total = 0.0
-        made = batches(units, _order(units, texts.target, recipe.tight), recipe.batch)
-        for where in made:
-            ids, offsets = texts.bag(where)
-            summed = functional.embedding_bag(ids, weights, offsets, mode="sum")
-            vectors = functional.normalize(summed, dim=-1)
-            loss = loss_of(vectors, texts.target[where], texts.teacher[where], recipe)
+        for batch in made:
+            ids, offsets, counts = texts.bag(batch.where)
+            summed = functional.embedding_bag(ids, weights, offsets, mode="sum", per_sample_weights=counts)
+            loss = loss_of(functional.normalize(summed, dim=-1), batch, texts, related, recipe)
             touched = ids.unique()
             drift = (weights[touched] - start[touched]).square().sum(1).mean()
             optimiser.zero_grad()
@@ -107,18 +144,8 @@ def fit(rows: Tensor, texts: Texts, units: list[list[int]], recipe: Recipe) -> T
             schedule.step()
             total += float(loss.detach())
         print(f"epoch {epoch + 1}: loss {total / len(made):.4f}", flush=True)
+        made = batches(texts, recipe.batch)
     return weights.detach()
-
-
-def _order(units: list[list[int]], target: Tensor, tight: float) -> Tensor:
-    """A random order; for some epochs along a random direction, so that a batch holds near neighbours."""
-    if torch.rand(1).item() >= tight:
-        return torch.randperm(len(units))
-    first = torch.tensor([u[0] for u in units])
-    along = target[first] @ torch.randn(DIM)
-    order = along.argsort()
-    chunks = list(order.split(512))
-    return torch.cat([chunks[i] for i in torch.randperm(len(chunks)).tolist()])
 
 
 def quantise(rows: Tensor) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

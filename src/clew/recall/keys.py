@@ -27,6 +27,12 @@ def key_of(chunk: str) -> str | None:
     return chunk.replace("-", "").lower() if found and found[1] not in _NO_KEYS else None
 
 
+def keys_in(text: str) -> list[str]:
+    """The terms of those among the words of a text."""
+    found = (found[0] for found in _KEY_AMONG.finditer(text)) if "-" in text else ()
+    return [key for one in found if (key := key_of(one))]
+
+
 def without_keys(text: str) -> str:
     """For what compares by meaning: the letters of a prefix are those of every other ticket. The same text where it
     has none."""

@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 
 from clew import native
 from clew.recall.among import are_among
+from clew.recall.analyse import hash_term
 from clew.recall.explain import AUTHOR, DAY, NEIGHBOURS
 from clew.recall.features import NAMES, PLACE, features
+from clew.recall.keys import keys_in
 from clew.recall.question import span_of
 from clew.recall.run import LONG_TERM
 from clew.recall.settle import best, lowest_of_best, make_exact
@@ -200,15 +202,23 @@ def _long_term(run: Run, places: NDArray[np.int64]) -> list[int]:
 
 
 def _exact(run: Run, places: NDArray[np.int64]) -> int | None:
-    """The one candidate that has every word of a question that names a ticket, a version or an identifier, well
-    ahead of all others by words: that one is meant, however alike the others are."""
+    """The one candidate that has every word of a question that names a ticket, a version or an identifier, or alone
+    has the key of the ticket, well ahead of all others by words: that is the one, however alike the others are."""
     if not _NAMES_ONE.search(run.query):
         return None
     words, covered = run.evidence.lexical[places], run.evidence.covered[places]
     first = int(words.argmax())
     others = np.delete(words, first)
     is_ahead = words[first] * AHEAD >= others.max(initial=0)
-    return first if is_ahead and covered[first] >= WHOLE else None
+    is_meant = is_ahead and (covered[first] >= WHOLE or _alone_has_key(run, int(places[first])))
+    return first if is_meant else None
+
+
+def _alone_has_key(run: Run, place: int) -> bool:
+    """ "Why did OPS-42 happen to the customers" is about OPS-42, whatever else is said of customers."""
+    keys = np.array([hash_term(key) for key in keys_in(run.query)], np.uint32)
+    having = run.matches.docs[are_among(run.matches.terms, keys)[run.matches.owner]]
+    return having.tolist() == [place]
 
 
 def _of_kind(run: Run, places: NDArray[np.int64]) -> NDArray[np.bool_] | None:

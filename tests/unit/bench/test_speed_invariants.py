@@ -30,6 +30,7 @@ SMALL, LARGE = 150, 1_500
 ROUNDS = 10
 BUDGET = 100  # tokens of a tool call: room for one memory of this length, not for two
 ROOM = 1.25  # by chance: one question finds nothing, another something
+A_WALK = 40  # rows that a question reads of the graph once it has found something to start from
 
 
 class Work(NamedTuple):
@@ -179,7 +180,8 @@ def test_a_tool_call_keeps_its_budget_and_reads_no_more_of_a_larger_store(
         inject.called(memory, 2, files=SMALL, seed=3)
         work[size] = counted(lambda memory=memory: answers.extend(inject.called(memory, ROUNDS, files=SMALL)))
     assert 0 < max(call.tokens for call in answers) <= BUDGET and "queued" in {call.outcome for call in answers}
-    assert work[LARGE].queries <= ROOM * work[SMALL].queries and work[LARGE].rows <= ROOM * work[SMALL].rows
+    assert work[LARGE].queries <= ROOM * work[SMALL].queries
+    assert work[LARGE].rows <= ROOM * work[SMALL].rows + A_WALK
 
 
 def test_a_claim_and_its_acknowledgement_are_the_same_work_in_any_store(

@@ -67,7 +67,7 @@ def test_r071_c03_the_row_says_what_was_rendered_and_what_it_cost(shop: Clew) ->
 
 def test_what_is_known_about_something_else_gives_no_facts(clew_at: Callable[..., Clew], tmp_path: Path) -> None:
     memory = clew_at(tmp_path / "real", embedder=StaticEmbedder())
-    text = "The login page of ReportService depends on Kafka and Zookeeper and a nightly export of the whole ledger"
+    text = "The start page of ReportService depends on Kafka and Zookeeper and a nightly export of the whole ledger"
     memory.remember(text, scope=SHOP)
     memory.remember("AuthService depends on Redis", scope=SHOP)
     title = "Fix login loop in AuthService after the redirect from the identity provider of the customer"

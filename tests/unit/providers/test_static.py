@@ -167,7 +167,8 @@ def test_unrelated_texts_in_another_language_stay_below_the_floor(embedder: Stat
     """What every text of a language has in common is no reason to show it: .44 of the German ones passed once."""
     vectors = embedder.embed(SENTENCES[language])
     apart = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
-    assert (semantic_relevance(apart, embedder.space) >= 0.4).mean() <= 0.03
+    # Of 66: as many as the calibration allows in English, some 3 %.
+    assert np.count_nonzero(semantic_relevance(apart, embedder.space) >= 0.4) <= 2
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
