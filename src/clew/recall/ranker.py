@@ -218,7 +218,8 @@ def _alone_has_key(run: Run, place: int) -> bool:
     """ "Why did OPS-42 happen to the customers" is about OPS-42, whatever else is said of customers."""
     keys = np.array([hash_term(key) for key in keys_in(run.query)], np.uint32)
     having = run.matches.docs[are_among(run.matches.terms, keys)[run.matches.owner]]
-    return having.tolist() == [place]
+    found: bool = having.tolist() == [place]
+    return found
 
 
 def _of_kind(run: Run, places: NDArray[np.int64]) -> NDArray[np.bool_] | None:

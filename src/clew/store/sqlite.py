@@ -151,7 +151,8 @@ class SqliteEngine:
 
     def _version(self) -> tuple[int, int]:
         session = self._reader()
-        ((version,),) = session.connection.execute("PRAGMA data_version")  # prepared once, unlike `pragma`
+        with sqlite_translated(self.path):
+            ((version,),) = session.connection.execute("PRAGMA data_version")  # prepared once, unlike `pragma`
         return self._local.number, version
 
     def has_counted(self, org: str, name: str) -> bool | None:

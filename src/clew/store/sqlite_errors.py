@@ -51,7 +51,7 @@ def _told(path: Path, error: apsw.Error) -> ClewError | None:
     """What to raise instead; None for what only a mistake of ours can cause."""
     code: int = getattr(error, "extendedresult", 0)
     match error:
-        case apsw.ConnectionClosedError() | apsw.InterruptError():
+        case apsw.ConnectionClosedError() | apsw.CursorClosedError() | apsw.InterruptError():
             return store_closed()
         case apsw.BusyError() | apsw.LockedError():
             return Unavailable(

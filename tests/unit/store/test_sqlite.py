@@ -688,3 +688,13 @@ def test_in_a_snapshot_while_others_write_a_look_cannot_tell(engine: SqliteEngin
     engine.close()
     with pytest.raises(Unavailable):
         engine.has_counted("o", "n")
+
+
+def test_a_look_at_the_version_while_another_thread_closes_the_store_says_that_it_is_closed(
+    engine: SqliteEngine,
+) -> None:
+    engine.data_version()
+    engine._reader().connection.close()
+    with pytest.raises(Unavailable) as raised:
+        engine.data_version()
+    assert raised.value.code == "STORE_CLOSED"
