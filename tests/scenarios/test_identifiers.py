@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 import clew
-from clew import Clew, Draft, native
+from clew import Clew, Draft, RecallOptions, Scope, native
+from clew.model.scope import Reach
+from clew.recall.ranker import CANDIDATES, _exact
+from clew.recall.recall import search
+from clew.recall.settle import best
 
 WHERE = ("on iOS", "in Safari", "after a deploy", "for admins", "at night")
 WHAT = "login cart search invoice export upload payment refund webhook cache email report".split()
@@ -37,6 +41,18 @@ def test_one_ticket_among_thousands_that_are_alike_comes_first(
     for number in (1_000, 2_345, 4_999):
         first = tickets.recall(question.format(number), limit=1).results[0].memory.content
         assert first.startswith(f"OPS-{number}:")
+
+
+def test_what_was_replaced_shares_no_ticket_with_what_replaced_it(tickets: Clew) -> None:
+    for content in ("OPS-9001: invoice fails at night.", "OPS-9001: invoice fails at night. Fixed."):
+        stored = tickets.remember(content, upsert_key="ops-9001")
+    run = search(
+        "why did OPS-9001 happen to the customers", Reach.of(Scope()), RecallOptions(),
+        reader=tickets._reader, now=tickets.now(), refined=False,
+    )  # fmt: skip
+    places = best(run, CANDIDATES)
+    meant = _exact(run, places)
+    assert meant is not None and run.corpus.ids[places[meant]] == stored.memory.id
 
 
 @pytest.mark.parametrize(

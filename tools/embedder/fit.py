@@ -21,7 +21,7 @@ from clew.providers.static import counts_of
 
 DIM = 256
 SIF_A = 1e-3
-UNKNOWN, SPECIAL = 100, range(999)  # [PAD], [unused*], [UNK], [CLS], [SEP], [MASK] never carry meaning
+SPECIAL = range(999)  # [PAD], [unused*], [UNK], [CLS], [SEP], [MASK] never carry meaning
 
 
 @dataclass(frozen=True, slots=True)

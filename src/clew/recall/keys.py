@@ -36,6 +36,6 @@ def keys_in(text: str) -> list[str]:
 def without_keys(text: str) -> str:
     """For what compares by meaning: the letters of a prefix are those of every other ticket. The same text where it
     has none."""
-    if "-" not in text or not any(found[1] not in _NO_KEYS for found in _KEY_AMONG.finditer(text)):
+    if not keys_in(text):
         return text
     return _KEY_AMONG.sub(lambda found: found[0] if found[1] in _NO_KEYS else " ", text)

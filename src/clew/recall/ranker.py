@@ -215,10 +215,11 @@ def _exact(run: Run, places: NDArray[np.int64]) -> int | None:
 
 
 def _alone_has_key(run: Run, place: int) -> bool:
-    """ "Why did OPS-42 happen to the customers" is about OPS-42, whatever else is said of customers."""
+    """Of what may be answered: "why did OPS-42 happen to the customers" is about OPS-42, whatever else is said of
+    customers."""
     keys = np.array([hash_term(key) for key in keys_in(run.query)], np.uint32)
     having = run.matches.docs[are_among(run.matches.terms, keys)[run.matches.owner]]
-    found: bool = having.tolist() == [place]
+    found: bool = having[run.allowed[having]].tolist() == [place]
     return found
 
 
